@@ -2,13 +2,14 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   Dealkeep,
   Conflict,
+  CursorExpired,
   DealkeepError,
   InvalidRequest,
   KeyRefused,
@@ -45,8 +46,10 @@ async function client(
   return new Dealkeep({ url: service.origin, key: token, ...options });
 }
 
+type Disturbance = (answer: () => Promise<Response>) => Promise<Response>;
+
 /** `fetch`, before whose first answers come others: responses, or losses of what the service has answered. */
-function disturbed(...others: readonly ((answer: () => Promise<Response>) => Promise<Response>)[]) {
+function disturbed(...others: readonly Disturbance[]) {
   const left = [...others];
   const sent: Request[] = [];
   const through: typeof fetch = (input, init) => {
@@ -66,6 +69,35 @@ const lost = async (answer: () => Promise<Response>): Promise<Response> => {
   await answer();
   throw new TypeError('fetch failed');
 };
+
+/** What answers in the place of the service, such as a proxy before it: one of these after the other, the last again and again. */
+async function proxied(...answers: readonly ((response: ServerResponse) => void)[]) {
+  const asked: string[] = [];
+  const proxy = createServer((request, response) => {
+    const answer = answers[asked.length] ?? answers.at(-1);
+    asked.push(`${request.method} ${request.url}`);
+    request.resume().on('end', () => answer?.(response));
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const to = (options: Partial<DealkeepOptions> = {}) => new Dealkeep({ url, key: 'dk_test_', ...options });
+  return { asked, to };
+}
+
+const says =
+  (status: number, type: string, body: string, headers: Record<string, string> = {}) =>
+  (response: ServerResponse): void =>
+    void response.writeHead(status, { 'Content-Type': type, ...headers }).end(body);
+
+const failed = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => null,
+    (error: unknown) => error,
+  );
 
 test('what is generated is of the operations as they are now: `npm run client` writes it anew', async () => {
   const document = (await (await fetch(`${service.restUrl}/openapi.json`)).json()) as OpenApiDocument;
@@ -174,11 +206,6 @@ describe('an answer that says when to come again', () => {
 
 test('each error is of a class of its own, with what it has to say', async () => {
   const dealkeep = await client();
-  const failed = (asked: Promise<unknown>) =>
-    asked.then(
-      () => null,
-      (error: unknown) => error,
-    );
   const nobody = await failed(dealkeep.getContact({ contactId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30' }));
   expect(nobody).toBeInstanceOf(NotFound);
   expect(nobody).toMatchObject({ status: 404, code: 'contact_not_found', requestId: expect.stringMatching(/./) });
@@ -202,6 +229,51 @@ test('each error is of a class of its own, with what it has to say', async () =>
   const gone = new Dealkeep({ url: 'http://127.0.0.1:1', key: 'dk_test_', attempts: 1 });
   expect(await failed(gone.listContacts())).toBeInstanceOf(NotReached);
   expect(nobody).toBeInstanceOf(DealkeepError);
+});
+
+describe('an error that a proxy answers', () => {
+  test.each([
+    [400, InvalidRequest],
+    [401, KeyRefused],
+    [403, ScopeMissing],
+    [404, NotFound],
+    [409, Conflict],
+    [410, CursorExpired],
+    [413, InvalidRequest],
+    [415, InvalidRequest],
+    [429, RateLimited],
+    [503, ServiceFailed],
+  ])('as %i is of the class of its status', async (status, type) => {
+    const { to } = await proxied(
+      says(status, 'text/html', '<h1>No</h1>'),
+      says(status, 'application/json', '{"error":{"code":7,"message":["No"],"details":"No"}}'),
+      says(status, 'application/json', '{"error":"No"}'),
+    );
+    const hurried = to({ attempts: 1 });
+    for (let nth = 0; nth < 3; nth += 1) {
+      const error = await failed(hurried.listContacts());
+      expect(error).toBeInstanceOf(type);
+      const message = `The service answered ${status}.`;
+      expect(error).toMatchObject({ status, code: `http_${status}`, message, details: {} });
+    }
+  });
+
+  test('as too many requests says when to come again where its header does', async () => {
+    const page = (headers: Record<string, string>) => says(429, 'text/html', '<h1>No</h1>', headers);
+    const { to } = await proxied(
+      page({ 'Retry-After': '0' }),
+      page({ 'Retry-After': '23' }),
+      page({ 'Retry-After': new Date(0).toUTCString() }),
+      says(429, 'application/json', '{"error":{"code":"rate_limited","details":{"retry_after":7}}}', {
+        'Retry-After': '23',
+      }),
+      page({}),
+    );
+    const waits: unknown[] = [];
+    const hurried = to({ attempts: 1 });
+    for (let nth = 0; nth < 5; nth += 1) waits.push(((await failed(hurried.listContacts())) as RateLimited).retryAfter);
+    expect(waits).toEqual([0, 23, 0, 7, 60]);
+  });
 });
 
 /** Has what is committed told of: others of the cluster may be writing. */

@@ -3,6 +3,7 @@
 import { errorOf, NotReached } from './errors.ts';
 import { Calls, operations, type Event, type ListName, type Operations } from './generated.ts';
 import type { CallOptions, DealkeepOptions } from './options.ts';
+import { retryAfterOf } from './retry-after.ts';
 
 /** What to follow, and how many seconds to wait where nothing is new. */
 export type FollowInput = Operations['listEvents']['input'] & { readonly every?: number };
@@ -65,15 +66,6 @@ function headersOf({ headers, body }: Route, input: Input): Headers {
   }
   if (body !== null) sent.set('Content-Type', body);
   return sent;
-}
-
-/** The seconds of a Retry-After: a number of them, or a date; null when it says nothing. */
-function retryAfter(response: Response): number | null {
-  const header = response.headers.get('retry-after');
-  if (header === null) return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header);
-  const until = Date.parse(header);
-  return Number.isNaN(until) ? null : Math.max(0, (until - Date.now()) / 1_000);
 }
 
 function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
@@ -196,7 +188,7 @@ export class Dealkeep extends Calls {
         if (response.ok) return answer;
         // Nothing was done for a 429. Of a 503 that is not known, nor of 500, which is nothing that passes by itself.
         const mayRepeat = response.status === 429 || (response.status === 503 && isSafe);
-        wait = retryAfter(response) ?? backOff(attempt);
+        wait = retryAfterOf(response) ?? backOff(attempt);
         if (isLast || !mayRepeat || wait > longestWait) throw await errorOf(response);
         await response.body?.cancel();
       } catch (error) {
