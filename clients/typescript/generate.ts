@@ -136,8 +136,9 @@ function entryOf(call: Call): string {
     Object.fromEntries(parameters.filter((one) => one.in === where).map((one) => [inputName(one), one.name]));
   const types = Object.keys(operation.requestBody?.content ?? {});
   const body = types.find((type) => /json/.test(type)) ?? types[0] ?? null;
-  const isFile = outputOf(operation) === 'Response';
-  const route = { method, path, query: of('query'), headers: of('header'), body, ...(isFile && { isFile }) };
+  const output = outputOf(operation);
+  const answers = { ...(output === 'Response' && { isFile: true }), ...(output === 'undefined' && { isEmpty: true }) };
+  const route = { method, path, query: of('query'), headers: of('header'), body, ...answers };
   return `${operation.operationId}: ${JSON.stringify(route)},\n`;
 }
 

@@ -92,6 +92,8 @@ const says =
   (status: number, type: string, body: string, headers: Record<string, string> = {}) =>
   (response: ServerResponse): void =>
     void response.writeHead(status, { 'Content-Type': type, ...headers }).end(body);
+const empty = JSON.stringify({ data: [], pagination: { hasMore: false, nextCursor: null } });
+const signIn = says(200, 'text/html', '<h1>Sign in</h1>');
 
 const failed = (asked: Promise<unknown>): Promise<unknown> =>
   asked.then(
@@ -153,27 +155,59 @@ test('the entity tag of an answer keeps what somebody else has changed meanwhile
   expect((await dealkeep.updateContact({ contactId, ifMatch: newer, body: { phone: '3' } })).phone).toBe('3');
 });
 
-test('an answer that breaks off is asked for again', async () => {
-  const asked: string[] = [];
-  const proxy = createServer((request, response) => {
-    asked.push(request.url ?? '');
-    const body = JSON.stringify({ data: [], pagination: { hasMore: false, nextCursor: null } });
-    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length });
-    if (asked.length === 1) response.write(body.slice(0, 9), () => request.socket.destroy());
-    else response.end(body);
+describe('an answer that is not whole', () => {
+  const cut = (response: ServerResponse) => {
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': empty.length });
+    response.write(empty.slice(0, 9), () => response.socket?.destroy());
+  };
+  const parts: [what: string, part: (response: ServerResponse) => void][] = [
+    ['breaks off', cut],
+    ['is a page of somebody before the service', signIn],
+    ['is JSON without anything in it', says(200, 'application/json', '')],
+    ['ends early', says(200, 'application/json', empty.slice(0, 9))],
+    ['is nothing', (response) => response.writeHead(204).end()],
+  ];
+
+  test.each(parts)('as it %s is asked for again, where that does no harm', async (_, part) => {
+    const { asked, to } = await proxied(part, says(200, 'application/json', empty));
+    expect((await to().listContacts()).data).toEqual([]);
+    expect(asked).toEqual(['GET /api/v1/contacts', 'GET /api/v1/contacts']);
   });
-  await once(proxy.listen(0, '127.0.0.1'), 'listening');
-  try {
-    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    expect((await new Dealkeep({ url, key: 'dk_test_' }).listContacts()).data).toEqual([]);
-    expect(asked).toEqual(['/api/v1/contacts', '/api/v1/contacts']);
+
+  test.each(parts)('as it %s is none, in the end', async (_, part) => {
+    const { asked, to } = await proxied(part);
+    const hurried = to({ attempts: 1 });
+    expect(await failed(hurried.listContacts())).toBeInstanceOf(NotReached);
+    expect(await failed(hurried.each('listContacts').next())).toBeInstanceOf(NotReached);
+    const body = { type: 'person', displayName: 'Ron Halvorsen' } as const;
+    expect(await failed(hurried.createContact({ body }))).toBeInstanceOf(NotReached);
+    // A stream is read once, and so is not sent again.
     asked.length = 0;
-    const hurried = new Dealkeep({ url, key: 'dk_test_', attempts: 1 });
-    await expect(hurried.listContacts()).rejects.toBeInstanceOf(NotReached);
-  } finally {
-    proxy.closeAllConnections();
-    proxy.close();
-  }
+    const upload = to().uploadDocument({
+      dealId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
+      filename: 'ledger.txt',
+      category: 'financials',
+      confidentiality: 'nda_gated',
+      body: new Blob(['1']).stream(),
+    });
+    expect(await failed(upload)).toBeInstanceOf(NotReached);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('that nothing comes back of what was deleted is whole; a page is not', async () => {
+    const webhookId = '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30';
+    const { asked, to } = await proxied(signIn, (response) => response.writeHead(204).end());
+    expect(await to().deleteWebhook({ webhookId })).toBeUndefined();
+    expect(asked).toHaveLength(2);
+  });
+
+  test('a file is handed on, whatever it is', async () => {
+    const { to } = await proxied(signIn);
+    const file = await to().getDocumentContent({
+      documentId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
+    });
+    expect(await file.text()).toBe('<h1>Sign in</h1>');
+  });
 });
 
 describe('an answer that says when to come again', () => {

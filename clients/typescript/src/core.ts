@@ -20,6 +20,8 @@ interface Route {
   readonly body: string | null;
   /** Whether it answers a file, which may be one of JSON. */
   readonly isFile?: boolean;
+  /** Whether it answers nothing. */
+  readonly isEmpty?: boolean;
 }
 
 type Input = Readonly<Record<string, unknown>>;
@@ -33,13 +35,13 @@ interface Rules {
   readonly canRepeat: boolean;
   /** Whether sending twice does no harm. */
   readonly isSafe: boolean;
-  readonly isFile: boolean;
+  readonly answers: 'file' | 'json' | 'nothing';
 }
 
 interface Answer {
   readonly response: Response;
-  /** The body of a success in JSON. */
-  readonly text: string | null;
+  /** What a success came with: what was in the JSON, or the response itself where it is a file. */
+  readonly answered: unknown;
 }
 
 const idempotent = new Set(['GET', 'HEAD', 'PUT', 'DELETE']);
@@ -87,6 +89,15 @@ const tags = new WeakMap<object, string>();
 
 /** The entity tag that came with an answer, for `ifMatch`; null where none came. */
 export const etagOf = (answer: object): string | null => tags.get(answer) ?? null;
+
+/** What a success that is no file came with. Throws where that is not what the service answers: a page of what stands before it, or a part. */
+async function contentOf(response: Response, answers: Rules['answers']): Promise<unknown> {
+  const type = response.headers.get('content-type') ?? '';
+  const isWhole = answers === 'nothing' ? response.status === 204 : /json/.test(type);
+  if (isWhole) return answers === 'nothing' ? undefined : response.json();
+  await response.body?.cancel();
+  throw new TypeError(`This is no answer of the service: ${response.status}, ${type || 'without a type'}.`);
+}
 
 /** Half a second, then twice as long each time, a little less by chance, so that many clients do not come back at once. */
 const backOff = (attempt: number): number => 0.5 * 2 ** (attempt - 1) * (1 - Math.random() / 2);
@@ -161,15 +172,14 @@ export class Dealkeep extends Calls {
       // Without it Node.js sends no stream.
       ...(isStream && { duplex: 'half' }),
     };
-    const { response, text } = await this.#answer(target(route, given), init, {
+    const { response, answered } = await this.#answer(target(route, given), init, {
       signal,
       // How long a file takes depends on its size.
       timeout: timeout ?? (body === undefined || isJson ? this.#options.timeout : null),
       canRepeat: isJson || !isStream,
       isSafe: idempotent.has(route.method) || headers.has('Idempotency-Key'),
-      isFile: route.isFile === true,
+      answers: route.isFile ? 'file' : route.isEmpty ? 'nothing' : 'json',
     });
-    const answered: unknown = response.status === 204 ? undefined : text === null ? response : JSON.parse(text);
     const tag = response.headers.get('etag');
     if (tag !== null && typeof answered === 'object' && answered !== null) tags.set(answered, tag);
     return answered as Operations[Name]['output'];
@@ -199,7 +209,7 @@ export class Dealkeep extends Calls {
     }
   }
 
-  async #send(path: string, init: RequestInit, { signal, timeout, isFile }: Rules): Promise<Answer> {
+  async #send(path: string, init: RequestInit, { signal, timeout, answers }: Rules): Promise<Answer> {
     const { base, key, fetch } = this.#options;
     const headers = new Headers(init.headers);
     headers.set('Authorization', `Bearer ${typeof key === 'string' ? key : await key()}`);
@@ -214,9 +224,9 @@ export class Dealkeep extends Calls {
         redirect: 'error',
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
       });
-      // What is no JSON is handed on as it comes, for as long as that takes.
-      isStream = response.ok && (isFile || !/json/.test(response.headers.get('content-type') ?? ''));
-      return { response, text: response.ok && !isStream ? await response.text() : null };
+      // A file is handed on as it comes, for as long as that takes.
+      isStream = response.ok && answers === 'file';
+      return { response, answered: response.ok && !isStream ? await contentOf(response, answers) : response };
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new NotReached('The service could not be reached, or did not answer whole or in time.', { cause: error });

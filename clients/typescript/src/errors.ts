@@ -83,7 +83,7 @@ export class ServiceFailed extends DealkeepError {
   override readonly name = 'ServiceFailed';
 }
 
-/** No answer came: whether a change was made is not known, unless it is sent again under the same idempotency key. */
+/** No answer came, or none that was whole and of the service: whether a change was made is not known, unless it is sent again under the same idempotency key. */
 export class NotReached extends Error {
   override readonly name = 'NotReached';
 }

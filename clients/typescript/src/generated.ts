@@ -1940,7 +1940,7 @@ export const operations = {
     headers: { idempotencyKey: 'Idempotency-Key' },
     body: 'application/json',
   },
-  deleteWebhook: { method: 'DELETE', path: '/webhooks/{webhookId}', query: {}, headers: {}, body: null },
+  deleteWebhook: { method: 'DELETE', path: '/webhooks/{webhookId}', query: {}, headers: {}, body: null, isEmpty: true },
   rotateWebhookSecret: {
     method: 'POST',
     path: '/webhooks/{webhookId}/rotate-secret',
