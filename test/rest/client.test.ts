@@ -210,6 +210,46 @@ describe('an answer that is not whole', () => {
   });
 });
 
+describe('what is deleted', () => {
+  /** A webhook that is there, and a client of its key, disturbed. */
+  async function webhook(...others: readonly Disturbance[]) {
+    const { token } = await tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] });
+    const { sent, fetch: unsteady } = disturbed(...others);
+    const steady = new Dealkeep({ url: service.origin, key: token });
+    const { id: webhookId } = await steady.createWebhook({ body: { url: 'https://hooks.example.com/' } });
+    return { sent, steady, webhookId, dealkeep: new Dealkeep({ url: service.origin, key: token, fetch: unsteady }) };
+  }
+  const away = (answer: () => Promise<Response>) => answer().then(answering(503, { 'Retry-After': '0' }));
+
+  test.each([
+    ['was lost', lost],
+    ['was 503', away],
+  ])('and whose answer %s is deleted, although it is gone when that is sent again', async (_, first) => {
+    const { sent, steady, webhookId, dealkeep } = await webhook(first);
+    expect(await dealkeep.deleteWebhook({ webhookId })).toBeUndefined();
+    expect(sent).toHaveLength(2);
+    expect(await failed(steady.getWebhook({ webhookId }))).toBeInstanceOf(NotFound);
+  });
+
+  test('by somebody else is not there', async () => {
+    const { sent, steady, webhookId, dealkeep } = await webhook(answering(429, { 'Retry-After': '0' }));
+    await steady.deleteWebhook({ webhookId });
+    // Nothing was done for the 429.
+    expect(await failed(dealkeep.deleteWebhook({ webhookId }))).toBeInstanceOf(NotFound);
+    expect(sent).toHaveLength(2);
+  });
+
+  test('is not known where a proxy finds nothing', async () => {
+    const { asked, to } = await proxied(
+      says(503, 'text/html', 'Later.', { 'Retry-After': '0' }),
+      says(404, 'text/html', 'Nothing here.'),
+    );
+    const webhookId = '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30';
+    expect(await failed(to().deleteWebhook({ webhookId }))).toMatchObject({ status: 404, code: 'http_404' });
+    expect(asked).toHaveLength(2);
+  });
+});
+
 describe('an answer that says when to come again', () => {
   test('is heeded, up to the attempts that were allowed', async () => {
     const busy = answering(429, { 'Retry-After': '0' });

@@ -1,6 +1,6 @@
 /** Sends requests: with the key, again when that is safe, and with an idempotency key where there is such a thing. */
 
-import { errorOf, NotReached } from './errors.ts';
+import { errorOf, NotReached, type DealkeepError } from './errors.ts';
 import { Calls, operations, type Event, type ListName, type Operations } from './generated.ts';
 import type { CallOptions, DealkeepOptions } from './options.ts';
 import { retryAfterOf } from './retry-after.ts';
@@ -102,6 +102,9 @@ async function contentOf(response: Response, answers: Rules['answers']): Promise
 /** Half a second, then twice as long each time, a little less by chance, so that many clients do not come back at once. */
 const backOff = (attempt: number): number => 0.5 * 2 ** (attempt - 1) * (1 - Math.random() / 2);
 
+/** Whether the service itself says that a record is not there: a proxy that finds nothing has no such code, nor has a path that there is not. */
+const isGone = ({ status, code }: DealkeepError): boolean => status === 404 && code.endsWith('_not_found');
+
 /** The service of one brokerage, as one API key sees it. */
 export class Dealkeep extends Calls {
   readonly #options: Required<Omit<DealkeepOptions, 'url'>> & { readonly base: string };
@@ -189,6 +192,7 @@ export class Dealkeep extends Calls {
   async #answer(path: string, init: RequestInit, rules: Rules): Promise<Answer> {
     const { signal, canRepeat, isSafe } = rules;
     const { attempts, longestWait } = this.#options;
+    let mayBeDone = false;
     for (let attempt = 1; ; attempt += 1) {
       const isLast = !canRepeat || attempt >= attempts;
       let wait: number;
@@ -197,12 +201,19 @@ export class Dealkeep extends Calls {
         const { response } = answer;
         if (response.ok) return answer;
         // Nothing was done for a 429. Of a 503 that is not known, nor of 500, which is nothing that passes by itself.
-        const mayRepeat = response.status === 429 || (response.status === 503 && isSafe);
+        const isBusy = response.status === 429;
+        const mayRepeat = isBusy || (response.status === 503 && isSafe);
         wait = retryAfterOf(response) ?? backOff(attempt);
-        if (isLast || !mayRepeat || wait > longestWait) throw await errorOf(response);
+        if (isLast || !mayRepeat || wait > longestWait) {
+          const error = await errorOf(response);
+          if (mayBeDone && init.method === 'DELETE' && isGone(error)) return { response, answered: undefined };
+          throw error;
+        }
+        mayBeDone ||= !isBusy;
         await response.body?.cancel();
       } catch (error) {
         if (!(error instanceof NotReached) || isLast || !isSafe) throw error;
+        mayBeDone = true;
         wait = backOff(attempt);
       }
       await pause(wait, signal);
