@@ -371,18 +371,60 @@ test('follows changes from where it was, as they come, until somebody ends it', 
   const after = pagination.nextCursor ?? undefined;
   const told: string[] = [];
   const following = dealkeep.follow({ after, every: 0.05 }, { signal: ended.signal });
-  await expect(
-    (async () => {
-      for await (const { data } of following) {
-        told.push(...data.map(({ objectId }) => objectId));
-        if (told.length === 2 && made.length === 2)
-          made.push((await dealkeep.createContact({ body: { type: 'person', displayName: 'Mary' } })).id);
-        await published();
-        if (told.length === 3) ended.abort(new Error('Enough.'));
-      }
-    })(),
-  ).rejects.toThrow('Enough.');
+  for await (const { data } of following) {
+    told.push(...data.map(({ objectId }) => objectId));
+    if (told.length === 2 && made.length === 2)
+      made.push((await dealkeep.createContact({ body: { type: 'person', displayName: 'Mary' } })).id);
+    await published();
+    if (told.length === 3) ended.abort(new Error('Enough.'));
+  }
   expect(told).toEqual(made);
+});
+
+describe('following ends', () => {
+  const page = (hasMore: boolean) =>
+    says(200, 'application/json', JSON.stringify({ data: [], pagination: { hasMore, nextCursor: 'x' } }));
+
+  test.each([
+    ['before it began', page(true), 0],
+    ['while it waits', page(false), 1],
+    ['between two pages', page(true), 1],
+  ])('when it is aborted %s', async (when, answer, pages) => {
+    const { asked, to } = await proxied(answer);
+    const ended = new AbortController();
+    if (pages === 0) ended.abort();
+    let seen = 0;
+    for await (const _ of to().follow({}, { signal: ended.signal })) {
+      seen += 1;
+      if (when === 'while it waits') setImmediate(() => ended.abort());
+      else ended.abort();
+    }
+    expect([seen, asked.length]).toEqual([pages, pages]);
+  });
+
+  test('when it is aborted while it asks, or waits to ask again', async () => {
+    const asking = new AbortController();
+    const silent = await proxied(() => asking.abort());
+    for await (const _ of silent.to().follow({}, { signal: asking.signal })) expect.unreachable();
+    const waiting = new AbortController();
+    const busy = await proxied((response) => {
+      says(503, 'text/html', 'Later.', { 'Retry-After': '50' })(response);
+      response.on('close', () => setImmediate(() => waiting.abort()));
+    });
+    for await (const _ of busy.to().follow({}, { signal: waiting.signal })) expect.unreachable();
+    const signal = AbortSignal.timeout(1);
+    for await (const _ of (await proxied(() => {})).to().follow({}, { signal })) expect.unreachable();
+  });
+
+  test('with what went wrong where nobody has aborted it', async () => {
+    const { to } = await proxied(says(410, 'text/html', 'Gone.'));
+    const { signal } = new AbortController();
+    expect(await failed(to().follow({}, { signal }).next())).toBeInstanceOf(CursorExpired);
+    expect(await failed(to().follow().next())).toBeInstanceOf(CursorExpired);
+    const late = await proxied(() => {});
+    const hurried = late.to({ attempts: 1, timeout: 1 });
+    expect(await failed(hurried.follow({}, { signal }).next())).toBeInstanceOf(NotReached);
+  });
 });
 
 describe('a webhook', () => {

@@ -148,12 +148,17 @@ export class Dealkeep extends Calls {
     { after, every = 10, ...input }: FollowInput = {},
     options: CallOptions = {},
   ): AsyncGenerator<{ readonly data: readonly Event[]; readonly cursor: string }, void, undefined> {
+    const { signal } = options;
     let cursor = after;
-    for (;;) {
-      const { data, pagination } = await this.listEvents({ limit: 200, ...input, after: cursor }, options);
-      cursor = pagination.nextCursor ?? cursor;
-      if (cursor !== undefined) yield { data, cursor };
-      if (!pagination.hasMore) await pause(every, options.signal);
+    try {
+      while (!options.signal?.aborted) {
+        const { data, pagination } = await this.listEvents({ limit: 200, ...input, after: cursor }, options);
+        cursor = pagination.nextCursor ?? cursor;
+        if (cursor !== undefined) yield { data, cursor };
+        if (!pagination.hasMore) await pause(every, signal);
+      }
+    } catch (error) {
+      if (!signal?.aborted) throw error;
     }
   }
 
