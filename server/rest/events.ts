@@ -53,6 +53,39 @@ export const event = z
     ],
   });
 
+/** What a webhook receives: a change with its record, or the test of it, which is about itself. */
+export const webhookEvent = event
+  .extend({
+    type: z.enum([...eventTypes, 'webhook.test'] as [string, ...string[]]).meta({
+      description: 'What became of the record, as in GET /events; webhook.test is the test event.',
+    }),
+    objectType: z.enum([...objectTypes, 'webhook'] as [string, ...string[]]),
+    objectId: id.meta({ description: 'Of the test event the id of the webhook.' }),
+    dealId: id
+      .nullable()
+      .meta({ description: 'The deal that the record belongs to; null for a contact, and for a test.' }),
+    occurredAt: time.meta({ description: 'When its transaction began, or the test was asked for.' }),
+    data: z.record(z.string(), z.unknown()).nullable().meta({
+      description:
+        'The record as it is when this is sent, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, and for a test.',
+    }),
+  })
+  .meta({
+    id: 'WebhookEvent',
+    description: 'What a webhook receives: something that changed, with its record, or the test event.',
+    examples: [
+      {
+        id: '5d0c3c1e-6f0e-4b7a-9c39-0d6f2f1f7a11',
+        type: 'webhook.test',
+        objectType: 'webhook',
+        objectId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
+        dealId: null,
+        occurredAt: '2026-11-20T15:04:05.123Z',
+        data: null,
+      },
+    ],
+  });
+
 const eventList = z.object({ data: z.array(event), pagination }).meta({ id: 'EventList' });
 
 const limit = limitOf('events');

@@ -234,6 +234,7 @@ describe('the document', () => {
       for (const [name, inner] of Object.entries(part)) if (name !== 'content') look(inner, [...steps, name]);
     }
     look(api.paths, ['paths']);
+    look(api.webhooks, ['webhooks']);
     look(api.components['responses'], ['components', 'responses']);
     expect(wrong).toEqual([]);
   });

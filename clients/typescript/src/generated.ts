@@ -990,6 +990,75 @@ export type WebhookDeliveryList = {
   pagination: Pagination;
 };
 
+/** What a webhook receives: something that changed, with its record, or the test event. */
+export type WebhookEvent = {
+  /** The same wherever the event appears, so that duplicates can be recognized. */
+  id: string;
+  /** What became of the record, as in GET /events; webhook.test is the test event. */
+  type:
+    | 'contact.created'
+    | 'contact.updated'
+    | 'contact.archived'
+    | 'contact.restored'
+    | 'contact.removed'
+    | 'deal.created'
+    | 'deal.updated'
+    | 'deal.admitted'
+    | 'participant.created'
+    | 'participant.updated'
+    | 'nda.created'
+    | 'nda.updated'
+    | 'offer.created'
+    | 'offer.updated'
+    | 'question.created'
+    | 'question.updated'
+    | 'document.created'
+    | 'document.updated'
+    | 'document.removed'
+    | 'production_document.created'
+    | 'production_document.updated'
+    | 'production_document.removed'
+    | 'qoe_checklist_item.created'
+    | 'qoe_checklist_item.updated'
+    | 'qoe_checklist_item.removed'
+    | 'accounting_snapshot.created'
+    | 'accounting_snapshot.updated'
+    | 'normalization.created'
+    | 'normalization.removed'
+    | 'closing_condition.created'
+    | 'closing_condition.updated'
+    | 'closing_condition.removed'
+    | 'finding.created'
+    | 'finding.updated'
+    | 'financing_source.created'
+    | 'financing_source.updated'
+    | 'webhook.test';
+  objectType:
+    | 'contact'
+    | 'deal'
+    | 'participant'
+    | 'nda'
+    | 'offer'
+    | 'question'
+    | 'document'
+    | 'production_document'
+    | 'qoe_checklist_item'
+    | 'accounting_snapshot'
+    | 'normalization'
+    | 'closing_condition'
+    | 'finding'
+    | 'financing_source'
+    | 'webhook';
+  /** Of the test event the id of the webhook. */
+  objectId: string;
+  /** The deal that the record belongs to; null for a contact, and for a test. */
+  dealId: string | null;
+  /** When its transaction began, or the test was asked for. */
+  occurredAt: string;
+  /** The record as it is when this is sent, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, and for a test. */
+  data: Record<string, unknown> | null;
+};
+
 export type WebhookList = {
   data: Webhook[];
   pagination: Pagination;
