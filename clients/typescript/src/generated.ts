@@ -413,59 +413,65 @@ export type ErrorEnvelope = {
 export type Event = {
   /** The same wherever the event appears, so that duplicates can be recognized. */
   id: string;
-  /** What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then. */
+  /** What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then. Later versions may add types. */
   type:
-    | 'contact.created'
-    | 'contact.updated'
-    | 'contact.archived'
-    | 'contact.restored'
-    | 'contact.removed'
-    | 'deal.created'
-    | 'deal.updated'
-    | 'deal.admitted'
-    | 'participant.created'
-    | 'participant.updated'
-    | 'nda.created'
-    | 'nda.updated'
-    | 'offer.created'
-    | 'offer.updated'
-    | 'question.created'
-    | 'question.updated'
-    | 'document.created'
-    | 'document.updated'
-    | 'document.removed'
-    | 'production_document.created'
-    | 'production_document.updated'
-    | 'production_document.removed'
-    | 'qoe_checklist_item.created'
-    | 'qoe_checklist_item.updated'
-    | 'qoe_checklist_item.removed'
-    | 'accounting_snapshot.created'
-    | 'accounting_snapshot.updated'
-    | 'normalization.created'
-    | 'normalization.removed'
-    | 'closing_condition.created'
-    | 'closing_condition.updated'
-    | 'closing_condition.removed'
-    | 'finding.created'
-    | 'finding.updated'
-    | 'financing_source.created'
-    | 'financing_source.updated';
+    | (
+        | 'contact.created'
+        | 'contact.updated'
+        | 'contact.archived'
+        | 'contact.restored'
+        | 'contact.removed'
+        | 'deal.created'
+        | 'deal.updated'
+        | 'deal.admitted'
+        | 'participant.created'
+        | 'participant.updated'
+        | 'nda.created'
+        | 'nda.updated'
+        | 'offer.created'
+        | 'offer.updated'
+        | 'question.created'
+        | 'question.updated'
+        | 'document.created'
+        | 'document.updated'
+        | 'document.removed'
+        | 'production_document.created'
+        | 'production_document.updated'
+        | 'production_document.removed'
+        | 'qoe_checklist_item.created'
+        | 'qoe_checklist_item.updated'
+        | 'qoe_checklist_item.removed'
+        | 'accounting_snapshot.created'
+        | 'accounting_snapshot.updated'
+        | 'normalization.created'
+        | 'normalization.removed'
+        | 'closing_condition.created'
+        | 'closing_condition.updated'
+        | 'closing_condition.removed'
+        | 'finding.created'
+        | 'finding.updated'
+        | 'financing_source.created'
+        | 'financing_source.updated'
+      )
+    | (string & {});
   objectType:
-    | 'contact'
-    | 'deal'
-    | 'participant'
-    | 'nda'
-    | 'offer'
-    | 'question'
-    | 'document'
-    | 'production_document'
-    | 'qoe_checklist_item'
-    | 'accounting_snapshot'
-    | 'normalization'
-    | 'closing_condition'
-    | 'finding'
-    | 'financing_source';
+    | (
+        | 'contact'
+        | 'deal'
+        | 'participant'
+        | 'nda'
+        | 'offer'
+        | 'question'
+        | 'document'
+        | 'production_document'
+        | 'qoe_checklist_item'
+        | 'accounting_snapshot'
+        | 'normalization'
+        | 'closing_condition'
+        | 'finding'
+        | 'financing_source'
+      )
+    | (string & {});
   objectId: string;
   /** The deal that the record belongs to; null for a contact. */
   dealId: string | null;
@@ -844,7 +850,7 @@ export type Webhook = {
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
   /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come. */
-  offReason: ('asked' | 'failing' | 'admin_gone' | 'key_rotated') | null;
+  offReason: (('asked' | 'failing' | 'admin_gone' | 'key_rotated') | (string & {})) | null;
   offSince: string | null;
   createdAt: string;
   updatedAt: string;
@@ -994,61 +1000,67 @@ export type WebhookDeliveryList = {
 export type WebhookEvent = {
   /** The same wherever the event appears, so that duplicates can be recognized. */
   id: string;
-  /** What became of the record, as in GET /events; webhook.test is the test event. */
+  /** What became of the record, as in GET /events; webhook.test is the test event. Later versions may add types. */
   type:
-    | 'contact.created'
-    | 'contact.updated'
-    | 'contact.archived'
-    | 'contact.restored'
-    | 'contact.removed'
-    | 'deal.created'
-    | 'deal.updated'
-    | 'deal.admitted'
-    | 'participant.created'
-    | 'participant.updated'
-    | 'nda.created'
-    | 'nda.updated'
-    | 'offer.created'
-    | 'offer.updated'
-    | 'question.created'
-    | 'question.updated'
-    | 'document.created'
-    | 'document.updated'
-    | 'document.removed'
-    | 'production_document.created'
-    | 'production_document.updated'
-    | 'production_document.removed'
-    | 'qoe_checklist_item.created'
-    | 'qoe_checklist_item.updated'
-    | 'qoe_checklist_item.removed'
-    | 'accounting_snapshot.created'
-    | 'accounting_snapshot.updated'
-    | 'normalization.created'
-    | 'normalization.removed'
-    | 'closing_condition.created'
-    | 'closing_condition.updated'
-    | 'closing_condition.removed'
-    | 'finding.created'
-    | 'finding.updated'
-    | 'financing_source.created'
-    | 'financing_source.updated'
-    | 'webhook.test';
+    | (
+        | 'contact.created'
+        | 'contact.updated'
+        | 'contact.archived'
+        | 'contact.restored'
+        | 'contact.removed'
+        | 'deal.created'
+        | 'deal.updated'
+        | 'deal.admitted'
+        | 'participant.created'
+        | 'participant.updated'
+        | 'nda.created'
+        | 'nda.updated'
+        | 'offer.created'
+        | 'offer.updated'
+        | 'question.created'
+        | 'question.updated'
+        | 'document.created'
+        | 'document.updated'
+        | 'document.removed'
+        | 'production_document.created'
+        | 'production_document.updated'
+        | 'production_document.removed'
+        | 'qoe_checklist_item.created'
+        | 'qoe_checklist_item.updated'
+        | 'qoe_checklist_item.removed'
+        | 'accounting_snapshot.created'
+        | 'accounting_snapshot.updated'
+        | 'normalization.created'
+        | 'normalization.removed'
+        | 'closing_condition.created'
+        | 'closing_condition.updated'
+        | 'closing_condition.removed'
+        | 'finding.created'
+        | 'finding.updated'
+        | 'financing_source.created'
+        | 'financing_source.updated'
+        | 'webhook.test'
+      )
+    | (string & {});
   objectType:
-    | 'contact'
-    | 'deal'
-    | 'participant'
-    | 'nda'
-    | 'offer'
-    | 'question'
-    | 'document'
-    | 'production_document'
-    | 'qoe_checklist_item'
-    | 'accounting_snapshot'
-    | 'normalization'
-    | 'closing_condition'
-    | 'finding'
-    | 'financing_source'
-    | 'webhook';
+    | (
+        | 'contact'
+        | 'deal'
+        | 'participant'
+        | 'nda'
+        | 'offer'
+        | 'question'
+        | 'document'
+        | 'production_document'
+        | 'qoe_checklist_item'
+        | 'accounting_snapshot'
+        | 'normalization'
+        | 'closing_condition'
+        | 'finding'
+        | 'financing_source'
+        | 'webhook'
+      )
+    | (string & {});
   /** Of the test event the id of the webhook. */
   objectId: string;
   /** The deal that the record belongs to; null for a contact, and for a test. */
@@ -1108,7 +1120,7 @@ export type WebhookWithSecret = {
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
   /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come. */
-  offReason: ('asked' | 'failing' | 'admin_gone' | 'key_rotated') | null;
+  offReason: (('asked' | 'failing' | 'admin_gone' | 'key_rotated') | (string & {})) | null;
   offSince: string | null;
   createdAt: string;
   updatedAt: string;
