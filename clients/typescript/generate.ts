@@ -67,11 +67,16 @@ function typeOf(schema: JsonSchema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (schema.allOf) return schema.allOf.map((part) => `(${typeOf(part)})`).join(' & ');
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices)
+  if (choices) {
+    const hasWords = choices.some((part) => part.enum !== undefined);
+    // Beside words a plain string would take them in, and editors would offer none.
+    const choiceOf = (part: JsonSchema) =>
+      hasWords && part.type === 'string' && part.enum === undefined ? 'string & {}' : typeOf(part);
     return choices
       .toSorted((one, other) => Number(isNull(one)) - Number(isNull(other)))
-      .map((part) => `(${typeOf(part)})`)
+      .map((part) => `(${choiceOf(part)})`)
       .join(' | ');
+  }
   const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   const written = types.map((type) => {
     if (type === 'object') return objectType(schema);
@@ -136,8 +141,9 @@ function entryOf(call: Call): string {
     Object.fromEntries(parameters.filter((one) => one.in === where).map((one) => [inputName(one), one.name]));
   const types = Object.keys(operation.requestBody?.content ?? {});
   const body = types.find((type) => /json/.test(type)) ?? types[0] ?? null;
-  const isFile = outputOf(operation) === 'Response';
-  const route = { method, path, query: of('query'), headers: of('header'), body, ...(isFile && { isFile }) };
+  const output = outputOf(operation);
+  const answers = { ...(output === 'Response' && { isFile: true }), ...(output === 'undefined' && { isEmpty: true }) };
+  const route = { method, path, query: of('query'), headers: of('header'), body, ...answers };
   return `${operation.operationId}: ${JSON.stringify(route)},\n`;
 }
 

@@ -14,7 +14,7 @@ import { invalid } from './envelope.ts';
 import { eventCursors, type EventPlace } from './event-cursor.ts';
 import { queryParameter, type Operation } from './operation.ts';
 import { limitOf } from './pages.ts';
-import { id, time } from './fields.ts';
+import { id, openEnum, time } from './fields.ts';
 import { pagination } from './schemas.ts';
 
 /** How long a cursor is good, in milliseconds: events are kept a day longer. */
@@ -23,11 +23,11 @@ const keptMillis = 30 * 86_400_000;
 export const event = z
   .object({
     id: id.meta({ description: 'The same wherever the event appears, so that duplicates can be recognized.' }),
-    type: z.enum(eventTypes as [string, ...string[]]).meta({
+    type: openEnum(eventTypes).meta({
       description:
-        'What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then.',
+        'What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then. Later versions may add types.',
     }),
-    objectType: z.enum(objectTypes as [string, ...string[]]),
+    objectType: openEnum(objectTypes),
     objectId: id,
     dealId: id.nullable().meta({ description: 'The deal that the record belongs to; null for a contact.' }),
     occurredAt: time.meta({
@@ -49,6 +49,40 @@ export const event = z
         objectId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
         dealId: null,
         occurredAt: '2026-11-20T15:04:05.123Z',
+      },
+    ],
+  });
+
+/** What a webhook receives: a change with its record, or the test of it, which is about itself. */
+export const webhookEvent = event
+  .extend({
+    type: openEnum([...eventTypes, 'webhook.test']).meta({
+      description:
+        'What became of the record, as in GET /events; webhook.test is the test event. Later versions may add types.',
+    }),
+    objectType: openEnum([...objectTypes, 'webhook']),
+    objectId: id.meta({ description: 'Of the test event the id of the webhook.' }),
+    dealId: id
+      .nullable()
+      .meta({ description: 'The deal that the record belongs to; null for a contact, and for a test.' }),
+    occurredAt: time.meta({ description: 'When its transaction began, or the test was asked for.' }),
+    data: z.record(z.string(), z.unknown()).nullable().meta({
+      description:
+        'The record as it is when this is sent, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, and for a test.',
+    }),
+  })
+  .meta({
+    id: 'WebhookEvent',
+    description: 'What a webhook receives: something that changed, with its record, or the test event.',
+    examples: [
+      {
+        id: '5d0c3c1e-6f0e-4b7a-9c39-0d6f2f1f7a11',
+        type: 'webhook.test',
+        objectType: 'webhook',
+        objectId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
+        dealId: null,
+        occurredAt: '2026-11-20T15:04:05.123Z',
+        data: null,
       },
     ],
   });

@@ -45,6 +45,9 @@ export const timeSent = (example: string) =>
 /** A date as it is answered and sent: YYYY-MM-DD. */
 export const date = z.string().meta({ format: 'date' });
 
+/** A word as it is answered: one of these, or one of a later version. To strict clients a closed list would make the first new word a fault. */
+export const openEnum = (words: readonly string[]) => z.union([z.enum(words as [string, ...string[]]), z.string()]);
+
 /** A decimal as it is answered: text, so that no digit is lost. */
 export const decimal = z.string().meta({ pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: ['1250000.50'] });
 

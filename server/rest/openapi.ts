@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { restPath } from '../http/rest-path.ts';
 import { always, failuresWith, headers, type Failures } from './errors.ts';
 import { operationErrors } from './envelope.ts';
+import { webhookEvent } from './events.ts';
 import { exampleOf } from './examples.ts';
 import type { Answer, Json, Operation } from './operation.ts';
 import { errorEnvelope } from './schemas.ts';
@@ -154,6 +155,45 @@ function describeOperation(operation: Operation, failures: Failures, parts: Part
   };
 }
 
+const sentHeader = (name: string, description: string, sample: string): Json => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string', examples: [sample] },
+});
+
+/** What is sent to webhooks, as Standard Webhooks has it. */
+const webhooks = (parts: Parts): Json => ({
+  event: {
+    post: {
+      operationId: 'receiveEvent',
+      tags: ['Webhooks'],
+      summary: 'Receive an event',
+      description:
+        'What is sent to the url of a webhook: each change at least once, and the test event. Verify the signature with the secret of the webhook before you believe it, and ignore types that you do not know.',
+      security: [],
+      parameters: [
+        sentHeader(
+          'webhook-id',
+          'The id of the event, the same whenever it is sent again.',
+          '5d0c3c1e-6f0e-4b7a-9c39-0d6f2f1f7a11',
+        ),
+        sentHeader('webhook-timestamp', 'When it was sent: Unix time in seconds.', '1795190460'),
+        sentHeader(
+          'webhook-signature',
+          'One signature for each secret in force, with spaces between them.',
+          'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+        ),
+      ],
+      requestBody: { required: true, content: { 'application/json': json(webhookEvent, parts) } },
+      responses: {
+        '2XX': { description: 'It was taken. Anything else, and an answer after 10 seconds, is a failure.' },
+      },
+    },
+  },
+});
+
 /** The `id` under which a schema stands in the document. */
 function idOf(schema: z.ZodType): string {
   const id = schema.meta()?.id;
@@ -205,7 +245,11 @@ export function openApiDocument(
   missing: (path: string) => void = () => {},
 ): Json {
   const failures = failuresWith([...new Set(operations.flatMap(({ errors = [] }) => errors))]);
-  const schemas = schemasOf(operations, [errorEnvelope, ...Object.values(failures).map(({ schema }) => schema)]);
+  const schemas = schemasOf(operations, [
+    errorEnvelope,
+    webhookEvent,
+    ...Object.values(failures).map(({ schema }) => schema),
+  ]);
   const parts = { schemas, missing };
   const responses = Object.entries(failures).map(
     ([name, { description, schema, headers: own, sometimes, examples }]) => [
@@ -235,6 +279,7 @@ export function openApiDocument(
     security: [{ apiKey: [] }],
     tags: [...used].map((name) => ({ name, description: tags[name] ?? '' })),
     paths,
+    webhooks: webhooks(parts),
     components: {
       schemas,
       responses: { ...(Object.fromEntries(responses) as Json), NotModified: notModified },

@@ -32,7 +32,7 @@ import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Callers } from './caller.ts';
 import { conflict } from './envelope.ts';
-import { absent, id, lineUpTo, text, time } from './fields.ts';
+import { absent, id, lineUpTo, openEnum, text, time } from './fields.ts';
 import { location, replayed, type Operation } from './operation.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
 import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
@@ -94,7 +94,7 @@ const shared = {
   state: z
     .enum(webhookStates)
     .meta({ description: 'off: nothing is sent; what changes meanwhile is sent when it is on again.' }),
-  offReason: z.enum(webhookOffReasons).nullable().meta({
+  offReason: openEnum(webhookOffReasons).nullable().meta({
     description:
       'failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come.',
   }),

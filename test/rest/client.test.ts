@@ -2,13 +2,14 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   Dealkeep,
   Conflict,
+  CursorExpired,
   DealkeepError,
   InvalidRequest,
   KeyRefused,
@@ -45,8 +46,10 @@ async function client(
   return new Dealkeep({ url: service.origin, key: token, ...options });
 }
 
+type Disturbance = (answer: () => Promise<Response>) => Promise<Response>;
+
 /** `fetch`, before whose first answers come others: responses, or losses of what the service has answered. */
-function disturbed(...others: readonly ((answer: () => Promise<Response>) => Promise<Response>)[]) {
+function disturbed(...others: readonly Disturbance[]) {
   const left = [...others];
   const sent: Request[] = [];
   const through: typeof fetch = (input, init) => {
@@ -66,6 +69,37 @@ const lost = async (answer: () => Promise<Response>): Promise<Response> => {
   await answer();
   throw new TypeError('fetch failed');
 };
+
+/** What answers in the place of the service, such as a proxy before it: one of these after the other, the last again and again. */
+async function proxied(...answers: readonly ((response: ServerResponse) => void)[]) {
+  const asked: string[] = [];
+  const proxy = createServer((request, response) => {
+    const answer = answers[asked.length] ?? answers.at(-1);
+    asked.push(`${request.method} ${request.url}`);
+    request.resume().on('end', () => answer?.(response));
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const to = (options: Partial<DealkeepOptions> = {}) => new Dealkeep({ url, key: 'dk_test_', ...options });
+  return { asked, to };
+}
+
+const says =
+  (status: number, type: string, body: string, headers: Record<string, string> = {}) =>
+  (response: ServerResponse): void =>
+    void response.writeHead(status, { 'Content-Type': type, ...headers }).end(body);
+const empty = JSON.stringify({ data: [], pagination: { hasMore: false, nextCursor: null } });
+const signIn = says(200, 'text/html', '<h1>Sign in</h1>');
+
+const failed = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => null,
+    (error: unknown) => error,
+  );
 
 test('what is generated is of the operations as they are now: `npm run client` writes it anew', async () => {
   const document = (await (await fetch(`${service.restUrl}/openapi.json`)).json()) as OpenApiDocument;
@@ -121,27 +155,99 @@ test('the entity tag of an answer keeps what somebody else has changed meanwhile
   expect((await dealkeep.updateContact({ contactId, ifMatch: newer, body: { phone: '3' } })).phone).toBe('3');
 });
 
-test('an answer that breaks off is asked for again', async () => {
-  const asked: string[] = [];
-  const proxy = createServer((request, response) => {
-    asked.push(request.url ?? '');
-    const body = JSON.stringify({ data: [], pagination: { hasMore: false, nextCursor: null } });
-    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length });
-    if (asked.length === 1) response.write(body.slice(0, 9), () => request.socket.destroy());
-    else response.end(body);
+describe('an answer that is not whole', () => {
+  const cut = (response: ServerResponse) => {
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': empty.length });
+    response.write(empty.slice(0, 9), () => response.socket?.destroy());
+  };
+  const parts: [what: string, part: (response: ServerResponse) => void][] = [
+    ['breaks off', cut],
+    ['is a page of somebody before the service', signIn],
+    ['is JSON without anything in it', says(200, 'application/json', '')],
+    ['ends early', says(200, 'application/json', empty.slice(0, 9))],
+    ['is nothing', (response) => response.writeHead(204).end()],
+  ];
+
+  test.each(parts)('as it %s is asked for again, where that does no harm', async (_, part) => {
+    const { asked, to } = await proxied(part, says(200, 'application/json', empty));
+    expect((await to().listContacts()).data).toEqual([]);
+    expect(asked).toEqual(['GET /api/v1/contacts', 'GET /api/v1/contacts']);
   });
-  await once(proxy.listen(0, '127.0.0.1'), 'listening');
-  try {
-    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    expect((await new Dealkeep({ url, key: 'dk_test_' }).listContacts()).data).toEqual([]);
-    expect(asked).toEqual(['/api/v1/contacts', '/api/v1/contacts']);
+
+  test.each(parts)('as it %s is none, in the end', async (_, part) => {
+    const { asked, to } = await proxied(part);
+    const hurried = to({ attempts: 1 });
+    expect(await failed(hurried.listContacts())).toBeInstanceOf(NotReached);
+    expect(await failed(hurried.each('listContacts').next())).toBeInstanceOf(NotReached);
+    const body = { type: 'person', displayName: 'Ron Halvorsen' } as const;
+    expect(await failed(hurried.createContact({ body }))).toBeInstanceOf(NotReached);
+    // A stream is read once, and so is not sent again.
     asked.length = 0;
-    const hurried = new Dealkeep({ url, key: 'dk_test_', attempts: 1 });
-    await expect(hurried.listContacts()).rejects.toBeInstanceOf(NotReached);
-  } finally {
-    proxy.closeAllConnections();
-    proxy.close();
+    const upload = to().uploadDocument({
+      dealId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
+      filename: 'ledger.txt',
+      category: 'financials',
+      confidentiality: 'nda_gated',
+      body: new Blob(['1']).stream(),
+    });
+    expect(await failed(upload)).toBeInstanceOf(NotReached);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('that nothing comes back of what was deleted is whole; a page is not', async () => {
+    const webhookId = '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30';
+    const { asked, to } = await proxied(signIn, (response) => response.writeHead(204).end());
+    expect(await to().deleteWebhook({ webhookId })).toBeUndefined();
+    expect(asked).toHaveLength(2);
+  });
+
+  test('a file is handed on, whatever it is', async () => {
+    const { to } = await proxied(signIn);
+    const file = await to().getDocumentContent({
+      documentId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
+    });
+    expect(await file.text()).toBe('<h1>Sign in</h1>');
+  });
+});
+
+describe('what is deleted', () => {
+  /** A webhook that is there, and a client of its key, disturbed. */
+  async function webhook(...others: readonly Disturbance[]) {
+    const { token } = await tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] });
+    const { sent, fetch: unsteady } = disturbed(...others);
+    const steady = new Dealkeep({ url: service.origin, key: token });
+    const { id: webhookId } = await steady.createWebhook({ body: { url: 'https://hooks.example.com/' } });
+    return { sent, steady, webhookId, dealkeep: new Dealkeep({ url: service.origin, key: token, fetch: unsteady }) };
   }
+  const away = (answer: () => Promise<Response>) => answer().then(answering(503, { 'Retry-After': '0' }));
+
+  test.each([
+    ['was lost', lost],
+    ['was 503', away],
+  ])('and whose answer %s is deleted, although it is gone when that is sent again', async (_, first) => {
+    const { sent, steady, webhookId, dealkeep } = await webhook(first);
+    expect(await dealkeep.deleteWebhook({ webhookId })).toBeUndefined();
+    expect(sent).toHaveLength(2);
+    expect(await failed(steady.getWebhook({ webhookId }))).toBeInstanceOf(NotFound);
+  });
+
+  test('by somebody else is not there', async () => {
+    const { sent, steady, webhookId, dealkeep } = await webhook(answering(429, { 'Retry-After': '0' }));
+    await steady.deleteWebhook({ webhookId });
+    // Nothing was done for the 429.
+    expect(await failed(dealkeep.deleteWebhook({ webhookId }))).toBeInstanceOf(NotFound);
+    expect(sent).toHaveLength(2);
+  });
+
+  test('is not known where a proxy finds nothing', async () => {
+    const { asked, to } = await proxied(
+      says(503, 'text/html', 'Later.', { 'Retry-After': '0' }),
+      says(404, 'text/html', 'Nothing here.'),
+    );
+    const webhookId = '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30';
+    expect(await failed(to().deleteWebhook({ webhookId }))).toMatchObject({ status: 404, code: 'http_404' });
+    expect(asked).toHaveLength(2);
+  });
 });
 
 describe('an answer that says when to come again', () => {
@@ -174,11 +280,6 @@ describe('an answer that says when to come again', () => {
 
 test('each error is of a class of its own, with what it has to say', async () => {
   const dealkeep = await client();
-  const failed = (asked: Promise<unknown>) =>
-    asked.then(
-      () => null,
-      (error: unknown) => error,
-    );
   const nobody = await failed(dealkeep.getContact({ contactId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30' }));
   expect(nobody).toBeInstanceOf(NotFound);
   expect(nobody).toMatchObject({ status: 404, code: 'contact_not_found', requestId: expect.stringMatching(/./) });
@@ -204,6 +305,51 @@ test('each error is of a class of its own, with what it has to say', async () =>
   expect(nobody).toBeInstanceOf(DealkeepError);
 });
 
+describe('an error that a proxy answers', () => {
+  test.each([
+    [400, InvalidRequest],
+    [401, KeyRefused],
+    [403, ScopeMissing],
+    [404, NotFound],
+    [409, Conflict],
+    [410, CursorExpired],
+    [413, InvalidRequest],
+    [415, InvalidRequest],
+    [429, RateLimited],
+    [503, ServiceFailed],
+  ])('as %i is of the class of its status', async (status, type) => {
+    const { to } = await proxied(
+      says(status, 'text/html', '<h1>No</h1>'),
+      says(status, 'application/json', '{"error":{"code":7,"message":["No"],"details":"No"}}'),
+      says(status, 'application/json', '{"error":"No"}'),
+    );
+    const hurried = to({ attempts: 1 });
+    for (let nth = 0; nth < 3; nth += 1) {
+      const error = await failed(hurried.listContacts());
+      expect(error).toBeInstanceOf(type);
+      const message = `The service answered ${status}.`;
+      expect(error).toMatchObject({ status, code: `http_${status}`, message, details: {} });
+    }
+  });
+
+  test('as too many requests says when to come again where its header does', async () => {
+    const page = (headers: Record<string, string>) => says(429, 'text/html', '<h1>No</h1>', headers);
+    const { to } = await proxied(
+      page({ 'Retry-After': '0' }),
+      page({ 'Retry-After': '23' }),
+      page({ 'Retry-After': new Date(0).toUTCString() }),
+      says(429, 'application/json', '{"error":{"code":"rate_limited","details":{"retry_after":7}}}', {
+        'Retry-After': '23',
+      }),
+      page({}),
+    );
+    const waits: unknown[] = [];
+    const hurried = to({ attempts: 1 });
+    for (let nth = 0; nth < 5; nth += 1) waits.push(((await failed(hurried.listContacts())) as RateLimited).retryAfter);
+    expect(waits).toEqual([0, 23, 0, 7, 60]);
+  });
+});
+
 /** Has what is committed told of: others of the cluster may be writing. */
 const published = () =>
   expect
@@ -225,18 +371,60 @@ test('follows changes from where it was, as they come, until somebody ends it', 
   const after = pagination.nextCursor ?? undefined;
   const told: string[] = [];
   const following = dealkeep.follow({ after, every: 0.05 }, { signal: ended.signal });
-  await expect(
-    (async () => {
-      for await (const { data } of following) {
-        told.push(...data.map(({ objectId }) => objectId));
-        if (told.length === 2 && made.length === 2)
-          made.push((await dealkeep.createContact({ body: { type: 'person', displayName: 'Mary' } })).id);
-        await published();
-        if (told.length === 3) ended.abort(new Error('Enough.'));
-      }
-    })(),
-  ).rejects.toThrow('Enough.');
+  for await (const { data } of following) {
+    told.push(...data.map(({ objectId }) => objectId));
+    if (told.length === 2 && made.length === 2)
+      made.push((await dealkeep.createContact({ body: { type: 'person', displayName: 'Mary' } })).id);
+    await published();
+    if (told.length === 3) ended.abort(new Error('Enough.'));
+  }
   expect(told).toEqual(made);
+});
+
+describe('following ends', () => {
+  const page = (hasMore: boolean) =>
+    says(200, 'application/json', JSON.stringify({ data: [], pagination: { hasMore, nextCursor: 'x' } }));
+
+  test.each([
+    ['before it began', page(true), 0],
+    ['while it waits', page(false), 1],
+    ['between two pages', page(true), 1],
+  ])('when it is aborted %s', async (when, answer, pages) => {
+    const { asked, to } = await proxied(answer);
+    const ended = new AbortController();
+    if (pages === 0) ended.abort();
+    let seen = 0;
+    for await (const _ of to().follow({}, { signal: ended.signal })) {
+      seen += 1;
+      if (when === 'while it waits') setImmediate(() => ended.abort());
+      else ended.abort();
+    }
+    expect([seen, asked.length]).toEqual([pages, pages]);
+  });
+
+  test('when it is aborted while it asks, or waits to ask again', async () => {
+    const asking = new AbortController();
+    const silent = await proxied(() => asking.abort());
+    for await (const _ of silent.to().follow({}, { signal: asking.signal })) expect.unreachable();
+    const waiting = new AbortController();
+    const busy = await proxied((response) => {
+      says(503, 'text/html', 'Later.', { 'Retry-After': '50' })(response);
+      response.on('close', () => setImmediate(() => waiting.abort()));
+    });
+    for await (const _ of busy.to().follow({}, { signal: waiting.signal })) expect.unreachable();
+    const signal = AbortSignal.timeout(1);
+    for await (const _ of (await proxied(() => {})).to().follow({}, { signal })) expect.unreachable();
+  });
+
+  test('with what went wrong where nobody has aborted it', async () => {
+    const { to } = await proxied(says(410, 'text/html', 'Gone.'));
+    const { signal } = new AbortController();
+    expect(await failed(to().follow({}, { signal }).next())).toBeInstanceOf(CursorExpired);
+    expect(await failed(to().follow().next())).toBeInstanceOf(CursorExpired);
+    const late = await proxied(() => {});
+    const hurried = late.to({ attempts: 1, timeout: 1 });
+    expect(await failed(hurried.follow({}, { signal }).next())).toBeInstanceOf(NotReached);
+  });
 });
 
 describe('a webhook', () => {

@@ -23,6 +23,7 @@ export interface OpenApi {
   servers: { url: string }[];
   security: unknown[];
   paths: Record<string, Record<string, { responses: Record<string, Response>; parameters: object[] }>>;
+  webhooks: Record<string, { post: { parameters: { name: string }[] } }>;
   components: Record<string, Record<string, Record<string, unknown>>>;
 }
 

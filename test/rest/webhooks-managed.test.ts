@@ -5,6 +5,8 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { purgeWebhooks } from '../../server/domain/webhooks/deliveries.ts';
 import { atOnce, whileChanging } from '../locks.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
+import { verifyWebhook, type WebhookEvent } from '../../clients/typescript/src/index.ts';
+import { pointerTo, readDocument } from './document.ts';
 import { prepareRefusals } from './refusals.ts';
 import { as, brokerage } from './scene.ts';
 import { hour, Webhook, webhookScene, type Made, type Received } from './webhook-scene.ts';
@@ -92,6 +94,37 @@ describe('by the API', () => {
     expect((await scene.rest('GET', `/webhooks/${id}`)).status).toBe(404);
     expect(await scene.service.sql('select from webhook_deliveries')).toEqual([]);
     expect(await scene.service.sql('select from vault.webhook_secrets')).toEqual([]);
+  });
+
+  test('what it receives is as the document says, the test event too, and is verified by the client', async () => {
+    const { api, schema } = await readDocument(scene.service.restUrl);
+    const { id, secret } = await webhook();
+    expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
+    const made = await contact('Ada');
+    await deliver();
+    const sent = new Map<string, WebhookEvent>();
+    const steps = ['webhooks', 'event', 'post', 'requestBody', 'content', 'application/json', 'schema'];
+    const validate = schema(pointerTo(...steps));
+    for (const { headers, text, event } of received) {
+      expect(validate(event), JSON.stringify(validate.errors)).toBe(true);
+      const now = scene.service.clock.now();
+      const verified = await verifyWebhook({ body: text, headers, secret, now });
+      sent.set(verified.event.type, verified.event);
+      const told = api.webhooks['event']!.post.parameters.map(({ name }) => headers[name]);
+      expect(told).toEqual([verified.id, expect.stringMatching(/^\d+$/), expect.stringMatching(/^v1,/)]);
+      // Its data are always there.
+      expect(validate({ ...event, data: undefined })).toBe(false);
+    }
+    expect(sent.get('contact.created')).toMatchObject({ objectType: 'contact', objectId: made, data: { id: made } });
+    expect(sent.get('webhook.test')).toEqual({
+      id: expect.any(String),
+      type: 'webhook.test',
+      objectType: 'webhook',
+      objectId: id,
+      dealId: null,
+      occurredAt: expect.any(String),
+      data: null,
+    });
   });
 
   test('a key has 20 at most', async () => {

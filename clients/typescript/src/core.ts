@@ -1,8 +1,9 @@
 /** Sends requests: with the key, again when that is safe, and with an idempotency key where there is such a thing. */
 
-import { errorOf, NotReached } from './errors.ts';
+import { errorOf, NotReached, type DealkeepError } from './errors.ts';
 import { Calls, operations, type Event, type ListName, type Operations } from './generated.ts';
 import type { CallOptions, DealkeepOptions } from './options.ts';
+import { retryAfterOf } from './retry-after.ts';
 
 /** What to follow, and how many seconds to wait where nothing is new. */
 export type FollowInput = Operations['listEvents']['input'] & { readonly every?: number };
@@ -19,6 +20,8 @@ interface Route {
   readonly body: string | null;
   /** Whether it answers a file, which may be one of JSON. */
   readonly isFile?: boolean;
+  /** Whether it answers nothing. */
+  readonly isEmpty?: boolean;
 }
 
 type Input = Readonly<Record<string, unknown>>;
@@ -32,13 +35,13 @@ interface Rules {
   readonly canRepeat: boolean;
   /** Whether sending twice does no harm. */
   readonly isSafe: boolean;
-  readonly isFile: boolean;
+  readonly answers: 'file' | 'json' | 'nothing';
 }
 
 interface Answer {
   readonly response: Response;
-  /** The body of a success in JSON. */
-  readonly text: string | null;
+  /** What a success came with: what was in the JSON, or the response itself where it is a file. */
+  readonly answered: unknown;
 }
 
 const idempotent = new Set(['GET', 'HEAD', 'PUT', 'DELETE']);
@@ -67,15 +70,6 @@ function headersOf({ headers, body }: Route, input: Input): Headers {
   return sent;
 }
 
-/** The seconds of a Retry-After: a number of them, or a date; null when it says nothing. */
-function retryAfter(response: Response): number | null {
-  const header = response.headers.get('retry-after');
-  if (header === null) return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header);
-  const until = Date.parse(header);
-  return Number.isNaN(until) ? null : Math.max(0, (until - Date.now()) / 1_000);
-}
-
 function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -96,8 +90,20 @@ const tags = new WeakMap<object, string>();
 /** The entity tag that came with an answer, for `ifMatch`; null where none came. */
 export const etagOf = (answer: object): string | null => tags.get(answer) ?? null;
 
+/** What a success that is no file came with. Throws where that is not what the service answers: a page of what stands before it, or a part. */
+async function contentOf(response: Response, answers: Rules['answers']): Promise<unknown> {
+  const type = response.headers.get('content-type') ?? '';
+  const isWhole = answers === 'nothing' ? response.status === 204 : /json/.test(type);
+  if (isWhole) return answers === 'nothing' ? undefined : response.json();
+  await response.body?.cancel();
+  throw new TypeError(`This is no answer of the service: ${response.status}, ${type || 'without a type'}.`);
+}
+
 /** Half a second, then twice as long each time, a little less by chance, so that many clients do not come back at once. */
 const backOff = (attempt: number): number => 0.5 * 2 ** (attempt - 1) * (1 - Math.random() / 2);
+
+/** Whether the service itself says that a record is not there: a proxy that finds nothing has no such code, nor has a path that there is not. */
+const isGone = ({ status, code }: DealkeepError): boolean => status === 404 && code.endsWith('_not_found');
 
 /** The service of one brokerage, as one API key sees it. */
 export class Dealkeep extends Calls {
@@ -142,12 +148,17 @@ export class Dealkeep extends Calls {
     { after, every = 10, ...input }: FollowInput = {},
     options: CallOptions = {},
   ): AsyncGenerator<{ readonly data: readonly Event[]; readonly cursor: string }, void, undefined> {
+    const { signal } = options;
     let cursor = after;
-    for (;;) {
-      const { data, pagination } = await this.listEvents({ limit: 200, ...input, after: cursor }, options);
-      cursor = pagination.nextCursor ?? cursor;
-      if (cursor !== undefined) yield { data, cursor };
-      if (!pagination.hasMore) await pause(every, options.signal);
+    try {
+      while (!options.signal?.aborted) {
+        const { data, pagination } = await this.listEvents({ limit: 200, ...input, after: cursor }, options);
+        cursor = pagination.nextCursor ?? cursor;
+        if (cursor !== undefined) yield { data, cursor };
+        if (!pagination.hasMore) await pause(every, signal);
+      }
+    } catch (error) {
+      if (!signal?.aborted) throw error;
     }
   }
 
@@ -169,15 +180,14 @@ export class Dealkeep extends Calls {
       // Without it Node.js sends no stream.
       ...(isStream && { duplex: 'half' }),
     };
-    const { response, text } = await this.#answer(target(route, given), init, {
+    const { response, answered } = await this.#answer(target(route, given), init, {
       signal,
       // How long a file takes depends on its size.
       timeout: timeout ?? (body === undefined || isJson ? this.#options.timeout : null),
       canRepeat: isJson || !isStream,
       isSafe: idempotent.has(route.method) || headers.has('Idempotency-Key'),
-      isFile: route.isFile === true,
+      answers: route.isFile ? 'file' : route.isEmpty ? 'nothing' : 'json',
     });
-    const answered: unknown = response.status === 204 ? undefined : text === null ? response : JSON.parse(text);
     const tag = response.headers.get('etag');
     if (tag !== null && typeof answered === 'object' && answered !== null) tags.set(answered, tag);
     return answered as Operations[Name]['output'];
@@ -187,6 +197,7 @@ export class Dealkeep extends Calls {
   async #answer(path: string, init: RequestInit, rules: Rules): Promise<Answer> {
     const { signal, canRepeat, isSafe } = rules;
     const { attempts, longestWait } = this.#options;
+    let mayBeDone = false;
     for (let attempt = 1; ; attempt += 1) {
       const isLast = !canRepeat || attempt >= attempts;
       let wait: number;
@@ -195,19 +206,26 @@ export class Dealkeep extends Calls {
         const { response } = answer;
         if (response.ok) return answer;
         // Nothing was done for a 429. Of a 503 that is not known, nor of 500, which is nothing that passes by itself.
-        const mayRepeat = response.status === 429 || (response.status === 503 && isSafe);
-        wait = retryAfter(response) ?? backOff(attempt);
-        if (isLast || !mayRepeat || wait > longestWait) throw await errorOf(response);
+        const isBusy = response.status === 429;
+        const mayRepeat = isBusy || (response.status === 503 && isSafe);
+        wait = retryAfterOf(response) ?? backOff(attempt);
+        if (isLast || !mayRepeat || wait > longestWait) {
+          const error = await errorOf(response);
+          if (mayBeDone && init.method === 'DELETE' && isGone(error)) return { response, answered: undefined };
+          throw error;
+        }
+        mayBeDone ||= !isBusy;
         await response.body?.cancel();
       } catch (error) {
         if (!(error instanceof NotReached) || isLast || !isSafe) throw error;
+        mayBeDone = true;
         wait = backOff(attempt);
       }
       await pause(wait, signal);
     }
   }
 
-  async #send(path: string, init: RequestInit, { signal, timeout, isFile }: Rules): Promise<Answer> {
+  async #send(path: string, init: RequestInit, { signal, timeout, answers }: Rules): Promise<Answer> {
     const { base, key, fetch } = this.#options;
     const headers = new Headers(init.headers);
     headers.set('Authorization', `Bearer ${typeof key === 'string' ? key : await key()}`);
@@ -222,9 +240,9 @@ export class Dealkeep extends Calls {
         redirect: 'error',
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
       });
-      // What is no JSON is handed on as it comes, for as long as that takes.
-      isStream = response.ok && (isFile || !/json/.test(response.headers.get('content-type') ?? ''));
-      return { response, text: response.ok && !isStream ? await response.text() : null };
+      // A file is handed on as it comes, for as long as that takes.
+      isStream = response.ok && answers === 'file';
+      return { response, answered: response.ok && !isStream ? await contentOf(response, answers) : response };
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new NotReached('The service could not be reached, or did not answer whole or in time.', { cause: error });

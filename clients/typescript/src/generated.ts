@@ -413,59 +413,65 @@ export type ErrorEnvelope = {
 export type Event = {
   /** The same wherever the event appears, so that duplicates can be recognized. */
   id: string;
-  /** What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then. */
+  /** What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then. Later versions may add types. */
   type:
-    | 'contact.created'
-    | 'contact.updated'
-    | 'contact.archived'
-    | 'contact.restored'
-    | 'contact.removed'
-    | 'deal.created'
-    | 'deal.updated'
-    | 'deal.admitted'
-    | 'participant.created'
-    | 'participant.updated'
-    | 'nda.created'
-    | 'nda.updated'
-    | 'offer.created'
-    | 'offer.updated'
-    | 'question.created'
-    | 'question.updated'
-    | 'document.created'
-    | 'document.updated'
-    | 'document.removed'
-    | 'production_document.created'
-    | 'production_document.updated'
-    | 'production_document.removed'
-    | 'qoe_checklist_item.created'
-    | 'qoe_checklist_item.updated'
-    | 'qoe_checklist_item.removed'
-    | 'accounting_snapshot.created'
-    | 'accounting_snapshot.updated'
-    | 'normalization.created'
-    | 'normalization.removed'
-    | 'closing_condition.created'
-    | 'closing_condition.updated'
-    | 'closing_condition.removed'
-    | 'finding.created'
-    | 'finding.updated'
-    | 'financing_source.created'
-    | 'financing_source.updated';
+    | (
+        | 'contact.created'
+        | 'contact.updated'
+        | 'contact.archived'
+        | 'contact.restored'
+        | 'contact.removed'
+        | 'deal.created'
+        | 'deal.updated'
+        | 'deal.admitted'
+        | 'participant.created'
+        | 'participant.updated'
+        | 'nda.created'
+        | 'nda.updated'
+        | 'offer.created'
+        | 'offer.updated'
+        | 'question.created'
+        | 'question.updated'
+        | 'document.created'
+        | 'document.updated'
+        | 'document.removed'
+        | 'production_document.created'
+        | 'production_document.updated'
+        | 'production_document.removed'
+        | 'qoe_checklist_item.created'
+        | 'qoe_checklist_item.updated'
+        | 'qoe_checklist_item.removed'
+        | 'accounting_snapshot.created'
+        | 'accounting_snapshot.updated'
+        | 'normalization.created'
+        | 'normalization.removed'
+        | 'closing_condition.created'
+        | 'closing_condition.updated'
+        | 'closing_condition.removed'
+        | 'finding.created'
+        | 'finding.updated'
+        | 'financing_source.created'
+        | 'financing_source.updated'
+      )
+    | (string & {});
   objectType:
-    | 'contact'
-    | 'deal'
-    | 'participant'
-    | 'nda'
-    | 'offer'
-    | 'question'
-    | 'document'
-    | 'production_document'
-    | 'qoe_checklist_item'
-    | 'accounting_snapshot'
-    | 'normalization'
-    | 'closing_condition'
-    | 'finding'
-    | 'financing_source';
+    | (
+        | 'contact'
+        | 'deal'
+        | 'participant'
+        | 'nda'
+        | 'offer'
+        | 'question'
+        | 'document'
+        | 'production_document'
+        | 'qoe_checklist_item'
+        | 'accounting_snapshot'
+        | 'normalization'
+        | 'closing_condition'
+        | 'finding'
+        | 'financing_source'
+      )
+    | (string & {});
   objectId: string;
   /** The deal that the record belongs to; null for a contact. */
   dealId: string | null;
@@ -844,7 +850,7 @@ export type Webhook = {
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
   /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come. */
-  offReason: ('asked' | 'failing' | 'admin_gone' | 'key_rotated') | null;
+  offReason: (('asked' | 'failing' | 'admin_gone' | 'key_rotated') | (string & {})) | null;
   offSince: string | null;
   createdAt: string;
   updatedAt: string;
@@ -990,6 +996,81 @@ export type WebhookDeliveryList = {
   pagination: Pagination;
 };
 
+/** What a webhook receives: something that changed, with its record, or the test event. */
+export type WebhookEvent = {
+  /** The same wherever the event appears, so that duplicates can be recognized. */
+  id: string;
+  /** What became of the record, as in GET /events; webhook.test is the test event. Later versions may add types. */
+  type:
+    | (
+        | 'contact.created'
+        | 'contact.updated'
+        | 'contact.archived'
+        | 'contact.restored'
+        | 'contact.removed'
+        | 'deal.created'
+        | 'deal.updated'
+        | 'deal.admitted'
+        | 'participant.created'
+        | 'participant.updated'
+        | 'nda.created'
+        | 'nda.updated'
+        | 'offer.created'
+        | 'offer.updated'
+        | 'question.created'
+        | 'question.updated'
+        | 'document.created'
+        | 'document.updated'
+        | 'document.removed'
+        | 'production_document.created'
+        | 'production_document.updated'
+        | 'production_document.removed'
+        | 'qoe_checklist_item.created'
+        | 'qoe_checklist_item.updated'
+        | 'qoe_checklist_item.removed'
+        | 'accounting_snapshot.created'
+        | 'accounting_snapshot.updated'
+        | 'normalization.created'
+        | 'normalization.removed'
+        | 'closing_condition.created'
+        | 'closing_condition.updated'
+        | 'closing_condition.removed'
+        | 'finding.created'
+        | 'finding.updated'
+        | 'financing_source.created'
+        | 'financing_source.updated'
+        | 'webhook.test'
+      )
+    | (string & {});
+  objectType:
+    | (
+        | 'contact'
+        | 'deal'
+        | 'participant'
+        | 'nda'
+        | 'offer'
+        | 'question'
+        | 'document'
+        | 'production_document'
+        | 'qoe_checklist_item'
+        | 'accounting_snapshot'
+        | 'normalization'
+        | 'closing_condition'
+        | 'finding'
+        | 'financing_source'
+        | 'webhook'
+      )
+    | (string & {});
+  /** Of the test event the id of the webhook. */
+  objectId: string;
+  /** The deal that the record belongs to; null for a contact, and for a test. */
+  dealId: string | null;
+  /** When its transaction began, or the test was asked for. */
+  occurredAt: string;
+  /** The record as it is when this is sent, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, and for a test. */
+  data: Record<string, unknown> | null;
+};
+
 export type WebhookList = {
   data: Webhook[];
   pagination: Pagination;
@@ -1039,7 +1120,7 @@ export type WebhookWithSecret = {
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
   /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come. */
-  offReason: ('asked' | 'failing' | 'admin_gone' | 'key_rotated') | null;
+  offReason: (('asked' | 'failing' | 'admin_gone' | 'key_rotated') | (string & {})) | null;
   offSince: string | null;
   createdAt: string;
   updatedAt: string;
@@ -1940,7 +2021,7 @@ export const operations = {
     headers: { idempotencyKey: 'Idempotency-Key' },
     body: 'application/json',
   },
-  deleteWebhook: { method: 'DELETE', path: '/webhooks/{webhookId}', query: {}, headers: {}, body: null },
+  deleteWebhook: { method: 'DELETE', path: '/webhooks/{webhookId}', query: {}, headers: {}, body: null, isEmpty: true },
   rotateWebhookSecret: {
     method: 'POST',
     path: '/webhooks/{webhookId}/rotate-secret',

@@ -1,5 +1,7 @@
 /** Webhooks: whether what came was sent by the service (Standard Webhooks, https://www.standardwebhooks.com). */
 
+import type { WebhookEvent } from './generated.ts';
+
 export interface WebhookRequest {
   /** The body exactly as it came, before anything parsed it. */
   readonly body: string | Uint8Array;
@@ -51,7 +53,7 @@ function signedText(id: string, timestamp: string, body: string | Uint8Array): U
 }
 
 /** The event of a webhook, once it is sure that the service sent it. Throws {@link WebhookRefused}. Signatures are compared in constant time. */
-export async function verifyWebhook<Event = unknown>({
+export async function verifyWebhook<Event = WebhookEvent>({
   body,
   headers,
   secret,
