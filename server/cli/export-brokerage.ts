@@ -72,20 +72,24 @@ async function writeExport(
 export async function exportCommand(which: string, { to, json }: ExportOptions): Promise<void> {
   const config = readConfig();
   const storage = await openStorage(config);
-  await withExistingDatabase(config, async (client) => {
-    const brokerage = await brokerageNamed(client, which);
-    const file = to ?? `${brokerage.slug}-${new Date().toISOString().slice(0, 10)}.zip`;
-    const { tables, documents } = await writeExport(client, storage, brokerage, file);
-    await record(client, 'brokerage.export', brokerage.id, brokerage.id, {});
-    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-    const lacking = documents.missing.length + documents.damaged.length;
-    if (json) say(JSON.stringify({ file, tables: tables.length, rows, ...documents }));
-    else
-      say(
-        `Everything of ${brokerage.slug} is in ${file}: ${rows} rows of ${tables.length} tables, ${documents.count} documents.${
-          lacking > 0 ? ` ${lacking} documents are missing in the store or were changed: see manifest.json.` : ''
-        }`,
-      );
-    if (lacking > 0) process.exitCode = 1;
-  }).finally(() => storage.close());
+  await withExistingDatabase(
+    config,
+    async (client) => {
+      const brokerage = await brokerageNamed(client, which);
+      const file = to ?? `${brokerage.slug}-${new Date().toISOString().slice(0, 10)}.zip`;
+      const { tables, documents } = await writeExport(client, storage, brokerage, file);
+      await record(client, 'brokerage.export', brokerage.id, brokerage.id, {});
+      const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+      const lacking = documents.missing.length + documents.damaged.length;
+      if (json) say(JSON.stringify({ file, tables: tables.length, rows, ...documents }));
+      else
+        say(
+          `Everything of ${brokerage.slug} is in ${file}: ${rows} rows of ${tables.length} tables, ${documents.count} documents.${
+            lacking > 0 ? ` ${lacking} documents are missing in the store or were changed: see manifest.json.` : ''
+          }`,
+        );
+      if (lacking > 0) process.exitCode = 1;
+    },
+    'current',
+  ).finally(() => storage.close());
 }

@@ -189,8 +189,22 @@ test.for(['backup', 'restore'])('%s says what keeps it from a database that is a
   expect(stderr).toMatch(/^\S.* cannot be connected to: .*ECONNREFUSED.*\. Check host, port, user and password\.\n$/);
 });
 
+test.for([
+  ['hold', 'list'],
+  ['keys', 'list', '--brokerage', 'harbor-pine'],
+  ['mail', 'list'],
+  ['people', 'erase', 'ann@harbor-pine.example'],
+  ['brokerages', 'create', '--name', 'X', '--slug', 'x'],
+])('%j where there is no database says so, and makes none', async (args) => {
+  const DATA_DIR = await newDataDir();
+  const { code, stdout, stderr } = await run(args, { DATA_DIR });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toBe(`There is no database in ${DATA_DIR}: set DATA_DIR to where it is.\n`);
+  await expect(stat(DATA_DIR)).rejects.toThrow('ENOENT');
+});
+
 test('a command works without a running service too, and leaves nothing running', async () => {
-  const alone = { DATA_DIR: await newDataDir() };
+  const alone = { DATA_DIR: await migratedDataDir() };
   const made = await run(['brokerages', 'create', '--name', 'Alone', '--slug', 'alone', '--json'], alone);
   expect(made).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse((await run(['migrate', '--json'], alone)).stdout)).toEqual({ applied: [] });
