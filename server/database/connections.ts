@@ -164,10 +164,14 @@ export async function checkOwnersUrl({ databaseUrl, migrateDatabaseUrl }: Config
 export async function checkListenUrl({ databaseUrl, listenDatabaseUrl }: Config): Promise<void> {
   if (databaseUrl === undefined || listenDatabaseUrl === undefined) return;
   let isThere = false;
-  await connected('DATABASE_LISTEN_URL', { connectionString: listenDatabaseUrl }, (client) => {
-    isThere = true;
-    return checkSameDatabase(client, 'DATABASE_LISTEN_URL', databaseUrl);
-  }).catch((error: unknown) => {
+  await connected(
+    'DATABASE_LISTEN_URL',
+    { connectionString: listenDatabaseUrl, query_timeout: 10_000 },
+    async (client) => {
+      isThere = true;
+      await checkSameDatabase(client, 'DATABASE_LISTEN_URL', databaseUrl);
+    },
+  ).catch((error: unknown) => {
     if (isThere) throw error;
   });
 }

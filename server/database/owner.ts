@@ -60,19 +60,16 @@ async function areSame(one: pg.Client, other: pg.Client): Promise<boolean> {
 }
 
 /**
- * Refuses a connection of `variable` that leads to another database than DATABASE_URL. Where that cannot be connected to, nothing is known and
- * nothing refused: the owner is also there to mend what keeps the server out.
+ * Refuses a connection of `variable` that leads to another database than DATABASE_URL. Where one of them cannot be connected to, or a pooler has no
+ * connection left, nothing is known and nothing refused: the owner is also there to mend what keeps the server out.
  */
 export async function checkSameDatabase(client: pg.Client, variable: string, databaseUrl: string): Promise<void> {
   const same = await withClient(
-    { connectionString: databaseUrl },
+    { connectionString: databaseUrl, query_timeout: 10_000 },
     'start',
     (server) => areSame(client, server),
     'DATABASE_URL',
-  ).catch((error: unknown) => {
-    if (error instanceof UnusableDatabase) return true;
-    throw error;
-  });
+  ).catch(() => true);
   if (!same)
     throw new UnusableDatabase(
       `${variable} and DATABASE_URL lead to two different databases. Set both to the same host, port and database.`,
