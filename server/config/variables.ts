@@ -89,7 +89,8 @@ const backupDestination = z
   .string()
   .refine(
     (given) => !/^(s3:|[a-z][\w+.-]+:\/)/i.test(given) || /^s3:\/\/[a-z0-9][a-z0-9.-]*(\/[\w.-]+)*\/?$/.test(given),
-  );
+  )
+  .refine(mayBeDirectory);
 
 /** Every variable there is. An empty one counts as not set. */
 export const variables = {

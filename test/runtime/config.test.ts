@@ -76,6 +76,7 @@ test.for([
   ['S3_BUCKET', 's3://deals'],
   ['BACKUP_TO', 's3:/bucket/folder'],
   ['BACKUP_TO', 's3:bucket'],
+  ['BACKUP_TO', '/dev/null'],
   ['DATA_DIR', '/dev/null'],
 ])('%s does not take %s', ([name = '', value = '']) => {
   expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} holds "`)]);
