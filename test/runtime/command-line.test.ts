@@ -196,7 +196,7 @@ test.for([
   [['serve'], { DATA_DIR: import.meta.filename }, 'DATA_DIR holds "', 2],
   [['serve'], { DATA_DIR: path.join(import.meta.filename, 'below') }, 'DATA_DIR: ', 1],
   [['backup', '--place', 's3://Not A Bucket'], {}, '--place holds "s3://Not A Bucket"', 2],
-  [['backup', '--scheduled', '--place', '/nowhere'], {}, '--scheduled needs BACKUP_EVERY', 2],
+  [['backup', '--scheduled', '--place', '/dev/null/backups'], {}, '--scheduled needs BACKUP_EVERY', 2],
 ] as const)('%j with %j is an error of the configuration', async ([args, variables, words, expected]) => {
   const { code, stdout, stderr } = await run(args, { ...env, LOG_LEVEL: 'silent', ...variables });
   expect([code, stdout]).toEqual([expected, '']);
