@@ -31,7 +31,17 @@ const mayImport = {
   tools: beneathInterfaces,
   auth: beneathInterfaces,
   web: [...beneathInterfaces, 'export'],
-  cli: [...beneathInterfaces, 'app.ts', 'background.ts', 'background', 'backup', 'export', 'scheduled-jobs.ts'],
+  // The doctor reads the documents of clients as a start does.
+  cli: [
+    ...beneathInterfaces,
+    'oauth',
+    'app.ts',
+    'background.ts',
+    'background',
+    'backup',
+    'export',
+    'scheduled-jobs.ts',
+  ],
 };
 
 /** What the server imports of the rest of the repository, by who may. */

@@ -19,7 +19,7 @@ import type { lengths } from './domain/lengths.ts';
 import type { lifetimes } from './domain/lifetimes.ts';
 import type { mostSources } from './domain/offers/financing.ts';
 import type { longestTerms } from './domain/offers/offers.ts';
-import type { longestEmailAddress } from './domain/people/email-address.ts';
+import type { longestEmailAddress } from './lib/email-address.ts';
 import type { mostMembers } from './domain/people/members.ts';
 import type { mostContactRows } from './web/api/contact-csv.ts';
 import type { largestContactFile } from './web/api/contacts.ts';

@@ -2,7 +2,7 @@
 
 import type { Context, Env, TypedResponse } from 'hono';
 import { z } from 'zod';
-import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
+import { isEmailAddress, longestEmailAddress } from '../lib/email-address.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost, bodyType, sendJson } from '../http/bounded-body.ts';
 import { asToken } from '../domain/accounts/secret-tokens.ts';

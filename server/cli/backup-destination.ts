@@ -1,16 +1,16 @@
 /** What the commands backup, restore and verify have in common: where backups are, with which key, and of which database. */
 
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { openDestination, type BackupDestination } from '../backup/destination.ts';
 import { NotRestored } from '../backup/restore.ts';
 import { backupKey, type BackupKey } from '../lib/backup-key.ts';
-import { readConfig, type Config } from '../config/config.ts';
-import { needsOwner, UnusableDatabase, withClient } from '../database/client.ts';
+import { ConfigError, readConfig, type Config } from '../config/config.ts';
+import { needsOwner, withClient } from '../database/client.ts';
 import { DirectoryInUse } from '../database/data-directory.ts';
-import { runningOwner, startEmbedded } from '../database/embedded.ts';
-import { homeDirectory } from '../database/postgres-home.ts';
+import { refuseMissing, runningOwner, startEmbedded } from '../database/embedded.ts';
+import { withOwner, type Needed } from '../database/owner.ts';
+import { codeOf, UnusableOption } from './new-file.ts';
 
 export interface DestinationOptions {
   readonly json?: boolean;
@@ -20,14 +20,18 @@ export interface DestinationOptions {
   readonly keyFile?: string;
 }
 
-/** The options cannot be used; the message says what to change. */
-class UnusableOption extends Error {
-  override readonly name = 'UnusableOption';
-}
-
 function keyIn(file: string): BackupKey {
-  if (!existsSync(file)) throw new UnusableOption(`--key-file: ${file} is not there.`);
-  const key = backupKey(readFileSync(file, 'utf8'));
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = codeOf(error);
+    throw new UnusableOption(
+      `--key-file: ${file} ${code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`}.`,
+      { cause: error },
+    );
+  }
+  const key = backupKey(text);
   if (key) return key;
   throw new UnusableOption(
     `--key-file: ${file} must hold 32 random bytes in base64 or hexadecimal, such as: openssl rand -base64 32`,
@@ -40,12 +44,22 @@ export interface BackupContext {
   readonly key: BackupKey | null;
 }
 
+/** The configuration with `place` as its BACKUP_TO; what is wrong with it is said of the option. */
+function configWith(place: string): Config {
+  try {
+    return readConfig({ ...process.env, BACKUP_TO: place });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError(error.faults.map((fault) => fault.replace(/^BACKUP_TO holds/, '--place holds')));
+  }
+}
+
 /** Runs `work` with the destination and the key that variables and options say. */
 export async function withDestination<T>(
   { place, keyFile }: DestinationOptions,
   work: (context: BackupContext) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig(place === undefined ? process.env : { ...process.env, BACKUP_TO: place });
+  const config = place === undefined ? readConfig() : configWith(place);
   if (!config.backup.to)
     throw new UnusableOption('Say where backups are: set BACKUP_TO, or give a folder or s3://bucket/folder.');
   const key = keyFile === undefined ? config.backup.key : keyIn(keyFile);
@@ -60,13 +74,15 @@ export const say = (line: string) => void process.stdout.write(`${line}\n`);
 export async function withExistingDatabase<T>(
   { databaseUrl, migrateDatabaseUrl, dataDir }: Config,
   work: (client: pg.Client) => Promise<T>,
+  needed: Needed = 'any',
 ): Promise<T> {
-  if (databaseUrl !== undefined)
-    return withClient(ownersOwn(migrateDatabaseUrl), 'backup', work, 'MIGRATE_DATABASE_URL');
+  if (databaseUrl !== undefined) {
+    if (migrateDatabaseUrl === undefined) throw needsOwner();
+    return withOwner({ databaseUrl, migrateDatabaseUrl }, { name: 'backup', needed }, work);
+  }
+  refuseMissing(dataDir);
   const running = await runningOwner(dataDir);
   if (running) return withClient(running, 'backup', work);
-  if (!existsSync(path.join(homeDirectory(dataDir), 'cluster')))
-    throw new UnusableDatabase(`There is no database in ${dataDir}: set DATA_DIR to where it is.`);
   const started = await startEmbedded({ dataDir }).catch(async (error: unknown) => {
     // One that started at the same moment was not there to be joined yet.
     const joined = error instanceof DirectoryInUse ? await runningOwner(dataDir) : null;
@@ -76,17 +92,15 @@ export async function withExistingDatabase<T>(
   return withClient(started.owner, 'backup', work).finally(() => started.stop());
 }
 
-function ownersOwn(url: string | undefined): pg.ClientConfig {
-  if (url === undefined) throw needsOwner();
-  return { connectionString: url };
-}
-
 /** Runs `work` on the database that is to be restored into, which nothing else may use. */
 export async function withNewDatabase<T>(
   { databaseUrl, migrateDatabaseUrl, dataDir }: Config,
   work: (owner: pg.ClientConfig) => Promise<T>,
 ): Promise<T> {
-  if (databaseUrl !== undefined) return work(ownersOwn(migrateDatabaseUrl));
+  if (databaseUrl !== undefined) {
+    if (migrateDatabaseUrl === undefined) throw needsOwner();
+    return work({ connectionString: migrateDatabaseUrl });
+  }
   if (await runningOwner(dataDir))
     throw new NotRestored(`Dealkeep is running on ${dataDir}: stop it, and restore into a new DATA_DIR.`);
   const started = await startEmbedded({ dataDir });

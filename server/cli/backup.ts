@@ -61,6 +61,8 @@ async function note(client: pg.Client, succeeded: boolean): Promise<void> {
 export async function backup(options: BackupOptions): Promise<void> {
   await withDestination(options, async (context) => {
     const { config, destination, key } = context;
+    if (options.scheduled && config.backup.everyMillis === undefined)
+      throw new ConfigError(['--scheduled needs BACKUP_EVERY, which says when the next backup is due.']);
     if (config.backup.to && isStore(config.backup.to, config))
       throw new ConfigError([
         `BACKUP_TO or --place: ${destination.label} is where documents are kept. Give backups another folder, or one in the bucket.`,

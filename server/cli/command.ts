@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type * as Administration from '../domain/accounts/administration.ts';
 import { keyScopes, type KeyScope } from '../domain/clients/key-scopes.ts';
 import { charactersIn, isVisible } from '../domain/characters.ts';
-import { isEmailAddress } from '../domain/people/email-address.ts';
+import { isEmailAddress } from '../lib/email-address.ts';
 import { faultOfName } from '../domain/people/names.ts';
 
 interface CommandContext {
@@ -49,7 +49,10 @@ export function wholeNumber(text: string): number {
 /** The value of an option: a date or time in the future. */
 export function futureTime(text: string): Date {
   const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : null;
-  if (time === null || Number.isNaN(time.getTime())) {
+  // The thirty-first of a shorter month would be a day of the next.
+  const day = text.slice(0, 10);
+  const isDay = time !== null && !Number.isNaN(time.getTime()) && new Date(day).toISOString().startsWith(day);
+  if (time === null || !isDay) {
     throw new InvalidArgumentError('It must be a date, 2030-12-31, or a time with its zone, 2030-12-31T12:00:00Z.');
   }
   if (time.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');

@@ -133,15 +133,15 @@ function addUsers(program: Command): void {
       );
   suspension(
     'suspend',
-    'Suspend a person: their sessions and connected clients end at once, and the API keys that they created or last rotated stop working.',
+    'Suspend a person: their sessions and connected clients end at once, and the API keys that they created or last rotated stop working. Webhooks that they added are turned off.',
     true,
-    'is suspended and signed out everywhere. Connected clients are disconnected; API keys that they created or last rotated are refused.',
+    'is suspended and signed out everywhere. Connected clients are disconnected; API keys that they created or last rotated are refused. Webhooks that they added are turned off until an admin turns them on.',
   );
   suspension(
     'restore',
-    'End the suspension of a person: they sign in and connect their clients again; their API keys work again.',
+    'End the suspension of a person: they sign in and connect their clients again; their API keys work again. Webhooks stay off until an admin turns them on.',
     false,
-    'may sign in again, and the API keys that they created or last rotated work again.',
+    'may sign in again, and the API keys that they created or last rotated work again. Webhooks that they added stay off until an admin turns them on.',
   );
   users
     .command('remove-factors')
@@ -267,7 +267,7 @@ function addSecrets(program: Command): void {
     .description('The secrets that the database keeps.')
     .command('rotate')
     .description(
-      'Encrypt all of them with the first key of SECRETS_KEY, and renew the keys that seal cursors and identities.',
+      'Encrypt all of them with the first key of SECRETS_KEY, and renew the keys that seal cursors and identities. Restart every node with that key first: one without it cannot go on.',
     )
     .option(...json)
     .action(
@@ -282,8 +282,12 @@ function addSecrets(program: Command): void {
             throw new ConfigError(['SECRETS_KEY is not set; make a key with: openssl rand -base64 32']);
           return rotateSecrets(client, openSecrets(config.secretsKeys));
         },
-        ({ key, authenticators, mailed_links }) =>
-          `Everything is encrypted with the key ${key} (re-encrypted: ${authenticators} authenticators' secrets, ${mailed_links} links of mails that wait). Restart every node; older keys can be left out of SECRETS_KEY then.`,
+        ({ key, authenticators, mailed_links, webhooks, remembered_answers, unsubscribe_links }) =>
+          `Everything is encrypted with the key ${key} (re-encrypted: ${authenticators} authenticators' secrets, ${mailed_links} links of mails that wait, ${webhooks} secrets of webhooks, ${remembered_answers} remembered answers). ${
+            unsubscribe_links
+              ? 'The secret of unsubscribe links is renewed.'
+              : 'The secret of unsubscribe links stays: links made with the one before still work.'
+          } Restart every node; older keys can be left out of SECRETS_KEY then.`,
       ),
     );
 }
@@ -303,10 +307,18 @@ function addPeople(program: Command): void {
       command(
         async ({ client }, { output }: { json?: boolean; output?: string }) => {
           const { exportPerson } = await import('../domain/accounts/erasure.ts');
-          const data = await exportPerson(client, who);
-          if (output === undefined) return data;
-          const { writeFile } = await import('node:fs/promises');
-          await writeFile(output, data, { mode: 0o600, flag: 'wx' });
+          if (output === undefined) return exportPerson(client, who);
+          const [{ openNew }, { rm }] = await Promise.all([import('./new-file.ts'), import('node:fs/promises')]);
+          // Before it is read: that leaves a record of an export.
+          const file = await openNew(output, '--output');
+          try {
+            await file.writeFile(await exportPerson(client, who));
+          } catch (error) {
+            await rm(output, { force: true });
+            throw error;
+          } finally {
+            await file.close();
+          }
           return `Everything about ${who} is in ${output}.`;
         },
         (words) => words,
@@ -448,7 +460,7 @@ function addBrokerages(program: Command): void {
     )
     .argument('<id or slug>', 'the brokerage')
     .option('--days <days>', 'how many days it stays, 7 to 365; BROKERAGE_DELETION_DAYS by default', daysToWait)
-    .option('--cancel', 'cancel the deletion')
+    .addOption(new Option('--cancel', 'cancel the deletion').conflicts('days'))
     .option(...json)
     .action((which: string, options: DeletionOptions) =>
       command(

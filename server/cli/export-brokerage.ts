@@ -1,18 +1,19 @@
 /** The command brokerages export. */
 
-import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import about from '../../package.json' with { type: 'json' };
 import { textSettings } from '../backup/rows.ts';
 import type { Statement } from '../database/statement.ts';
 import { snapshot } from '../database/transaction.ts';
-import { brokerageNamed, NotPossible, record, type Brokerage } from '../domain/accounts/administration.ts';
+import { brokerageNamed, record, type Brokerage } from '../domain/accounts/administration.ts';
 import { exportBrokerage, storedBodies, type ExportManifest, type ExportSource } from '../export/brokerage.ts';
+import { undoneBySignal } from '../lib/interruption.ts';
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
 import { say, withExistingDatabase } from './backup-destination.ts';
+import { openNew, refuseExisting } from './new-file.ts';
 import { readConfig } from '../config/config.ts';
 
 interface ExportOptions {
@@ -51,17 +52,22 @@ async function writeExport(
     now: new Date(),
     sight: 'Everything that the brokerage has, as of one moment.',
   };
+  refuseExisting(file, '--to');
+  // Under its own name there is nothing but a whole archive, whatever ends this process.
+  const unfinished = `${file}.unfinished`;
+  const handle = await openNew(unfinished, '--to');
+  const takeBack = undoneBySignal(() => rm(unfinished, { force: true }));
   try {
     await pipeline(
       exportBrokerage(task, (made) => (manifest = made)),
-      createWriteStream(file, { flags: 'wx', mode: 0o600 }),
+      handle.createWriteStream({ flush: true }),
     );
+    await rename(unfinished, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw new NotPossible(`${file} already exists.`, { cause: error });
-    await rm(file, { force: true });
+    await rm(unfinished, { force: true });
     throw error;
   } finally {
+    takeBack();
     await client.query('rollback').catch(() => {});
   }
   if (!manifest) throw new Error('The archive has no manifest.');
@@ -72,20 +78,24 @@ async function writeExport(
 export async function exportCommand(which: string, { to, json }: ExportOptions): Promise<void> {
   const config = readConfig();
   const storage = await openStorage(config);
-  await withExistingDatabase(config, async (client) => {
-    const brokerage = await brokerageNamed(client, which);
-    const file = to ?? `${brokerage.slug}-${new Date().toISOString().slice(0, 10)}.zip`;
-    const { tables, documents } = await writeExport(client, storage, brokerage, file);
-    await record(client, 'brokerage.export', brokerage.id, brokerage.id, {});
-    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-    const lacking = documents.missing.length + documents.damaged.length;
-    if (json) say(JSON.stringify({ file, tables: tables.length, rows, ...documents }));
-    else
-      say(
-        `Everything of ${brokerage.slug} is in ${file}: ${rows} rows of ${tables.length} tables, ${documents.count} documents.${
-          lacking > 0 ? ` ${lacking} documents are missing in the store or were changed: see manifest.json.` : ''
-        }`,
-      );
-    if (lacking > 0) process.exitCode = 1;
-  }).finally(() => storage.close());
+  await withExistingDatabase(
+    config,
+    async (client) => {
+      const brokerage = await brokerageNamed(client, which);
+      const file = to ?? `${brokerage.slug}-${new Date().toISOString().slice(0, 10)}.zip`;
+      const { tables, documents } = await writeExport(client, storage, brokerage, file);
+      await record(client, 'brokerage.export', brokerage.id, brokerage.id, {});
+      const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+      const lacking = documents.missing.length + documents.damaged.length;
+      if (json) say(JSON.stringify({ file, tables: tables.length, rows, ...documents }));
+      else
+        say(
+          `Everything of ${brokerage.slug} is in ${file}: ${rows} rows of ${tables.length} tables, ${documents.count} documents.${
+            lacking > 0 ? ` ${lacking} documents are missing in the store or were changed: see manifest.json.` : ''
+          }`,
+        );
+      if (lacking > 0) process.exitCode = 1;
+    },
+    'current',
+  ).finally(() => storage.close());
 }

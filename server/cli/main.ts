@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import { Command } from 'commander';
+import about from '../../package.json' with { type: 'json' };
 import { unlessInterrupted } from '../lib/interruption.ts';
 import { reasonOf } from '../lib/reason.ts';
 import { addBackups } from './backups.ts';
@@ -23,6 +24,7 @@ function runs(what: 'serve' | 'demo' | 'migrateOnly') {
 
 const program = new Command('dealkeep')
   .description('Deal management for business brokerages. Configured by environment variables: see README.md.')
+  .version(about.version, '--version', 'print the release')
   .configureHelp({ showGlobalOptions: true })
   .helpCommand(false);
 
@@ -49,8 +51,10 @@ program
 program
   .command('doctor')
   .description(
-    'Check everything that the service needs, and say what to do about what is wrong. Changes nothing. 0: all is well, 1: warnings, 2: faults.',
+    'Check everything that the service needs, and say what to do about what is wrong. Changes nothing. 0: all is well, 1: warnings, 2: faults, 3: it was called with options that it does not have.',
   )
+  // Else 1, which would be warnings.
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 3))
   .option('--documents', 'read the body of every document, and compare its size and digest')
   .option('--json', 'print the findings as JSON')
   .action(async (options: DoctorOptions) => (await import('./doctor/doctor.ts')).doctor(options));

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { chosenBackup, readManifest } from '../backup/backups.ts';
 import { NotRestored, restoreBackup } from '../backup/restore.ts';
 import { withClient } from '../database/client.ts';
-import { loginOf, migrateDatabase } from '../database/connections.ts';
+import { checkOwnersUrl, loginOf, migrateDatabase } from '../database/connections.ts';
 import { migrate } from '../database/migrate.ts';
 import { markStore, retireMark, storeLocation, wasMarked } from '../documents/store-marker.ts';
 import { adoptStore } from '../domain/accounts/administration.ts';
@@ -37,6 +37,7 @@ export async function restore(name: string | undefined, options: RestoreOptions)
       const storeId = randomUUID();
       // What needs it comes after the rows, when it is too late to begin again.
       if (config.databaseUrl !== undefined) await loginOf(config);
+      await checkOwnersUrl(config);
       const restored = await withNewDatabase(config, async (owner) => {
         const result = await restoreBackup({ destination, backup, key }, owner, storage);
         // The store is another one than that of the backup, even at the same place: a node that still keeps documents there is refused.

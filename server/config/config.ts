@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { backupKey, type BackupKey } from '../lib/backup-key.ts';
+import { withoutPassword } from '../lib/without-password.ts';
 import { secretNames, variableNames, variables, type Values } from './variables.ts';
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
 import { tracingOf, type TracingConfig } from './tracing.ts';
@@ -130,6 +131,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** What a variable holds, on one line and without a password. */
+const shown = (held = ''): string => withoutPassword(held).replaceAll(/\r?\n/g, '\\n');
+
 function readValues(given: Environment): Values {
   const { env, faults: unread } = withSecretFiles(given, secretNames);
   const faults = [...misspelt(given, [...variableNames, ...secretNames.map((name) => `${name}_FILE`)]), ...unread];
@@ -137,7 +141,7 @@ function readValues(given: Environment): Values {
     const held = env[name] === '' ? undefined : env[name];
     const result = schema.safeParse(held);
     if (!result.success) {
-      faults.push(`${name} ${hidden ? 'is not valid' : `holds "${held ?? ''}"`}; it must be ${allowed}.`);
+      faults.push(`${name} ${hidden ? 'is not valid' : `holds "${shown(held)}"`}; it must be ${allowed}.`);
     }
     return [name, result.data];
   });
@@ -149,6 +153,15 @@ function readValues(given: Environment): Values {
   }
   if (env['RATE_LIMIT_STORE'] === 'redis' && !env['REDIS_URL']) {
     faults.push('RATE_LIMIT_STORE is redis without REDIS_URL; set where Redis is.');
+  }
+  if (!env['S3_ACCESS_KEY_ID'] !== !env['S3_SECRET_ACCESS_KEY']) {
+    const [set, missing] = env['S3_ACCESS_KEY_ID']
+      ? ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
+      : ['S3_SECRET_ACCESS_KEY', 'S3_ACCESS_KEY_ID'];
+    faults.push(`${set} is set without ${missing}; set both, or neither, and those of the machine are used.`);
+  }
+  if (env['CLIENT_METADATA'] === 'pinned' && !env['CLIENT_METADATA_FILE']) {
+    faults.push('CLIENT_METADATA is pinned without CLIENT_METADATA_FILE; set the file, or CLIENT_METADATA to off.');
   }
   if (env['BACKUP_EVERY'] && !env['BACKUP_TO']) {
     faults.push('BACKUP_EVERY is set without BACKUP_TO; set where backups are kept.');

@@ -83,8 +83,11 @@ export function tracingOf(given: TracingVariables, faults: string[]): TracingCon
   if (!isWanted || given.OTEL_SDK_DISABLED || given.OTEL_TRACES_EXPORTER === 'none') return undefined;
   const protocol = given.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? given.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/protobuf';
   if (protocol === 'grpc') {
+    const name = given.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL
+      ? 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'
+      : 'OTEL_EXPORTER_OTLP_PROTOCOL';
     faults.push(
-      'OTEL_EXPORTER_OTLP_PROTOCOL is grpc; traces are sent by http/protobuf or http/json: set one of them and the port for HTTP (4318), or OTEL_TRACES_EXPORTER=none.',
+      `${name} is grpc; traces are sent by http/protobuf or http/json: set one of them and the port for HTTP (4318), or OTEL_TRACES_EXPORTER=none.`,
     );
   }
   const queueSize = given.OTEL_BSP_MAX_QUEUE_SIZE ?? 2_048;

@@ -1,9 +1,11 @@
 /** The environment variables of the configuration: what each may hold, and its default. */
 
+import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { backupKey } from '../lib/backup-key.ts';
+import { isEmailAddress } from '../lib/email-address.ts';
 import { protocols, samplerNames } from './tracing.ts';
 
 const whole = (low: number, high: number) =>
@@ -15,7 +17,9 @@ const words = z.string().transform((text) =>
     .map((word) => word.trim())
     .filter(Boolean),
 );
-const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
+/** A URL with a host after two slashes: without them what follows is a path to the parser, and no host. */
+const urlOf = (protocol: RegExp) => z.url({ protocol }).regex(/^[a-z]+:\/\//i);
+const postgresUrl = urlOf(/^postgres(ql)?$/);
 
 const origin = z
   .url({ protocol: /^https?$/ })
@@ -28,6 +32,22 @@ const network = z.string().refine((text) => {
   if (version === 0 || rest.length > 0) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 });
+
+/** Whether nothing else than a directory is there. What cannot be looked at is found when it is used. */
+function mayBeDirectory(text: string): boolean {
+  try {
+    return statSync(text).isDirectory();
+  } catch {
+    return true;
+  }
+}
+
+/** Whether mail can come from it: an address, or one in angle brackets behind a name. Its host may be one of the own network, without a dot. */
+function isSender(given: string): boolean {
+  const named = /^(?:"(?:[^"\\\p{Cc}]|\\\P{Cc})*" *|[^"<>,;:@\p{Cc}]*)<([^<>]*)>$/u.exec(given);
+  const address = named?.[1] ?? given;
+  return isEmailAddress(address) || isEmailAddress(`${address}.localdomain`);
+}
 
 interface Variable<Schema extends z.ZodType> {
   schema: Schema;
@@ -67,7 +87,10 @@ const span = z
 /** Where backups are kept: s3://bucket/folder, or a folder. */
 const backupDestination = z
   .string()
-  .refine((given) => !given.includes('://') || /^s3:\/\/[a-z0-9][a-z0-9.-]*(\/[\w.-]+)*\/?$/.test(given));
+  .refine(
+    (given) => !/^(s3:|[a-z][\w+.-]+:\/)/i.test(given) || /^s3:\/\/[a-z0-9][a-z0-9.-]*(\/[\w.-]+)*\/?$/.test(given),
+  )
+  .refine(mayBeDirectory);
 
 /** Every variable there is. An empty one counts as not set. */
 export const variables = {
@@ -75,15 +98,16 @@ export const variables = {
     z
       .string()
       .regex(/^[A-Za-z0-9.:_-]+$/)
+      .refine((given) => !given.includes(':') || isIP(given) === 6)
       .default('127.0.0.1'),
-    'a host name or an address',
+    'a host name or an address, without a port',
   ),
   PORT: variable(whole(0, 65_535).default(3000), 'a port from 0 to 65535 (0 picks a free one)'),
   WORKERS: variable(
     z.union([z.literal('auto').transform(() => availableParallelism()), whole(1, 64)]).default(1),
     'a whole number of processes from 1 to 64, or auto for one a core',
   ),
-  DATA_DIR: variable(z.string().default('.data'), 'a directory'),
+  DATA_DIR: variable(z.string().refine(mayBeDirectory).default('.data'), 'a directory'),
   DATABASE_URL: secret(postgresUrl.optional(), 'postgres://user:password@host:port/database'),
   MIGRATE_DATABASE_URL: secret(postgresUrl.optional(), 'postgres://owner:password@host:port/database'),
   DATABASE_LISTEN_URL: secret(postgresUrl.optional(), 'postgres://user:password@host:port/database'),
@@ -95,9 +119,9 @@ export const variables = {
     words.pipe(z.array(z.enum(['findings', 'financing']))).default([]),
     'a list of: findings, financing',
   ),
-  SMTP_URL: secret(z.url({ protocol: /^smtps?$/ }).optional(), 'smtp://user:password@host:port (or smtps://)'),
+  SMTP_URL: secret(urlOf(/^smtps?$/).optional(), 'smtp://user:password@host:port (or smtps://)'),
   MAIL_FROM: variable(
-    z.string().regex(/@/).default('Dealkeep <no-reply@localhost>'),
+    z.string().refine(isSender).default('Dealkeep <no-reply@localhost>'),
     'an address such as Dealkeep <deals@example.com>',
   ),
   ALLOWED_ORIGINS: variable(
@@ -113,7 +137,7 @@ export const variables = {
     'off, or on in development: webhooks may then go to this machine itself, also by http',
   ),
   REFRESH_OVERLAP: variable(onOff.default(true), 'on or off'),
-  REDIS_URL: secret(z.url({ protocol: /^rediss?$/ }).optional(), 'redis://user:password@host:port (or rediss://)'),
+  REDIS_URL: secret(urlOf(/^rediss?$/).optional(), 'redis://user:password@host:port (or rediss://)'),
   RATE_LIMIT_STORE: variable(z.enum(['memory', 'postgres', 'redis']).optional(), 'memory, postgres or redis'),
   RATE_LIMIT_REST_IP: perMinute,
   RATE_LIMIT_REST_KEY: perMinute,
@@ -147,7 +171,13 @@ export const variables = {
   ),
   S3_ENDPOINT: variable(z.url({ protocol: /^https?$/ }).optional(), 'a URL such as https://s3.example.com'),
   S3_REGION: variable(z.string().min(1).default('us-east-1'), 'the name of a region'),
-  S3_BUCKET: variable(text, 'the name of a bucket'),
+  S3_BUCKET: variable(
+    z
+      .string()
+      .regex(/^(arn:[\w:/.-]+|[A-Za-z0-9][\w.-]{1,254})$/)
+      .optional(),
+    'the name of a bucket, without s3:// before it',
+  ),
   S3_ACCESS_KEY_ID: secret(text, 'an access key id'),
   S3_SECRET_ACCESS_KEY: secret(text, 'a secret access key'),
   S3_FORCE_PATH_STYLE: variable(onOff.default(false), 'on or off'),

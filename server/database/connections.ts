@@ -5,8 +5,9 @@ import type { Config } from '../config/config.ts';
 import { needsOwner, UnusableDatabase, withClient } from './client.ts';
 import { DirectoryInUse } from './data-directory.ts';
 import { longest } from './database.ts';
-import { runningOwner, startEmbedded } from './embedded.ts';
+import { refuseMissing, runningOwner, startEmbedded } from './embedded.ts';
 import { appliedMigrations, migrate, migrationFiles, pending } from './migrate.ts';
+import { checkSameDatabase, withOwner } from './owner.ts';
 
 export interface Connections {
   /** The server's login: a member of dealkeep_server that owns nothing. */
@@ -149,9 +150,30 @@ async function checkServer(url: string, prepare: boolean): Promise<void> {
 /** Applies what is missing to the database at MIGRATE_DATABASE_URL, lets the login of DATABASE_URL in, and returns the files. */
 async function migrateExternal(config: Config): Promise<string[]> {
   if (!config.migrateDatabaseUrl) throw new UnusableDatabase(howToMigrate);
-  const owner = { connectionString: config.migrateDatabaseUrl };
-  await connected('MIGRATE_DATABASE_URL', owner, async () => {});
-  return migrate(owner, { serverLogin: await loginOf(config) });
+  await checkOwnersUrl(config);
+  return migrate({ connectionString: config.migrateDatabaseUrl }, { serverLogin: await loginOf(config) });
+}
+
+/** Refuses a MIGRATE_DATABASE_URL that is not the owner's, or leads elsewhere, before anything is made there. */
+export async function checkOwnersUrl({ databaseUrl, migrateDatabaseUrl }: Config): Promise<void> {
+  if (databaseUrl !== undefined && migrateDatabaseUrl !== undefined)
+    await withOwner({ databaseUrl, migrateDatabaseUrl }, { name: 'start', needed: 'nothing' }, async () => {});
+}
+
+/** Refuses a DATABASE_LISTEN_URL that leads to another database. One that cannot be connected to keeps no node from starting. */
+export async function checkListenUrl({ databaseUrl, listenDatabaseUrl }: Config): Promise<void> {
+  if (databaseUrl === undefined || listenDatabaseUrl === undefined) return;
+  let isThere = false;
+  await connected(
+    'DATABASE_LISTEN_URL',
+    { connectionString: listenDatabaseUrl, query_timeout: 10_000 },
+    async (client) => {
+      isThere = true;
+      await checkSameDatabase(client, 'DATABASE_LISTEN_URL', databaseUrl);
+    },
+  ).catch((error: unknown) => {
+    if (isThere) throw error;
+  });
 }
 
 /** How many connections the embedded PostgreSQL takes: those of every process (pool, limits, changes), and some for commands. */
@@ -168,6 +190,7 @@ export async function openConnections(
   if (config.databaseUrl !== undefined) {
     if (config.migrateDatabaseUrl) applied(await migrateExternal(config));
     await checkServer(config.databaseUrl, config.prepare);
+    await checkListenUrl(config);
     const owner = config.migrateDatabaseUrl ? { connectionString: config.migrateDatabaseUrl } : undefined;
     return { server: { connectionString: config.databaseUrl }, owner, died: never, stop: async () => {} };
   }
@@ -195,13 +218,15 @@ export async function migrateDatabase(config: Config): Promise<string[]> {
 
 /**
  * Runs an administrator's command as the owner: on the database of a Dealkeep that is running on the same DATA_DIR, on
- * one started for the command, or through MIGRATE_DATABASE_URL.
+ * one started for the command, or through MIGRATE_DATABASE_URL. None is made: a command in the wrong place would answer from nothing.
  */
 export async function asOwner<T>(config: Config, work: (client: pg.Client) => Promise<T>): Promise<T> {
   if (config.databaseUrl !== undefined) {
-    if (!config.migrateDatabaseUrl) throw needsOwner();
-    return connected('MIGRATE_DATABASE_URL', { connectionString: config.migrateDatabaseUrl }, work);
+    const { databaseUrl, migrateDatabaseUrl } = config;
+    if (!migrateDatabaseUrl) throw needsOwner();
+    return withOwner({ databaseUrl, migrateDatabaseUrl }, { name: 'start', needed: 'current' }, work);
   }
+  refuseMissing(config.dataDir);
   const join = async () => {
     const owner = await runningOwner(config.dataDir);
     return owner && { owner, stop: async () => {} };

@@ -3,9 +3,13 @@
 import { loadedOnce } from '../lib/loaded-once.ts';
 import { keyIdOf, secretRows, type Secrets } from '../lib/secrets.ts';
 import type { Database } from './database.ts';
-import { row } from './statement.ts';
+import { mapped, row, type Statement } from './statement.ts';
 
 const secret = row<{ secret: Buffer }, []>('cursor_secret', 'select app.cursor_secret() as secret');
+
+/** The key with which it is encrypted; null when it is not. Each rotation encrypts it anew, so that a node without its key has none for what else is encrypted. */
+export const keyOfCursors = (): Statement<string | null> =>
+  mapped(secret(), (found) => (found === null ? null : keyIdOf(found.secret.toString('utf8'))));
 
 /** As it is, or encrypted: then base64 is what was encrypted, and its text what is stored. */
 function openedSecret(secrets: Secrets, stored: Buffer): Buffer {

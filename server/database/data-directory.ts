@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { reasonOf } from '../lib/reason.ts';
+import { UnusableDatabase } from './client.ts';
 
 /** Another process works on the same directory. */
 export class DirectoryInUse extends Error {
@@ -27,6 +29,19 @@ function lastHolder(file: string): string {
   }
 }
 
+function openLock(directory: string): DatabaseSync {
+  try {
+    // As root, PostgreSQL runs as another user, who must be able to walk through; what is secret has modes of its own.
+    mkdirSync(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+    return new DatabaseSync(path.join(directory, 'dealkeep.lock'));
+  } catch (error) {
+    throw new UnusableDatabase(
+      `DATA_DIR: ${directory} cannot be used (${reasonOf(error)}). Set it to a directory that this user may write to.`,
+      { cause: error },
+    );
+  }
+}
+
 /**
  * Takes `directory`, created when missing, for this process until the returned function is called or the process
  * ends, however it ends. Throws {@link DirectoryInUse} when another process has it.
@@ -35,10 +50,8 @@ function lastHolder(file: string): string {
  * cannot be left behind by kill -9, nor taken by two at once.
  */
 export function takeDirectory(directory: string): () => void {
-  // As root, PostgreSQL runs as another user, who must be able to walk through; what is secret has modes of its own.
-  mkdirSync(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   const holder = path.join(directory, 'dealkeep.pid');
-  const lock = new DatabaseSync(path.join(directory, 'dealkeep.lock'));
+  const lock = openLock(directory);
   try {
     lock.exec('begin exclusive');
   } catch (error) {

@@ -17,6 +17,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { undoneBySignal, unlessInterrupted } from '../lib/interruption.ts';
+import { UnusableDatabase } from './client.ts';
 import { command, createCluster, database, ownerLogin, serverLogin, spawnOptions } from './cluster.ts';
 import { DirectoryInUse, passwordsIn, takeDirectory } from './data-directory.ts';
 import { commandLine, endPostgres, isAlive } from './processes.ts';
@@ -217,6 +218,15 @@ async function startIn(
     died: exit.then((how) => (stopping ? new Promise<string>(() => {}) : `PostgreSQL ${how}; see ${log.file}`)),
     stop,
   };
+}
+
+/** Whether there is a database in `dataDir`. */
+export const isDatabaseIn = (dataDir: string): boolean => existsSync(path.join(homeDirectory(dataDir), 'cluster'));
+
+/** Refuses a `dataDir` without a database, for what works on one that is there. */
+export function refuseMissing(dataDir: string): void {
+  if (!isDatabaseIn(dataDir))
+    throw new UnusableDatabase(`There is no database in ${dataDir}: set DATA_DIR to where it is.`);
 }
 
 /** How to reach the PostgreSQL that another Dealkeep runs in `dataDir`; null when none answers. */

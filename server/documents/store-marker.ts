@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { withoutPassword } from '../lib/without-password.ts';
 import type { Config } from '../config/config.ts';
 import type { CoreServices } from '../services.ts';
 import { documentStore, documentStoreMarked } from '../domain/documents/store.ts';
@@ -55,7 +56,7 @@ export async function retireMark(storage: Storage, storeId: string): Promise<voi
 
 /** Where the documents of this node are kept, in words. */
 export const storeLocation = ({ s3, dataDir }: Pick<Config, 's3' | 'dataDir'>): string =>
-  s3 ? `the bucket ${s3.bucket}${s3.endpoint ? ` at ${s3.endpoint}` : ''}` : `${dataDir}/documents`;
+  s3 ? `the bucket ${s3.bucket}${s3.endpoint ? ` at ${withoutPassword(s3.endpoint)}` : ''}` : `${dataDir}/documents`;
 
 /** How often a node looks whether another has marked the store meanwhile, and for how long, in milliseconds. */
 const looksEvery = 250;

@@ -1,6 +1,6 @@
 /** The most characters of what people and programs write, by table and column: the constraints of the columns say the same (test/database/schema.test.ts), and the pages. */
 
-import { longestEmailAddress } from './people/email-address.ts';
+import { longestEmailAddress } from '../lib/email-address.ts';
 
 /** Of a person or a brokerage. */
 const name = 200;

@@ -10,6 +10,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { gathering } from '../telemetry/metrics.ts';
 import type { Services } from '../services.ts';
 import { NotWritable } from '../database/errors.ts';
+import { keyOfCursors } from '../database/cursor-secret.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';
 import { row } from '../database/statement.ts';
 import {
@@ -317,32 +318,36 @@ const silent = `The database has not answered for ${readyMillis / 1000} seconds.
 /** How the metrics are read: given the counters of this process, a function that writes these or those of several processes as text. */
 export type MetricsReader = (own: Registry) => () => Promise<string>;
 
-/** /healthz: the process answers. /readyz: the database answers, takes writes, and its schema is current. /metrics: for Prometheus. */
+/** /healthz: the process answers. /readyz: the database answers, takes writes, its schema is current, and its secrets can be read. /metrics: for Prometheus. */
 export function operations(
-  { config, database, log, leaving }: Services,
+  { config, database, log, leaving, secrets }: Services,
   { registry }: Metrics,
   readerOf: MetricsReader = (own) => () => own.metrics(),
 ): Hono {
   const app = new Hono();
   const readMetrics = readerOf(registry);
   const files = migrationFiles();
-  let asking: Promise<number> | undefined;
-  /** How many migrations are missing. Requests that come while the answer is awaited share it, so that one connection is enough. */
-  const missingNow = (): Promise<number> =>
+  let asking: Promise<string | null> | undefined;
+  /** What the node lacks. Requests that come while the answer is awaited share it, so that one connection is enough. */
+  const lackingNow = (): Promise<string | null> =>
     (asking ??= files
-      .then((known) => database.together(missingMigrations(known), writeNothing()))
-      .then(([missing]) => missing)
+      .then((known) => database.together(missingMigrations(known), writeNothing(), keyOfCursors()))
+      .then(([missing, , key]) => {
+        if (missing > 0) return `The database lacks ${missing} migrations: run dealkeep migrate.\n`;
+        if (key === null || secrets.keyIds.includes(key)) return null;
+        return `Secrets in the database are encrypted with the key ${key}, which SECRETS_KEY does not hold: set it, and restart this node.\n`;
+      })
       .finally(() => (asking = undefined)));
   app.get('/healthz', (c) => c.text('ok\n'));
   app.get('/readyz', async (c) => {
     if (leaving.aborted) return c.text('Stopping.\n', 503);
     try {
-      const missing = await Promise.race([missingNow(), wait(readyMillis, null, { ref: false })]);
-      if (missing === null) {
+      const lacking = await Promise.race([lackingNow(), wait(readyMillis, undefined, { ref: false })]);
+      if (lacking === undefined) {
         log.warn({ reason: silent.trim() }, 'not ready');
         return c.text(silent, 503);
       }
-      if (missing > 0) return c.text(`The database lacks ${missing} migrations: run dealkeep migrate.\n`, 503);
+      if (lacking !== null) return c.text(lacking, 503);
       return c.text('ready\n');
     } catch (error) {
       log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'not ready');

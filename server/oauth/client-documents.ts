@@ -95,7 +95,7 @@ export function readDocument(url: string, found: unknown): ClientDocument {
 }
 
 /** The pinned documents, by their addresses. Throws a {@link ConfigError}. */
-function readPinned({ mode, file, guard }: Config['clientMetadata']): ReadonlyMap<string, ClientDocument> {
+export function readPinned({ mode, file, guard }: Config['clientMetadata']): ReadonlyMap<string, ClientDocument> {
   if (file === undefined || mode === 'off') return new Map();
   const fault = (what: string) => new ConfigError([`CLIENT_METADATA_FILE: ${file} ${what}`]);
   let found: unknown;

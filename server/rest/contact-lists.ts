@@ -12,7 +12,7 @@ import {
   type RecordFilter,
   type RecordSort,
 } from '../domain/contacts/records.ts';
-import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
+import { isEmailAddress, longestEmailAddress } from '../lib/email-address.ts';
 import { uuidAt, uuidBytes } from '../http/uuid.ts';
 import { placeOf, positionOf } from './cursor.ts';
 import { invalid } from './envelope.ts';

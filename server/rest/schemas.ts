@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { isBlank } from '../domain/characters.ts';
 import { contactTypes } from '../domain/contacts/contacts.ts';
-import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
+import { isEmailAddress, longestEmailAddress } from '../lib/email-address.ts';
 import { absent, blank, id, text, time, visible } from './fields.ts';
 import { errorCodes } from './envelope.ts';
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { row } from '../../server/database/statement.ts';
-import { isEmailAddress } from '../../server/domain/people/email-address.ts';
+import { isEmailAddress } from '../../server/lib/email-address.ts';
 import { openService, type TestService } from '../harness.ts';
 import { as, brokerage } from '../rest/scene.ts';
 

@@ -1,7 +1,7 @@
 /** What a brokerage takes along: everything from the command line, in the settings what the admin may see; and nothing of anybody else. */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -21,7 +21,7 @@ import { openService, type TestService } from '../harness.ts';
 import { locksWaited } from '../locks.ts';
 import { aPng } from '../pictures.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
-import { cleanUp, run } from './program.ts';
+import { cleanUp, dealkeep, run } from './program.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
 vi.setConfig({ testTimeout: 240_000 });
@@ -166,6 +166,29 @@ test('the operator exports every row and document of a brokerage, as of one mome
   expect(await service.sql(`select details from audit_records where action = 'brokerage.export'`)).toEqual([
     { details: { by: 'command line' } },
   ]);
+});
+
+test('an export that a signal ends leaves nothing, and one that cannot be written says so', async () => {
+  const place = await mkdtemp(path.join(directory, 'ended-'));
+  const holder = new pg.Client(service.connections.owner);
+  await holder.connect();
+  onTestFinished(() => holder.end());
+  // What it waits for, with a part of the archive written.
+  await holder.query('begin');
+  await holder.query('lock table public.deals');
+  const program = dealkeep(['brokerages', 'export', brokerage.slug, '--to', path.join(place, 'all.zip')], env);
+  await expect.poll(() => readdir(place), { timeout: 60_000 }).toEqual(['all.zip.unfinished']);
+  program.child.kill('SIGINT');
+  await program.ended;
+  expect(await readdir(place)).toEqual([]);
+  await holder.query('rollback');
+
+  const nowhere = path.join(place, 'nowhere', 'all.zip');
+  expect(await run(['brokerages', 'export', brokerage.slug, '--to', nowhere], env)).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: `--to: ${nowhere}.unfinished cannot be written (ENOENT).\n`,
+  });
 });
 
 const interrupted = () => service.log.filter((line) => line.includes('was interrupted'));

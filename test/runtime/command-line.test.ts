@@ -170,10 +170,36 @@ test.for([
   [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--expires', 'soon'], '2030-12-31'],
   [['keys', 'list', '--brokerage', 'nobody-here'], 'no brokerage with the id or slug "nobody-here"'],
   [['keys', 'revoke', 'nonsense'], 'no key with the id "nonsense"'],
+  [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--expires', '2030-02-31'], 'It must be a date'],
+  [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--expires', '2030-02-31T12:00:00Z'], 'It must be a date'],
+  [['brokerages', 'delete', 'x', '--cancel', '--days', '9'], "'--cancel' cannot be used with option '--days"],
+  [['people', 'export', 'ann@harbor-pine.example', '--output', import.meta.filename], 'already exists'],
+  [
+    ['people', 'export', 'ann@harbor-pine.example', '--output', '/nowhere/x.json'],
+    '--output: /nowhere/x.json cannot be written (ENOENT)',
+  ],
+  [['backup', '--place', '/nowhere', '--key-file', '/'], '--key-file: / cannot be read (EISDIR)'],
   [['dance'], "unknown command 'dance'"],
 ])('%j is refused in words that help', async ([args = [], words = '']) => {
   const { code, stdout, stderr } = await run(args as string[], env);
   expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(words);
+  expect(stderr).not.toMatch(/\n\s+at /);
+});
+
+test('the release is printed', async () => {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+  expect(await run(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+test.for([
+  [['serve'], { DATA_DIR: import.meta.filename }, 'DATA_DIR holds "', 2],
+  [['serve'], { DATA_DIR: path.join(import.meta.filename, 'below') }, 'DATA_DIR: ', 1],
+  [['backup', '--place', 's3://Not A Bucket'], {}, '--place holds "s3://Not A Bucket"', 2],
+  [['backup', '--scheduled', '--place', '/dev/null/backups'], {}, '--scheduled needs BACKUP_EVERY', 2],
+] as const)('%j with %j is an error of the configuration', async ([args, variables, words, expected]) => {
+  const { code, stdout, stderr } = await run(args, { ...env, LOG_LEVEL: 'silent', ...variables });
+  expect([code, stdout]).toEqual([expected, '']);
   expect(stderr).toContain(words);
   expect(stderr).not.toMatch(/\n\s+at /);
 });
@@ -189,8 +215,22 @@ test.for(['backup', 'restore'])('%s says what keeps it from a database that is a
   expect(stderr).toMatch(/^\S.* cannot be connected to: .*ECONNREFUSED.*\. Check host, port, user and password\.\n$/);
 });
 
+test.for([
+  ['hold', 'list'],
+  ['keys', 'list', '--brokerage', 'harbor-pine'],
+  ['mail', 'list'],
+  ['people', 'erase', 'ann@harbor-pine.example'],
+  ['brokerages', 'create', '--name', 'X', '--slug', 'x'],
+])('%j where there is no database says so, and makes none', async (args) => {
+  const DATA_DIR = await newDataDir();
+  const { code, stdout, stderr } = await run(args, { DATA_DIR });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toBe(`There is no database in ${DATA_DIR}: set DATA_DIR to where it is.\n`);
+  await expect(stat(DATA_DIR)).rejects.toThrow('ENOENT');
+});
+
 test('a command works without a running service too, and leaves nothing running', async () => {
-  const alone = { DATA_DIR: await newDataDir() };
+  const alone = { DATA_DIR: await migratedDataDir() };
   const made = await run(['brokerages', 'create', '--name', 'Alone', '--slug', 'alone', '--json'], alone);
   expect(made).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse((await run(['migrate', '--json'], alone)).stdout)).toEqual({ applied: [] });

@@ -66,6 +66,18 @@ test.for([
   ['WORKERS', '0'],
   ['WORKERS', 'all'],
   ['HOST', 'a b'],
+  ['HOST', '127.0.0.1:80'],
+  ['MAIL_FROM', '@'],
+  ['MAIL_FROM', 'Dealkeep <deals@>'],
+  ['MAIL_FROM', 'a@b.example, c@d.example'],
+  ['MAIL_FROM', 'Dealkeep <deals@example.com>\nBcc: all@example.com'],
+  ['MAIL_FROM', 'Deals\n <deals@example.com>'],
+  ['S3_BUCKET', ' '],
+  ['S3_BUCKET', 's3://deals'],
+  ['BACKUP_TO', 's3:/bucket/folder'],
+  ['BACKUP_TO', 's3:bucket'],
+  ['BACKUP_TO', '/dev/null'],
+  ['DATA_DIR', '/dev/null'],
 ])('%s does not take %s', ([name = '', value = '']) => {
   expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} holds "`)]);
 });
@@ -79,6 +91,63 @@ test.for(['DATABASE_URL', 'MIGRATE_DATABASE_URL', 'DATABASE_LISTEN_URL', 'SMTP_U
     });
     expect(fault).toMatch(`${name} is not valid; it must be`);
     expect(fault).not.toContain('hunter2');
+  },
+);
+
+test.for([
+  ['DATABASE_URL', 'postgres:a'],
+  ['SMTP_URL', 'smtp:mail.example.com'],
+  ['REDIS_URL', 'redis:cache.example.com'],
+])('%s does not take %s, which names no host', ([name = '', value = '']) => {
+  expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} is not valid`)]);
+});
+
+test.for([
+  ['HOST', '::1'],
+  ['HOST', 'dealkeep.internal'],
+  ['MAIL_FROM', 'deals@example.com'],
+  ['MAIL_FROM', 'Kirsch & Söhne <deals@mailhost>'],
+  ['MAIL_FROM', '"Kirsch, Sons" <deals@example.com>'],
+  ['S3_BUCKET', 'deals.example_1'],
+  ['BACKUP_TO', 's3://bucket/folder'],
+  ['BACKUP_TO', 'C:\\backups'],
+  ['DATABASE_URL', 'postgresql:///deals?host=/run/postgresql'],
+])('%s takes %s', ([name = '', value = '']) => {
+  expect(() => readConfig({ [name]: value })).not.toThrow();
+});
+
+test.for([
+  ['S3_ENDPOINT', 'htps://user:hunter2@s3.example.com'],
+  ['S3_ENDPOINT', 'user:hunter2@s3.example.com'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'htps://user:hunter2@collector.example.com'],
+  ['BASE_URL', 'https://user:hunt/er2@deals.example.com'],
+])('of %s a message does not repeat the password', ([name = '', value = '']) => {
+  const [fault] = faultsOf({ [name]: value });
+  expect(fault).toMatch(new RegExp(`^${name} holds ".*@[a-z0-9.]+example.com"`));
+  expect(fault).not.toMatch(/user|hunt|er2/);
+});
+
+test.for([
+  ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+  ['S3_SECRET_ACCESS_KEY', 'S3_ACCESS_KEY_ID'],
+])('%s makes no sense without %s', ([name = '', other = '']) => {
+  expect(faultsOf({ [name]: 'something' })).toEqual([
+    `${name} is set without ${other}; set both, or neither, and those of the machine are used.`,
+  ]);
+});
+
+test('pinned documents need their file', () => {
+  expect(faultsOf({ CLIENT_METADATA: 'pinned' })).toEqual([
+    expect.stringMatching(/^CLIENT_METADATA is pinned without CLIENT_METADATA_FILE/),
+  ]);
+});
+
+test.for(['OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'])(
+  '%s is named where it is grpc',
+  (name) => {
+    expect(faultsOf({ OTEL_TRACES_EXPORTER: 'otlp', [name]: 'grpc' })).toEqual([
+      expect.stringMatching(`^${name} is grpc`),
+    ]);
   },
 );
 

@@ -67,6 +67,23 @@ test('says what is wrong with the configuration, and looks no further', async ()
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
 
+test('finds what keeps a service from starting: documents of clients that cannot be read', async () => {
+  const { code, findings } = await doctor({ CLIENT_METADATA: 'pinned', CLIENT_METADATA_FILE: '/nowhere/clients.json' });
+  expect(code).toBe(2);
+  expect(wrong(findings)).toEqual([
+    expect.stringMatching(/^configuration: CLIENT_METADATA_FILE: \/nowhere\/clients\.json cannot be read/),
+  ]);
+});
+
+test('an option that it does not have is no warning', async () => {
+  expect(await run(['doctor', '--jso'], { DATA_DIR })).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringContaining("unknown option '--jso'"),
+  });
+  expect(await run(['doctor', '--help'], { DATA_DIR })).toMatchObject({ code: 0 });
+});
+
 test('names everything that cannot be reached, each with a remedy', async () => {
   const port = await freePort();
   const { code, findings } = await doctor({

@@ -158,6 +158,88 @@ test.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)(
   },
 );
 
+test('with a login that is not the owner in MIGRATE_DATABASE_URL nothing is answered', async () => {
+  const { env, login, owner } = await migratedDatabase();
+  const wrong = { ...env, MIGRATE_DATABASE_URL: env['DATABASE_URL'] ?? '' };
+  const place = await newDataDir();
+  for (const args of [
+    ['migrate'],
+    ['serve'],
+    ['users', 'suspend', 'ann@harbor-pine.example'],
+    ['keys', 'list', '--brokerage', 'harbor-pine'],
+    ['hold', 'list'],
+    ['backup', '--place', place],
+    ['brokerages', 'export', 'harbor-pine'],
+  ]) {
+    const { code, stdout, stderr } = await run(args, wrong);
+    expect([args, code, stdout]).toEqual([args, 1, '']);
+    expect(stderr).toBe(
+      `MIGRATE_DATABASE_URL: ${login} does not own the tables of Dealkeep; ${owner} does. Set it to the connection of that login.\n`,
+    );
+  }
+  const examined = await run(['doctor', '--json'], wrong);
+  expect(examined.stdout).toContain(`${login} does not own the tables of Dealkeep`);
+});
+
+test('a database that was never migrated, or not by this release, is said to need that', async () => {
+  const { env } = await newDatabase();
+  for (const args of [
+    ['hold', 'list'],
+    ['users', 'suspend', 'ann@harbor-pine.example'],
+    ['backup', '--place', await newDataDir()],
+  ]) {
+    const { code, stderr } = await run(args, env);
+    expect([args, code, stderr]).toEqual([
+      args,
+      1,
+      'MIGRATE_DATABASE_URL: the database has no tables of Dealkeep. Run: dealkeep migrate\n',
+    ]);
+  }
+  const server = await run(['migrate'], { ...env, MIGRATE_DATABASE_URL: env['DATABASE_URL'] ?? '' });
+  expect(server).toMatchObject({ code: 1, stderr: expect.stringContaining('may not create schemas in this database') });
+
+  const behind = await migratedDatabase();
+  const client = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: behind.name });
+  await client.connect();
+  await client.query('delete from app.migrations where name = (select max(name) from app.migrations)');
+  await client.end();
+  expect(await run(['hold', 'list'], behind.env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^MIGRATE_DATABASE_URL: the database lacks \d{3}_\w+\.sql\. Run: dealkeep migrate\n$/,
+    ),
+  });
+});
+
+test('variables that lead to two databases are refused, by both their names', async () => {
+  const [here, there] = [await migratedDatabase(), await migratedDatabase()];
+  const owner = { ...here.env, MIGRATE_DATABASE_URL: there.env['MIGRATE_DATABASE_URL'] ?? '' };
+  const listening = {
+    ...without(here.env, 'MIGRATE_DATABASE_URL'),
+    DATABASE_LISTEN_URL: there.env['DATABASE_URL'] ?? '',
+  };
+  const place = await newDataDir();
+  const made = path.join(import.meta.dirname, '../../database/releases/030');
+  for (const [variable, env, args] of [
+    ['MIGRATE_DATABASE_URL', owner, ['serve']],
+    ['MIGRATE_DATABASE_URL', owner, ['migrate']],
+    ['MIGRATE_DATABASE_URL', owner, ['hold', 'list']],
+    ['MIGRATE_DATABASE_URL', owner, ['backup', '--place', place]],
+    ['MIGRATE_DATABASE_URL', owner, ['restore', '--place', made]],
+    ['DATABASE_LISTEN_URL', listening, ['serve']],
+  ] as const) {
+    const { code, stdout, stderr } = await run(args, { ...env, LOG_LEVEL: 'silent' });
+    expect([args, code, stdout]).toEqual([args, 1, '']);
+    expect(stderr).toContain(`${variable} and DATABASE_URL lead to two different databases.`);
+    expect(stderr).not.toContain(password);
+  }
+  for (const [variable, env] of [
+    ['MIGRATE_DATABASE_URL', owner],
+    ['DATABASE_LISTEN_URL', listening],
+  ] as const)
+    expect((await run(['doctor', '--json'], env)).stdout).toContain(`${variable} and DATABASE_URL lead to two`);
+});
+
 test('several nodes that start at once on an empty database migrate it once', async () => {
   const { env } = await newDatabase();
   const nodes = [dealkeep(['serve', '--json'], env), dealkeep(['serve', '--json'], env)];

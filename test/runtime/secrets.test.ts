@@ -34,7 +34,23 @@ test('secrets are put under a key and under the next one, and a start without th
   expect(examined.code).toBe(2);
   expect(examined.stdout).toContain('SECRETS_KEY does not hold');
 
-  expect(await run(['secrets', 'rotate'], { ...env, SECRETS_KEY: `${newer},${older}` })).toMatchObject({ code: 0 });
+  // A node that was not restarted with the new key first.
+  const left = dealkeep(['serve', '--json'], { ...env, SECRETS_KEY: older });
+  const { url } = await left.ready;
+  expect((await fetch(`${url}readyz`)).status).toBe(200);
+  expect(await run(['secrets', 'rotate'], { ...env, SECRETS_KEY: `${newer},${older}` })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(
+      /\d+ secrets of webhooks, \d+ remembered answers\)\. The secret of unsubscribe links/,
+    ),
+  });
+  const unready = await fetch(`${url}readyz`);
+  expect([unready.status, await unready.text()]).toEqual([
+    503,
+    expect.stringMatching(/encrypted with the key [0-9a-f]{8}, which SECRETS_KEY does not hold/),
+  ]);
+  left.child.kill('SIGTERM');
+  await left.ended;
   const program = dealkeep(['serve'], { ...env, SECRETS_KEY: newer });
   const link = path.join(env.DATA_DIR, 'set-up-link');
   // Its output goes to a log, which holds no link that lets a person in.

@@ -3,7 +3,14 @@
 import type { TLSSocket } from 'node:tls';
 import type pg from 'pg';
 import type { Config } from '../../config/config.ts';
-import { BehindPooler, checkNotPooled, loginObjection } from '../../database/connections.ts';
+import { UnusableDatabase } from '../../database/client.ts';
+import {
+  BehindPooler,
+  checkListenUrl,
+  checkNotPooled,
+  checkOwnersUrl,
+  loginObjection,
+} from '../../database/connections.ts';
 import { longest } from '../../database/database.ts';
 import { appliedMigrations, migrationFiles, pending } from '../../database/migrate.ts';
 import { reasonOf } from '../../lib/reason.ts';
@@ -165,4 +172,18 @@ export async function checkDatabase(
   if (!prepare) await checkLoginSettings(client, findings);
   if (databaseUrl !== undefined && prepare) await checkPooler(databaseUrl, findings);
   return isCurrent;
+}
+
+/** Whether the other variables lead to the same database as DATABASE_URL, and the owner's to its owner. */
+export async function checkConnections(config: Config, findings: Findings): Promise<void> {
+  const { migrateDatabaseUrl, listenDatabaseUrl } = config;
+  if (migrateDatabaseUrl === undefined && listenDatabaseUrl === undefined) return;
+  try {
+    await checkOwnersUrl(config);
+    await checkListenUrl(config);
+    findings.ok('Every variable that names a connection leads to the same database.');
+  } catch (error) {
+    if (!(error instanceof UnusableDatabase)) throw error;
+    findings.fault(error.message, 'Until then commands, backups and migrations are refused.');
+  }
 }

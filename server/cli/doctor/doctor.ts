@@ -1,17 +1,15 @@
 /** The command doctor: looks at everything that the service needs, changes nothing, and says what to do about what it finds. */
 
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import pg from 'pg';
 import { ConfigError, readConfig, type Config } from '../../config/config.ts';
 import { DirectoryInUse, passwordsIn } from '../../database/data-directory.ts';
-import { runningConnections, startEmbedded } from '../../database/embedded.ts';
-import { homeDirectory } from '../../database/postgres-home.ts';
+import { isDatabaseIn, runningConnections, startEmbedded } from '../../database/embedded.ts';
 import { openStorage } from '../../storage/open.ts';
+import { readPinned } from '../../oauth/client-documents.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import { checkBackups } from './backups.ts';
 import { checkCertificate } from './certificates.ts';
-import { checkDatabase } from './database.ts';
+import { checkConnections, checkDatabase } from './database.ts';
 import { bounded, findingsOf, type Finding, type Findings } from './finding.ts';
 import { checkQueues } from './queues.ts';
 import { checkSecrets } from './secrets.ts';
@@ -37,7 +35,7 @@ async function openAsItIs({ databaseUrl, migrateDatabaseUrl, dataDir }: Config):
     const owner = migrateDatabaseUrl === undefined ? undefined : { connectionString: migrateDatabaseUrl };
     return { server: { connectionString: databaseUrl }, owner, stop };
   }
-  if (!existsSync(path.join(homeDirectory(dataDir), 'cluster')) || passwordsIn(dataDir).server === '') return null;
+  if (!isDatabaseIn(dataDir) || passwordsIn(dataDir).server === '') return null;
   const running = await runningConnections(dataDir);
   if (running) return { ...running, stop };
   return startEmbedded({ dataDir });
@@ -104,6 +102,7 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
       })),
     );
     const there = opened;
+    found.push(...(await bounded('database', (findings) => checkConnections(config, findings))));
     if (isCurrent) {
       found.push(...(await bounded('secrets', (findings) => checkSecrets(client, config, findings))));
       found.push(...(await bounded('backups', (findings) => checkBackups(client, config, findings))));
@@ -139,6 +138,13 @@ async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
   const configuration = findingsOf('configuration');
   try {
     config = readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const fault of error.faults) configuration.fault(fault, 'Fix it, and run dealkeep doctor again.');
+    return configuration.list;
+  }
+  try {
+    readPinned(config.clientMetadata);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const fault of error.faults) configuration.fault(fault, 'Fix it, and run dealkeep doctor again.');

@@ -20,12 +20,12 @@ export async function checkSecrets(server: pg.Client, { secretsKeys }: Config, f
   } else if (firstKey === null) {
     findings.warning(
       "SECRETS_KEY is not set: authenticators' secrets are stored unencrypted in the database and in its backups.",
-      'Set it to the output of openssl rand -base64 32, keep a copy apart from the database, and run dealkeep secrets rotate.',
+      'Set it to the output of openssl rand -base64 32, keep a copy apart from the database, restart every node with it, and only then run dealkeep secrets rotate: a node without the key cannot go on.',
     );
   } else if (inUse.length !== 1 || inUse[0] !== firstKey) {
     findings.warning(
       'Some secrets are not encrypted with the first key of SECRETS_KEY yet.',
-      'When every node has that key, run dealkeep secrets rotate.',
+      'Once every node has been restarted with that key, run dealkeep secrets rotate.',
     );
   } else findings.ok('Secrets are encrypted, and their keys are configured.');
 }

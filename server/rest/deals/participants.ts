@@ -14,7 +14,7 @@ import {
   participantStatuses,
 } from '../../domain/deals/participants.ts';
 import { lengths } from '../../domain/lengths.ts';
-import { isEmailAddress } from '../../domain/people/email-address.ts';
+import { isEmailAddress } from '../../lib/email-address.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { checkName } from '../../http/values.ts';

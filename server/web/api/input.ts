@@ -3,7 +3,7 @@
 import type { Context, Env, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import { isBlank, isVisible, isWithin } from '../../domain/characters.ts';
-import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
+import { isEmailAddress, longestEmailAddress } from '../../lib/email-address.ts';
 import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { amountPattern, checkName, currencyPattern, isAfterYearZero, isStorable, momentOf } from '../../http/values.ts';
