@@ -31,17 +31,7 @@ const mayImport = {
   tools: beneathInterfaces,
   auth: beneathInterfaces,
   web: [...beneathInterfaces, 'export'],
-  // The doctor reads the documents of clients as a start does.
-  cli: [
-    ...beneathInterfaces,
-    'oauth',
-    'app.ts',
-    'background.ts',
-    'background',
-    'backup',
-    'export',
-    'scheduled-jobs.ts',
-  ],
+  cli: [...beneathInterfaces, 'app.ts', 'background.ts', 'background', 'backup', 'export', 'scheduled-jobs.ts'],
 };
 
 /** What the server imports of the rest of the repository, by who may. */

@@ -1,6 +1,7 @@
 /** Puts the interfaces of the service together: what happens to every request, then who answers it. */
 
 import { Hono } from 'hono';
+import type { Config } from './config/config.ts';
 import type { Services } from './services.ts';
 import { addressFinder, addressing } from './http/client-address.ts';
 import { answerDirectly } from './http/direct-answers.ts';
@@ -16,11 +17,15 @@ import { headersOfAll, safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
 import { traceRequests } from './http/tracing.ts';
 import { interfaceAt, interfaces, refuseMalformed } from './interfaces.ts';
+import { readPinned } from './oauth/client-documents.ts';
 import { calendarRoutes } from './web/calendar.ts';
 import { staticRoutes } from './web/static.ts';
 import { unsubscribeRoutes } from './web/unsubscribe.ts';
 
 export { interfaceAt } from './interfaces.ts';
+
+/** Reads the files that the configuration names as a start does. Throws a ConfigError where one cannot be used. */
+export const checkNamedFiles = ({ clientMetadata }: Config): void => void readPinned(clientMetadata);
 
 /** The whole service as one handler of requests; `metricsReader` where /metrics is of more than this process. */
 export function createApp(services: Services, metricsReader?: MetricsReader): Hono {

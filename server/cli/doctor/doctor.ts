@@ -1,11 +1,11 @@
 /** The command doctor: looks at everything that the service needs, changes nothing, and says what to do about what it finds. */
 
 import pg from 'pg';
+import { checkNamedFiles } from '../../app.ts';
 import { ConfigError, readConfig, type Config } from '../../config/config.ts';
 import { DirectoryInUse, passwordsIn } from '../../database/data-directory.ts';
 import { isDatabaseIn, runningConnections, startEmbedded } from '../../database/embedded.ts';
 import { openStorage } from '../../storage/open.ts';
-import { readPinned } from '../../oauth/client-documents.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import { checkBackups } from './backups.ts';
 import { checkCertificate } from './certificates.ts';
@@ -138,13 +138,7 @@ async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
   const configuration = findingsOf('configuration');
   try {
     config = readConfig();
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    for (const fault of error.faults) configuration.fault(fault, 'Fix it, and run dealkeep doctor again.');
-    return configuration.list;
-  }
-  try {
-    readPinned(config.clientMetadata);
+    checkNamedFiles(config);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const fault of error.faults) configuration.fault(fault, 'Fix it, and run dealkeep doctor again.');
