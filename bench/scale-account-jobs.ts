@@ -54,7 +54,7 @@ import { claimMail, mailFailed, mailSent } from '../server/domain/outbox/mails.t
 import { acceptFirstInvitation, acceptInvitation, findInvitation } from '../server/domain/people/invitations.ts';
 import { deleteBrokeragePart } from '../server/domain/people/brokerage-deletion.ts';
 import { databaseVersions, deliveryState } from '../server/domain/service/status.ts';
-import { oneDue, type Job } from './scale-calls.ts';
+import { oneDue, type Job } from './scale-jobs.ts';
 import type { ScalePerson } from './scale-data.ts';
 import { undone } from './scale-undone.ts';
 

@@ -23,20 +23,9 @@ import { urlOf, type Cluster } from './cluster.ts';
 import { freePort } from './free-port.ts';
 import { median } from './median.ts';
 import { startDealkeep, type Service } from './processes.ts';
-import {
-  idsOf,
-  idsOfKey,
-  jobsOf,
-  otherCalls,
-  refusedToAll,
-  restCalls,
-  toolCalls,
-  unsignedNda,
-  webCalls,
-  type Call,
-  type Job,
-  type Route,
-} from './scale-calls.ts';
+import { idsOf, idsOfKey, otherCalls, toolCalls, webCalls, type Call, type Route } from './scale-calls.ts';
+import { jobsOf, unsignedNda, type Job } from './scale-jobs.ts';
+import { refusedToAll, restCalls } from './scale-rest.ts';
 import { aboutDeal, compare, isOver, pairsOf, dealOfBrokerage, type Difference } from './scale-one-deal.ts';
 import { forgetPlans, loginsOf, openPlatform, wake, type Platform, type ScalePerson } from './scale-data.ts';
 import { accountJobs } from './scale-account-jobs.ts';
