@@ -5,6 +5,7 @@ export const questions: readonly (readonly [question: string, tool: string])[] =
   ['Which businesses am I selling at the moment?', 'svc_deals_list'],
   ['Have any of our listings closed this year?', 'svc_deals_list'],
   ['Who is on the Ridgeline deal?', 'svc_deals_get'],
+  ['Which buyers have not signed their NDA yet?', 'svc_deals_get'],
   ['When does the exclusivity on this deal expire?', 'svc_deals_get'],
   ['Who are the advisors of the buyer, and are they active?', 'svc_deals_get'],
   ['At what stage is the HVAC deal?', 'svc_deals_get'],

@@ -8,7 +8,7 @@ export const svcDealsGet = defineTool({
   name: 'svc_deals_get',
   title: 'Get a deal',
   description:
-    'One deal: its state or stage, exclusivity and its expiry, and the people on it whom the user may know of, with role (broker, seller, buyer, advisor, viewer), status (invited, active, removed) and of buyers the NDA (none, sent, active, expired, revoked). A buyer sees no other buyers, and the seller only under an active one where needed. deal is null when there is none the user may see.',
+    'One deal: its state or stage, exclusivity and its expiry, and who is on it, as far as the user may know: role (broker, seller, buyer, advisor, viewer), status (invited, active, removed) and of buyers the NDA (none, sent, active, expired, revoked). A buyer sees no other buyers, and the seller only under an active one where needed. deal is null when the user may see none.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
