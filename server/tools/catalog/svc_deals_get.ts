@@ -8,7 +8,7 @@ export const svcDealsGet = defineTool({
   name: 'svc_deals_get',
   title: 'Get a deal',
   description:
-    'One deal: its state or stage, exclusivity and its expiry, and who is on it, as far as the user may know: role (broker, seller, buyer, advisor, viewer), status (invited, active, removed) and of buyers the NDA (none, sent, active, expired, revoked). A buyer sees no other buyers, and the seller only under an active one where needed. deal is null when the user may see none.',
+    'One deal: its state or stage, exclusivity and its expiry, and who is on it, as far as the user may know: role (broker, seller, buyer, advisor, viewer), status (invited, active, removed) and which buyers have signed the NDA (nda_status). A buyer sees no other buyers, and the seller only under an active NDA where one is needed. deal is null when there is none that the user may see.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
