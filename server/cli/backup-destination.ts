@@ -76,10 +76,8 @@ export async function withExistingDatabase<T>(
   work: (client: pg.Client) => Promise<T>,
   needed: Needed = 'any',
 ): Promise<T> {
-  if (databaseUrl !== undefined) {
-    if (migrateDatabaseUrl === undefined) throw needsOwner();
+  if (databaseUrl !== undefined)
     return withOwner({ databaseUrl, migrateDatabaseUrl }, { name: 'backup', needed }, work);
-  }
   refuseMissing(dataDir);
   const running = await runningOwner(dataDir);
   if (running) return withClient(running, 'backup', work);

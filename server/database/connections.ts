@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import type { Config } from '../config/config.ts';
-import { needsOwner, UnusableDatabase, withClient } from './client.ts';
+import { UnusableDatabase, withClient } from './client.ts';
 import { DirectoryInUse } from './data-directory.ts';
 import { longest } from './database.ts';
 import { refuseMissing, runningOwner, startEmbedded } from './embedded.ts';
@@ -221,11 +221,9 @@ export async function migrateDatabase(config: Config): Promise<string[]> {
  * one started for the command, or through MIGRATE_DATABASE_URL. None is made: a command in the wrong place would answer from nothing.
  */
 export async function asOwner<T>(config: Config, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  if (config.databaseUrl !== undefined) {
-    const { databaseUrl, migrateDatabaseUrl } = config;
-    if (!migrateDatabaseUrl) throw needsOwner();
+  const { databaseUrl, migrateDatabaseUrl } = config;
+  if (databaseUrl !== undefined)
     return withOwner({ databaseUrl, migrateDatabaseUrl }, { name: 'start', needed: 'current' }, work);
-  }
   refuseMissing(config.dataDir);
   const join = async () => {
     const owner = await runningOwner(config.dataDir);

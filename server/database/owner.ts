@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
-import { UnusableDatabase, withClient } from './client.ts';
+import { needsOwner, UnusableDatabase, withClient } from './client.ts';
 import { appliedMigrations, migrationFiles, pending } from './migrate.ts';
 
 interface Ownership {
@@ -76,12 +76,16 @@ export async function checkSameDatabase(client: pg.Client, variable: string, dat
     );
 }
 
-/** Connects for `work` at MIGRATE_DATABASE_URL, once it is certain to be the owner's, of the database of the server. */
-export function withOwner<T>(
-  { databaseUrl, migrateDatabaseUrl }: { readonly databaseUrl: string; readonly migrateDatabaseUrl: string },
+/** Connects for `work` at MIGRATE_DATABASE_URL, once it is certain to be the owner's, of the database of the server. Rejects where it is not set. */
+export async function withOwner<T>(
+  {
+    databaseUrl,
+    migrateDatabaseUrl,
+  }: { readonly databaseUrl: string; readonly migrateDatabaseUrl: string | undefined },
   { name, needed }: { readonly name: string; readonly needed: Needed },
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
+  if (migrateDatabaseUrl === undefined) throw needsOwner();
   return withClient(
     { connectionString: migrateDatabaseUrl },
     name,

@@ -21,11 +21,11 @@ export const usualUnreadLimits: UnreadLimits = {
   pace: { bytes: 8_388_608, millis: 600_000 },
 };
 
-const pressed = new WeakSet<ServerResponse>();
+const keepingPace = new WeakSet<ServerResponse>();
 
 /** Has an answer ended that is taken too slowly: for one that holds what there are only a few of. */
 export function mustKeepPace(answer: ServerResponse): void {
-  pressed.add(answer);
+  keepingPace.add(answer);
 }
 
 /** How often a listener looks after its answers, in milliseconds. */
@@ -93,7 +93,7 @@ export function openUnreadAnswers(
         seen.bytes = bytes;
         seen.since = now;
       }
-      if (pressed.has(answer) && !keepsPace(answer, seen, now)) {
+      if (keepingPace.has(answer) && !keepsPace(answer, seen, now)) {
         end(answer, 'it was taken too slowly');
         continue;
       }

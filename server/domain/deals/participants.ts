@@ -26,6 +26,8 @@ export const participantStatuses = ['invited', 'active', 'removed'] as const;
 /** How an NDA stands. */
 export const ndaStatuses = ['sent', 'active', 'expired', 'revoked'] as const;
 export type NdaStatus = (typeof ndaStatuses)[number];
+/** How the NDA of a buyer stands; none: none was sent. */
+type NdaTold = NdaStatus | 'none';
 
 export interface Participant {
   /** Their account; until they have accepted, that of their invitation, which does not show whether there is an account. */
@@ -52,7 +54,7 @@ export type Mentioned = readonly [
   name: string | null,
   role: string,
   side?: string | null,
-  nda?: NdaStatus | 'none' | null,
+  nda?: NdaTold | null,
 ];
 
 /** The column `<name>_person`, a {@link Mentioned}, of a person who was joined as {@link knownPerson}; null for nobody and for whom the caller may not know. */
@@ -150,7 +152,7 @@ type Person = [
   status: Participant['status'],
   name: string,
   side?: string | null,
-  nda?: NdaStatus | 'none' | null,
+  nda?: NdaTold | null,
 ];
 
 type Time = string | null;
