@@ -3,6 +3,7 @@
  * others change.
  */
 
+import { createHmac, hkdfSync } from 'node:crypto';
 import { fromCursorSecret } from '../database/cursor-secret.ts';
 import type { PlaceInStream } from '../domain/events/changes.ts';
 import { placeCipher } from '../http/encrypted-place.ts';
@@ -17,6 +18,8 @@ export interface EventPlace extends PlaceInStream {
 
 interface EventCursors {
   write(place: EventPlace): string;
+  /** The entity tag of a page: keyed, because its content has the number of a place, which is small enough to be found by trying. */
+  tagOf(content: string): string;
   /** The place; `unreadable` when it was not given out with the secret in force, null when it is not even written like a cursor. */
   read(cursor: string): EventPlace | 'unreadable' | null;
 }
@@ -26,6 +29,7 @@ const placeBytes = 16 + 16 + 8 + 6;
 
 function openCursors(secret: Buffer): EventCursors {
   const { encrypt, decrypt } = placeCipher(secret, 'dealkeep event cursors');
+  const tagKey = Buffer.from(hkdfSync('sha256', secret, '', 'dealkeep tags of event pages', 32));
   const cursorBytes = encrypt(Buffer.alloc(placeBytes)).length;
   return {
     write({ brokerageId, history, seq, at }) {
@@ -36,6 +40,7 @@ function openCursors(secret: Buffer): EventCursors {
       place.writeUIntBE(Date.parse(at), 40, 6);
       return encrypt(place).toString('base64url');
     },
+    tagOf: (content) => `"${createHmac('sha256', tagKey).update(content).digest('base64url').slice(0, 27)}"`,
     read(cursor) {
       const bytes = Buffer.from(cursor, 'base64url');
       if (bytes.length !== cursorBytes || bytes.toString('base64url') !== cursor) return null;

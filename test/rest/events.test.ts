@@ -1,5 +1,6 @@
 /** GET /events: what changed, who reads it, and how a reader goes on. */
 
+import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { changesOf, eventTypes, publishChanges } from '../../server/domain/events/changes.ts';
@@ -224,6 +225,29 @@ describe('a cursor', () => {
       expect([day, await ask()]).toEqual([day, 200]);
     }
     expect(renewed).toBe(41);
+  });
+
+  test('has a tag that leads to no number of a place, which counts the changes of all brokerages', async () => {
+    const begin = await latest();
+    await contact('Counted');
+    await contact('Counted too');
+    await published();
+    const { headers, body } = await as(key, service.restUrl)('GET', `/events?limit=1&after=${begin}`);
+    const { data, pagination } = body as unknown as Page;
+    expect(pagination.hasMore).toBe(true);
+    const [{ seq } = { seq: '' }] = await service.sql<{ seq: string }>(
+      'select seq::text from change_events where id = $1',
+      [data[0]!.id],
+    );
+    expect(seq).toMatch(/^\d+$/);
+    // Whoever knows all else of what it is made from would find the number by trying.
+    const day = headers.get('date')!;
+    const tried = [
+      [data, seq, new Date(day).toISOString().slice(0, 10)],
+      [data, seq],
+      [data, Number(seq)],
+    ].map((content) => `"${hash('sha256', JSON.stringify(content), 'base64url').slice(0, 27)}"`);
+    expect(tried).not.toContain(headers.get('etag'));
   });
 
   test('leads on past many events that the key does not ask for, also with If-None-Match', async () => {
