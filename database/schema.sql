@@ -3667,6 +3667,17 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.ask_reset(text,bytea,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.asked_address(session bytea, token bytea)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select a.new_email from vault.address_changes a join vault.live_sessions l on l.user_id = a.user_id
+  where l.digest = session and a.digest = token and a.expires_at > app.now()
+$function$;
+GRANT EXECUTE ON FUNCTION app.asked_address(bytea,bytea) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.audit(action text, subject_id text, outcome text, brokerage_id uuid, deal_id uuid, address inet, request_id text, details jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -4362,6 +4373,7 @@ begin
   delete from vault.known_devices k where k.user_id = this.user_id;
   delete from vault.password_resets r where r.user_id = this.user_id;
   delete from vault.calendar_links l where l.user_id = this.user_id;
+  delete from vault.address_changes a where a.user_id = this.user_id;
   perform app.revoke_families(this.user_id, null);
   perform app.notify_security_change(this.user_id, 'password_changed');
   perform app.record(this.user_id, 'password.change', 'done', null, address, request_id);
@@ -7174,6 +7186,7 @@ begin
   delete from vault.sign_in_steps s where s.user_id = person;
   delete from vault.known_devices k where k.user_id = person;
   delete from vault.calendar_links l where l.user_id = person;
+  delete from vault.address_changes a where a.user_id = person;
   perform app.revoke_families(person, null);
 end
 $function$;
@@ -16330,3 +16343,4 @@ $function$;
 -- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
 -- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
+-- 2c19e10f7de0278580899c305a53efd2a7bfddcfde96ac375cdcdfcfa42796bd  670_changes_of_address_end_with_sessions.sql

@@ -3,7 +3,7 @@
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../services.ts';
-import { askAddressChange, changeAddress } from '../domain/accounts/address-change.ts';
+import { askAddressChange, askedAddress, changeAddress } from '../domain/accounts/address-change.ts';
 import { hashPassword, usingHash } from '../domain/accounts/password-hashes.ts';
 import { passwordFault } from '../domain/accounts/password-rules.ts';
 import { eraseOneself, mailsOfOneself, ownData } from '../domain/accounts/own-data.ts';
@@ -95,6 +95,12 @@ export function accountRoutes(services: Services) {
     return { message: 'An e-mail is on its way to the new address.' };
   });
 
+  const link = action(z.object({ token: fields.token }), async (c, { token }) => {
+    const [, email] = await asCaller(services, c, askedAddress(sessionDigest(c), tokenDigest(token)));
+    if (email === null) throw linkExpired();
+    return { email };
+  });
+
   const confirm = action(z.object({ token: fields.token }), async (c, { token }) => {
     const statement = changeAddress(sessionDigest(c), tokenDigest(token), originOf(c));
     const [, changed] = await asCaller(services, c, statement);
@@ -128,6 +134,8 @@ export function accountRoutes(services: Services) {
     .post('/password', smallBody, csrfGuard, password)
 
     .post('/address', smallBody, csrfGuard, address)
+
+    .post('/address/link', smallBody, csrfGuard, link)
 
     .post('/address/confirm', smallBody, csrfGuard, confirm)
 

@@ -425,3 +425,27 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', asy
     .toBeGreaterThan(0);
   await close();
 });
+
+it('the link to a new address says which it is before it is confirmed, and afterwards that it works no longer', async () => {
+  const account = await openAccount(service);
+  const token = mintToken();
+  const moved = `moved-${account.email}`;
+  await service.sql('insert into vault.address_changes (user_id, digest, new_email) values ($1, $2, $3)', [
+    account.id,
+    tokenDigest(token),
+    moved,
+  ]);
+  const { page, close } = await openTestPage(browser, origin);
+  await page.goto(`${origin}/sign-in?return_to=/settings/security`);
+  await signIn(page, account);
+  await isAtSecurity(page);
+  await page.goto(`${origin}/confirm-address#token=${token}`);
+  await page.getByText(moved).waitFor();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Confirm', exact: true }).click();
+  await page.getByText(`You now sign in as ${moved}`).first().waitFor();
+  await page.goto(`${origin}/sign-in`);
+  await page.goto(`${origin}/confirm-address#token=${token}`);
+  await page.getByText('This link no longer works').waitFor();
+  await close();
+});

@@ -578,6 +578,37 @@ describe('changing the address', () => {
     expect((await here.change('/api/auth/address/confirm', { token })).status).toBe(410);
   });
 
+  it('says to whoever asked for it, and nobody else, which address it is before they confirm', async () => {
+    const { here } = await with3Sessions();
+    const other = await with3Sessions();
+    const token = await ask(here, 'to-be-read@example.com');
+    const look = (by: Visitor) => by.change('/api/auth/address/link', { token });
+    expect((await look(here)).body).toEqual({ email: 'to-be-read@example.com' });
+    expect((await look(other.here)).status).toBe(410);
+    service.clock.advance(30 * minute);
+    expect((await look(here)).status).toBe(410);
+  });
+
+  it('asked for by an intruder is over with a new password, and with every session', async () => {
+    for (const react of ['password', 'sign-out-everywhere', 'suspension'] as const) {
+      const { account, here, phone } = await with3Sessions();
+      const token = await ask(phone, `${react}@example.com`);
+      if (react === 'password')
+        await here.change('/api/auth/password', {
+          current_password: account.password,
+          password: 'quiet meadow lantern 7',
+        });
+      else if (react === 'sign-out-everywhere') await here.change('/api/auth/sign-out-everywhere', {});
+      else
+        for (const at of ['app.now()', 'null'])
+          await service.sql(`update users set suspended_at = ${at} where id = $1`, [account.id]);
+      const again = react === 'password' ? here : new Visitor(service.origin);
+      if (react !== 'password') expect((await again.signIn(account)).status).toBe(200);
+      expect([react, (await again.change('/api/auth/address/confirm', { token })).status]).toEqual([react, 410]);
+      expect((await again.session())?.user.email).toBe(account.email);
+    }
+  });
+
   it('is not refused for an address with an account until the mailbox is shown to be theirs', async () => {
     const { here } = await with3Sessions();
     const other = await openAccount(service);

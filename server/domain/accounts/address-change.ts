@@ -25,6 +25,12 @@ export const askAddressChange = (
 ): Statement<boolean> =>
   mapped(ask(session, email, token, address, requestId, secret), (answer) => answer?.done ?? false);
 
+const asked = row<{ email: string | null }>('asked_address', 'select app.asked_address($1, $2) as email');
+
+/** The address to which a mailed link would move the session's owner; null when the link is not theirs or too old. */
+export const askedAddress = (session: Buffer | null, token: Buffer): Statement<string | null> =>
+  mapped(asked(session, token), (found) => found?.email ?? null);
+
 const change = row<{ old_email: string; new_email: string }>(
   'change_address',
   'select old_email, new_email from app.change_address($1, $2, $3, $4)',

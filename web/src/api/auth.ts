@@ -55,6 +55,16 @@ export const invitationQuery = (token: string) =>
     refetchOnWindowFocus: false,
   });
 
+/** The address to which the link would move the person who is signed in. */
+export const addressLinkQuery = (token: string) =>
+  queryOptions({
+    queryKey: ['address-link', token],
+    queryFn: ({ signal }) => api.post('/auth/address/link', { json: { token }, signal }),
+    retry: false,
+    // Once it was used it is no more.
+    refetchOnWindowFocus: false,
+  });
+
 /** Signs in by password; the answer says whether a second step follows. */
 export const signIn = (email: string, password: string): Promise<SignInAnswer> =>
   api.post('/auth/sign-in', { json: { email, password } });

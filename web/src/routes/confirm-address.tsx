@@ -1,18 +1,32 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { confirmAddress } from '../api/auth.ts';
+import { MailX } from 'lucide-react';
+import { addressLinkQuery, confirmAddress } from '../api/auth.ts';
+import { ApiError } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { useMe } from '../api/me.ts';
-import { Button } from '../components/button.tsx';
+import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Notice } from '../components/notice.tsx';
 import { PageHeader } from '../components/page-header.tsx';
+import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
 import { toast } from '../components/toast.tsx';
 import { linkToken } from '../lib/link-token.ts';
 
-/** Where the link leads that was mailed to a new address: from here on the person signs in with it. */
-export default function ConfirmAddressPage() {
-  const token = linkToken() ?? '';
+function DeadLink() {
+  return (
+    <EmptyState
+      icon={MailX}
+      title="This link no longer works"
+      action={<ButtonLink to="/settings/profile">Go to your profile</ButtonLink>}
+    >
+      It works once, for 30 minutes, for the person who asked for it, and until their password is changed or they are
+      signed out everywhere. Ask for another one in your profile.
+    </EmptyState>
+  );
+}
+
+function Confirm({ token, newEmail }: { token: string; newEmail: string }) {
   const { user } = useMe();
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -25,19 +39,36 @@ export default function ConfirmAddressPage() {
     },
   });
   return (
+    <div className="flex flex-col items-start gap-4">
+      {confirm.error && <Notice tone="bad">{confirm.error.message}</Notice>}
+      <p className="text-soft">
+        You currently sign in as {user.email}. Once you confirm, you sign in as{' '}
+        <strong className="font-medium wrap-anywhere text-ink">{newEmail}</strong>, and whoever reads that mailbox can
+        set a new password. If it is not yours, close this page.
+      </p>
+      <Button kind="primary" pending={confirm.isPending} onClick={() => confirm.mutate()}>
+        Confirm
+      </Button>
+    </div>
+  );
+}
+
+/** Where the link leads that was mailed to a new address: from here on the person signs in with it. */
+export default function ConfirmAddressPage() {
+  const token = linkToken() ?? '';
+  const link = useQuery(addressLinkQuery(token));
+  const isDead = link.error instanceof ApiError && ['link_expired', 'validation_error'].includes(link.error.code);
+  return (
     <>
       <PageHeader title="Confirm your new e-mail address" />
       <Card className="max-w-xl">
-        <div className="flex flex-col items-start gap-4">
-          {confirm.error && <Notice tone="bad">{confirm.error.message}</Notice>}
-          <p className="text-soft">
-            You currently sign in as {user.email}. Once you confirm, you sign in with the address that this link was
-            sent to.
-          </p>
-          <Button kind="primary" pending={confirm.isPending} onClick={() => confirm.mutate()}>
-            Confirm
-          </Button>
-        </div>
+        {isDead ? (
+          <DeadLink />
+        ) : (
+          <Loaded query={link} skeleton={<Skeleton className="h-24 w-full" />}>
+            {({ email }) => <Confirm token={token} newEmail={email} />}
+          </Loaded>
+        )}
       </Card>
     </>
   );
