@@ -58,7 +58,8 @@ export const sql = (text: string, values?: unknown[]) => service.sql(text, value
 
 /** A database of one connection, closed after the test. */
 export function open(options: DatabaseOptions = {}): Database {
-  const database = openDatabase({ connection: connection(), poolSize: 1, ...options });
+  // On a busy machine a connection is waited for longer than is usual.
+  const database = openDatabase({ connection: connection(), poolSize: 1, waitMillis: 30_000, ...options });
   opened.push(database);
   return database;
 }
