@@ -4722,6 +4722,12 @@ begin
     elsif new.status = 'withdrawn' and new.asked_by is distinct from app.user_id() then
       perform app.refuse('asker_only', 'Only the person who asked can withdraw a question.');
     end if;
+    if new.status = 'with_seller' and not exists (
+      select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+      where p.deal_id = new.deal_id and p.role = 'seller' and p.status = 'active')
+    then
+      perform app.refuse('no_seller', 'No seller is on this deal to answer: invite one, who has to accept.');
+    end if;
     if new.status = 'answered' and not exists (select from public.question_answers a where a.question_id = new.id) then
       perform app.refuse('answer_missing', 'Write the answer first.');
     end if;
@@ -16330,3 +16336,4 @@ $function$;
 -- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
 -- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
+-- 7a40305f7dd03fcd58d5a177e10aed743f175755591b3a4685454c4c553c6b64  680_no_release_without_seller.sql
