@@ -12557,7 +12557,10 @@ AS $function$
 begin
   if tg_op = 'UPDATE' then
     if new.ended_at = new.expires_at then
-      perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, null, null);
+      -- What is no longer watched was told at its date (app.sweep).
+      if exists (select from vault.lapsing_exclusivities l where l.exclusivity_id = new.id) then
+        perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, null, null);
+      end if;
     elsif app.identity() is not null and app.actual_state(new.deal_id) <> 'withdrawn' then
       perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, app.user_id(), null);
     end if;
@@ -14812,6 +14815,10 @@ begin
     from public.deal_stages g
     where x.id = any (due) and x.deal_id = any (free) and g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null;
   get diagnostics lapsed = row_count;
+  -- Later in a sale it is kept until a broker releases it, but gives its buyer no more from its date on.
+  perform app.queue_event('exclusivity_lapsed', x.deal_id, 'exclusivities', x.id, null, null)
+    from public.exclusivities x join public.deal_stages g on g.deal_id = x.deal_id
+    where x.id = any (due) and g.state in ('diligence', 'closing') and x.ended_at is null;
   delete from vault.lapsing_exclusivities l where l.exclusivity_id = any (due);
   free := array(
     select d.id from public.deals d
@@ -16337,3 +16344,4 @@ $function$;
 -- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
 -- 7a40305f7dd03fcd58d5a177e10aed743f175755591b3a4685454c4c553c6b64  680_no_release_without_seller.sql
+-- d46f14a9e2742af21f1f69cb9360dc6017e2bdccc3a09fabb7b86aee6112d8b7  681_exclusivity_that_ends_later_in_a_sale.sql

@@ -1,0 +1,83 @@
+/** Who is notified of what time brings later in a sale, and of what is changed close to its time. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { insert } from '../tools/scene.ts';
+import { doesIn, notifiedBy, notifiedIn } from './notified.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+const day = 86_400_000;
+
+let web: WebScene;
+beforeAll(async () => {
+  web = await openScene();
+});
+afterAll(() => web?.close());
+
+async function does(who: string, path: string, body?: unknown, method?: string) {
+  // However far the clock has gone on meanwhile.
+  await web.service.sql('update vault.sessions set last_seen_at = app.now(), created_at = app.now()');
+  return doesIn(web, who, path, body, method);
+}
+const notified = () => notifiedIn(web);
+
+/** The time so many days from now. */
+const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * day);
+
+/** A deal with a broker, a seller and a buyer who has exclusivity for two days, in this state; its id. */
+async function saleIn(state: 'exclusivity' | 'diligence' | 'closing'): Promise<string> {
+  const { service, scene } = web;
+  const deal = await insert(service, 'deals', { organization_id: scene.brokerage, title: 'Mill', state: 'listed' });
+  const parts: Record<string, string> = {};
+  for (const [name, role] of Object.entries({ broker: 'broker', seller: 'seller', 'other buyer': 'buyer' }))
+    parts[name] = await insert(service, 'participants', {
+      deal_id: deal,
+      user_id: scene.people[name],
+      role,
+      status: 'active',
+    });
+  await does('broker', `/deals/${deal}/exclusivity`, {
+    participant_id: parts['other buyer'],
+    expires_at: inDays(2).toISOString(),
+  });
+  for (const to of ['diligence', 'closing']) {
+    if (state === 'exclusivity') break;
+    await does('broker', `/deals/${deal}/moves`, { to, confirm: true });
+    if (to === state) break;
+  }
+  await notified();
+  return deal;
+}
+
+const everybody = ['broker', 'other buyer', 'seller'];
+
+test.each(['exclusivity', 'diligence', 'closing'] as const)(
+  'an exclusivity that passes its date in %s is told then, once',
+  async (state) => {
+    const deal = await saleIn(state);
+    const lapsed = inDays(2.1);
+    await notifiedBy(web, inDays(1.5));
+    expect(await notifiedBy(web, lapsed)).toEqual({ exclusivity_lapsed: everybody });
+    expect(await notifiedBy(web, inDays(1))).toEqual({});
+    if (state === 'exclusivity') return;
+    await does('broker', `/deals/${deal}/exclusivity`, { expires_at: inDays(2).toISOString() }, 'PATCH');
+    await notifiedBy(web, inDays(1.5));
+    expect(await notifiedBy(web, inDays(1))).toEqual({ exclusivity_lapsed: everybody });
+    await does('broker', `/deals/${deal}/exclusivity`, undefined, 'DELETE');
+    expect(await notified()).toEqual({});
+  },
+);
+
+test('an exclusivity that is released after its date, before the clock has told of it, is told once', async () => {
+  const deal = await saleIn('diligence');
+  web.service.clock.set(inDays(2.1));
+  await does('broker', `/deals/${deal}/exclusivity`, undefined, 'DELETE');
+  expect(await notified()).toEqual({ exclusivity_lapsed: everybody });
+  expect(await notifiedBy(web, inDays(1))).toEqual({});
+});
+
+test('of an exclusivity on a deal that has closed nobody is told any more', async () => {
+  const deal = await saleIn('closing');
+  await does('broker', `/deals/${deal}/moves`, { to: 'closed', confirm: true });
+  await notified();
+  expect(await notifiedBy(web, inDays(3))).toEqual({});
+});
