@@ -8637,6 +8637,8 @@ begin
               and app.time_in(x.payload ->> 'expires_at') <= now and x.id = t.id)
           and not exists (select from public.participants x
             where x.deal_id = any ((select a.deals from acceptable a)::uuid[]) and x.status <> 'active' and x.id = t.participant_id)
+          and not exists (select from public.offer_decisions x
+            where x.deal_id = any ((select a.deals from acceptable a)::uuid[]) and x.decision = 'declined' and x.offer_id = t.id)
         group by t.deal_id
       union all
       -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
@@ -8680,7 +8682,10 @@ begin
       select 'offers_to_consider' as kind, o.deal_id, count(*) as count
         from (select o.deal_id, o.participant_id from public.offers o
           where o.is_current and o.deal_id = any (array(select f.deal_id from first f where f.kind = 'offers_to_consider'))
-            and (o.payload ->> 'expires_at' is null or app.time_in(o.payload ->> 'expires_at') > now) offset 0) o
+            and (o.payload ->> 'expires_at' is null or app.time_in(o.payload ->> 'expires_at') > now)
+            and not exists (select from public.offer_decisions x
+              where x.deal_id = any (array(select f.deal_id from first f where f.kind = 'offers_to_consider')) and x.decision = 'declined' and x.offer_id = o.id)
+          offset 0) o
         where (select p.role <> 'buyer' and p.status = 'active' from public.participants p where p.id = o.participant_id)
         group by o.deal_id
       union all
@@ -16345,3 +16350,4 @@ $function$;
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
 -- 7a40305f7dd03fcd58d5a177e10aed743f175755591b3a4685454c4c553c6b64  680_no_release_without_seller.sql
 -- d46f14a9e2742af21f1f69cb9360dc6017e2bdccc3a09fabb7b86aee6112d8b7  681_exclusivity_that_ends_later_in_a_sale.sql
+-- 8125f6a799ad3c1e9700377da054efb9601d475065434ad8a116533c218af08b  682_declined_offers_wait_for_nobody.sql
