@@ -418,6 +418,7 @@ CREATE TRIGGER note_changed AFTER UPDATE ON public.closing_conditions REFERENCIN
 CREATE TRIGGER note_new AFTER INSERT ON public.closing_conditions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
 CREATE TRIGGER note_removed AFTER DELETE ON public.closing_conditions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
 CREATE TRIGGER queue_assignment AFTER INSERT ON public.closing_conditions FOR EACH ROW WHEN (new.owner_user_id IS NOT NULL) EXECUTE FUNCTION app.queue_assignment('condition_assigned');
+CREATE TRIGGER queue_moved_deadline AFTER UPDATE OF deadline ON public.closing_conditions FOR EACH ROW WHEN (new.deadline IS DISTINCT FROM old.deadline) EXECUTE FUNCTION app.queue_moved_deadline();
 CREATE TRIGGER queue_new_assignment AFTER UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW WHEN (new.owner_user_id IS DISTINCT FROM old.owner_user_id) EXECUTE FUNCTION app.queue_assignment('condition_assigned');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('satisfied', 'waived');
@@ -12602,6 +12603,20 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.queue_mail(text,text,uuid,uuid,uuid,boolean,jsonb,text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.queue_moved_deadline()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.has_caller() and app.is_deadline_near('condition_due', tg_table_name, new.id, new.deal_id) then
+    perform app.queue_event('condition_due', new.deal_id, tg_table_name, new.id, app.user_id(), null);
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.queue_notification_mails(most integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -16351,3 +16366,4 @@ $function$;
 -- 7a40305f7dd03fcd58d5a177e10aed743f175755591b3a4685454c4c553c6b64  680_no_release_without_seller.sql
 -- d46f14a9e2742af21f1f69cb9360dc6017e2bdccc3a09fabb7b86aee6112d8b7  681_exclusivity_that_ends_later_in_a_sale.sql
 -- 8125f6a799ad3c1e9700377da054efb9601d475065434ad8a116533c218af08b  682_declined_offers_wait_for_nobody.sql
+-- 5e00b9d2053bb56592e79bfb19732e56c20030dfeede492b29ebcdbcaf16ce99  683_deadlines_moved_close.sql

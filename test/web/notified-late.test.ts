@@ -81,3 +81,32 @@ test('of an exclusivity on a deal that has closed nobody is told any more', asyn
   await notified();
   expect(await notifiedBy(web, inDays(3))).toEqual({});
 });
+
+test('a condition whose deadline is moved to within its last days is due at once, to all but who moved it', async () => {
+  const deal = await saleIn('closing');
+  const dayOf = (days: number) => inDays(days).toISOString().slice(0, 10);
+  const { id } = await does('broker', `/deals/${deal}/conditions`, {
+    name: 'Consent of the landlord',
+    owner_user_id: web.scene.people['other buyer'],
+    deadline: dayOf(20),
+  });
+  expect(await notified()).toEqual({ condition_assigned: ['other buyer'] });
+  const change = (who: string, values: Record<string, unknown>) => does(who, `/conditions/${id}`, values, 'PATCH');
+  await change('broker', { deadline: dayOf(10) });
+  expect(await notified()).toEqual({});
+  await change('broker', { deadline: dayOf(2) });
+  expect(await notified()).toEqual({ condition_due: ['other buyer'] });
+  // Nothing has moved.
+  await change('broker', { name: 'The landlord consents', deadline: dayOf(2) });
+  await change('other buyer', { status: 'in_progress' });
+  expect(await notified()).toEqual({});
+  await change('broker', { deadline: dayOf(1) });
+  expect(await notified()).toEqual({ condition_due: ['other buyer'] });
+  await change('broker', { owner_user_id: web.scene.people['broker'], deadline: dayOf(2) });
+  await notified();
+  await change('broker', { deadline: dayOf(1) });
+  expect(await notified()).toEqual({});
+  await change('broker', { status: 'satisfied' });
+  await change('broker', { deadline: dayOf(2) });
+  expect(await notified()).toEqual({});
+});
