@@ -816,6 +816,7 @@ CREATE TRIGGER limit_sandbox AFTER INSERT ON public.documents FOR EACH STATEMENT
 CREATE TRIGGER note_changed AFTER UPDATE ON public.documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('document');
 CREATE TRIGGER note_new AFTER INSERT ON public.documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
 CREATE TRIGGER note_removed AFTER DELETE ON public.documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
+CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at), UPDATE (filename, category, confidentiality) ON public.documents TO dealkeep_server;
 
@@ -1455,6 +1456,7 @@ CREATE TRIGGER limit_sandbox AFTER INSERT ON public.production_documents FOR EAC
 CREATE TRIGGER note_changed AFTER UPDATE ON public.production_documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('production_document');
 CREATE TRIGGER note_new AFTER INSERT ON public.production_documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
 CREATE TRIGGER note_removed AFTER DELETE ON public.production_documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
+CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.production_documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key, diligence_request), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, diligence_request), UPDATE (filename, category, confidentiality) ON public.production_documents TO dealkeep_server;
 
@@ -2139,6 +2141,7 @@ CREATE TABLE vault.events (
     next_attempt_at timestamp with time zone DEFAULT app.now() NOT NULL,
     last_error text,
     rank smallint DEFAULT 1 NOT NULL,
+    opened_from text,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind)
 );
@@ -4236,6 +4239,12 @@ begin
       join public.participants p on p.deal_id = c.deal_id and p.status = 'active'
         and (p.role = 'broker' or p.user_id = c.owner_user_id)
       where c.id = event.subject_id;
+  elsif event.opened_from is not null then
+    return query
+      select o.user_id from public.participants p
+      join vault.deals_of_people o on o.user_id = p.user_id and o.deal_id = p.deal_id
+      where p.deal_id = event.deal_id and p.status = 'active'
+        and app.document_opens_to(event.opened_from, o.deal_id, o.side, o.principal_id) is not true;
   else
     return query select p.user_id from public.participants p where p.deal_id = event.deal_id and p.status = 'active';
   end if;
@@ -12546,7 +12555,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.queue_event(kind text, deal uuid, subject text, subject_id uuid, actor uuid, person uuid)
+CREATE OR REPLACE FUNCTION app.queue_event(kind text, deal uuid, subject text, subject_id uuid, actor uuid, person uuid, opened_from text DEFAULT NULL::text)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -12555,8 +12564,8 @@ begin
   if app.is_sandbox((select d.organization_id from public.deals d where d.id = deal)) then
     return;
   end if;
-  insert into vault.events (kind, deal_id, subject, subject_id, actor_id, person_id, rank)
-    values (kind, deal, subject, subject_id, actor, person,
+  insert into vault.events (kind, deal_id, subject, subject_id, actor_id, person_id, opened_from, rank)
+    values (kind, deal, subject, subject_id, actor, person, opened_from,
       case when (select k.security from app.notification_kinds k where k.kind = queue_event.kind) then 0 when actor is not null then 1 else 2 end);
   perform pg_notify('dealkeep_mail', '');
 end
@@ -12701,6 +12710,20 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.queue_notification_mails(integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.queue_opened_document()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.has_caller() then
+    perform app.queue_event('document_added', new.deal_id, tg_table_name, new.id, app.user_id(), null, old.confidentiality);
+  end if;
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.queue_reminders()
  RETURNS integer
@@ -16376,3 +16399,4 @@ $function$;
 -- 8125f6a799ad3c1e9700377da054efb9601d475065434ad8a116533c218af08b  682_declined_offers_wait_for_nobody.sql
 -- 5e00b9d2053bb56592e79bfb19732e56c20030dfeede492b29ebcdbcaf16ce99  683_deadlines_moved_close.sql
 -- 899fd548ff2c713b9f735cd97a9d00513a74a78ffff787f61deee8652a2664ef  684_room_told_to_who_may_add.sql
+-- 26ba0c06d9542171bcfb9cdc63ce2de8a4cd581ca8e8db26a4defc32c3b1c674  685_documents_opened_later.sql

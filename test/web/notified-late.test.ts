@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { insert } from '../tools/scene.ts';
 import { doesIn, notifiedBy, notifiedIn } from './notified.ts';
 import { openScene, type WebScene } from './scene.ts';
+import { aPdf, upload } from './uploads.ts';
 
 const day = 86_400_000;
 
@@ -49,6 +50,26 @@ async function saleIn(state: 'exclusivity' | 'diligence' | 'closing'): Promise<s
 }
 
 const everybody = ['broker', 'other buyer', 'seller'];
+
+test('a document that is opened to more people is new to these alone', async () => {
+  const { deal } = web.scene;
+  const under = (name: string) => [name, `${name}'s advisor`];
+  const query = { filename: 'Lease 2024.pdf', confidentiality: 'selected_buyer_only' };
+  const { body } = await upload(web.service, await web.as('seller'), deal, aPdf(), query);
+  expect(await notified()).toEqual({
+    document_added: ['broker', "broker's advisor", ...under('exclusive buyer'), "seller's advisor"],
+  });
+  const change = (values: Record<string, unknown>) => does('broker', `/documents/simple/${body.id}`, values, 'PATCH');
+  await change({ confidentiality: 'nda_gated' });
+  expect(await notified()).toEqual({ document_added: under('other buyer') });
+  await change({ confidentiality: 'public' });
+  expect(await notified()).toEqual({ document_added: ['new buyer', 'viewer'] });
+  await change({ filename: 'Lease 2025.pdf', confidentiality: 'public' });
+  await change({ confidentiality: 'selected_buyer_only' });
+  expect(await notified()).toEqual({});
+  await change({ confidentiality: 'public' });
+  expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
+});
 
 test.each(['exclusivity', 'diligence', 'closing'] as const)(
   'an exclusivity that passes its date in %s is told then, once',
