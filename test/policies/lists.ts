@@ -475,7 +475,8 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
        't.submitted_at',
        `offers t join deals d on d.id = t.deal_id left join deal_stages g on g.deal_id = d.id
         where t.is_current and (t.deal_id = ${as('broker')} or t.deal_id = ${as('seller')}) and ${dealState} in ('listed', 'under_offer')
-          and (t.payload ->> 'expires_at' is null or (t.payload ->> 'expires_at')::timestamptz > app.now())`,
+          and (t.payload ->> 'expires_at' is null or (t.payload ->> 'expires_at')::timestamptz > app.now())
+          and not exists (select from offer_decisions c where c.offer_id = t.id and c.decision = 'declined')`,
      ),
      waiting('offer_changes_to_decide', 't.submitted_at', `${changes} and t.deal_id = ${as('broker')}`),
      waiting(

@@ -89,6 +89,16 @@ check('a question is moved by whoever has the next word, and no more once it is 
   assert.equal(await move(null, first, `distributed_response = 'Else.'`), 'done');
   const second = await ask('pending_broker_review');
   assert.equal(await move('exclusive buyer', second, `status = 'withdrawn'`), 'done');
+  const third = await ask('pending_broker_review');
+  const suspend = (at: string) => past(null, `update users set suspended_at = ${at} where id = '${person('seller')}'`);
+  await suspend('app.now()');
+  assert.equal(await move('broker', third, `status = 'with_seller'`), 'no_seller', 'suspended');
+  await suspend('null');
+  for (const status of ['removed', 'invited']) {
+    await past(null, `update participants set status = '${status}' where id = '${on.seller}'`);
+    assert.equal(await move('broker', third, `status = 'with_seller'`), 'no_seller', status);
+  }
+  assert.equal(await move('broker', third, `status = 'rejected'`), 'done');
 });
 
 check('a question is asked in the name of who asks, under an NDA, of a deal that somebody runs', async (trial) => {

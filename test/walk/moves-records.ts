@@ -98,7 +98,11 @@ export const ofRecords: Readonly<Record<string, Make>> = {
       {
         to: 'with_seller',
         sends: [releaseQuestion(id, origin)],
-        may: broker && ['pending_broker_review', 'with_seller'].includes(status),
+        may:
+          broker &&
+          (status === 'with_seller' ||
+            (status === 'pending_broker_review' &&
+              w.parts.some((part) => part.deal === deal && part.role === 'seller' && part.status === 'active'))),
       },
       {
         to: 'rejected',

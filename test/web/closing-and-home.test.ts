@@ -53,6 +53,44 @@ describe('a closing condition', () => {
       expect([caller, (await (await web.as(caller)).ask(path(), { name: 'X' })).status]).toEqual([caller, 403]);
   });
 
+  test('and a row of the checklist are refused to whoever may not add them as on an empty deal, however full it is', async () => {
+    const may = {
+      conditions: ['broker'],
+      'qoe/checklist': ['broker', 'seller', 'exclusive buyer'],
+    };
+    const callers = [...may['qoe/checklist'], 'other buyer', 'new buyer', 'viewer', "seller's advisor"];
+    const add = async (caller: string, what: string) =>
+      (await web.as(caller)).ask(
+        `/deals/${deal}/${what}`,
+        what === 'conditions' ? { name: 'N' } : { category: 'C', title: 'T' },
+      );
+    const refused = async () => {
+      const answers = [];
+      for (const [what, able] of Object.entries(may))
+        for (const caller of callers.filter((one) => !able.includes(one)))
+          answers.push([what, caller, await add(caller, what)]);
+      return answers;
+    };
+    const onEmpty = await refused();
+    await web.service.sql(
+      `with conditions as (
+         insert into closing_conditions (deal_id, name) select $1, 'Number ' || n from generate_series(1, 500) n)
+       insert into qoe_checklist (deal_id, category, title) select $1, 'C', 'Number ' || n from generate_series(1, 500) n`,
+      [deal],
+    );
+    expect(await refused()).toEqual(onEmpty);
+    for (const [what, able] of Object.entries(may))
+      for (const caller of able) {
+        const full = { status: 409, body: { error: { code: 'deal_full' } } };
+        expect([what, caller, await add(caller, what)]).toMatchObject([what, caller, full]);
+      }
+    for (const [table, column] of [
+      ['closing_conditions', 'name'],
+      ['qoe_checklist', 'title'],
+    ])
+      await web.service.sql(`delete from ${table} where ${column} like 'Number %'`);
+  });
+
   test('names its owner to those who may know of them, and takes only owners of whom the selected buyer may know', async () => {
     const { people, participants } = web.scene;
     const broker = await web.as('broker');

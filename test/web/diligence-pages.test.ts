@@ -107,6 +107,24 @@ test('an answer to what their advisor asked is an answer to the buyer; to the br
   }
 });
 
+test('a question that no seller can answer is not released, and the page says why', async () => {
+  const asked = { category: 'legal', question_text: 'Who owns the yard?' };
+  await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
+  const setStatus = (status: string) =>
+    web.service.sql('update participants set status = $2 where id = $1', [web.scene.participants['seller'], status]);
+  for (const status of ['removed', 'invited']) await setStatus(status);
+  try {
+    const page = await at('broker', 'questions');
+    const card = page.getByRole('listitem').filter({ hasText: asked.question_text });
+    await card.getByText('No seller is on this deal to answer: invite one, who has to accept.').waitFor();
+    expect(await card.getByRole('button', { name: 'Release to seller' }).isDisabled()).toBe(true);
+    expect(await card.getByRole('button', { name: 'Reject' }).isDisabled()).toBe(false);
+    await expectAccessible(page);
+  } finally {
+    await setStatus('active');
+  }
+});
+
 test('what is written about a question stays when somebody else takes the question on meanwhile', async () => {
   const asked = { category: 'legal', question_text: 'Who owns the building?' };
   const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);

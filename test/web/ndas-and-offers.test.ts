@@ -675,6 +675,55 @@ describe('an offer', () => {
     ]);
   });
 
+  test('that was declined waits for nobody, also once the exclusivity has ended; a revision of it does', async () => {
+    const { service, scene } = web;
+    const [{ id: forge }] = (await service.sql(
+      `insert into deals (organization_id, title, state) values ($1, 'Forge', 'listed') returning id`,
+      [scene.brokerage],
+    )) as [{ id: string }];
+    for (const [person, role] of [
+      ['broker', 'broker'],
+      ['seller', 'seller'],
+      ['new buyer', 'buyer'],
+      ['other buyer', 'buyer'],
+    ] as const)
+      await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+        forge,
+        scene.people[person],
+        role,
+      ]);
+    const [broker, seller, buyer, other] = await Promise.all(
+      ['broker', 'seller', 'new buyer', 'other buyer'].map(web.as),
+    );
+    const at = `/deals/${forge}`;
+    const toConsider = async () => {
+      const counts = [];
+      for (const person of [broker!, seller!])
+        counts.push(
+          (await person.ask('/home')).body.queue.find(
+            (entry: { kind: string; deal_id: string }) =>
+              entry.kind === 'offers_to_consider' && entry.deal_id === forge,
+          )?.count ?? 0,
+        );
+      return counts;
+    };
+    const submit = async (purchase_price: string) =>
+      (await buyer!.ask(`${at}/offers`, { payload: { ...payload, purchase_price } })).body;
+    const { participant_id } = await submit('900000');
+    expect(await toConsider()).toEqual([1, 1]);
+    const expires_at = service.clock.inDays(30);
+    expect((await broker!.ask(`${at}/exclusivity`, { participant_id, expires_at })).status).toBe(200);
+    const { id } = await submit('800000');
+    expect((await broker!.ask(`/offers/${id}/decision`, { decision: 'declined' })).status).toBe(200);
+    expect((await broker!.ask(`${at}/exclusivity`, undefined, 'DELETE')).status).toBe(200);
+    expect((await broker!.ask(`${at}/offers`)).body.items).toMatchObject([{ id, declined_at: expect.any(String) }]);
+    expect(await toConsider()).toEqual([0, 0]);
+    expect((await other!.ask(`${at}/offers`, { payload })).status).toBe(201);
+    expect(await toConsider()).toEqual([1, 1]);
+    await submit('950000');
+    expect(await toConsider()).toEqual([2, 2]);
+  });
+
   test('is not taken while the deal is a draft or over', async () => {
     const [draft] = await web.service.sql<{ id: string }>(
       `insert into deals (organization_id, title, state) values ($1, 'Not listed yet', 'draft') returning id`,

@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { queueReminders, createNotifications } from '../../server/domain/notifications/events.ts';
+import { createNotifications } from '../../server/domain/notifications/events.ts';
 import { notificationKinds } from '../../server/domain/notifications/kinds.ts';
-import { scheduledJobs } from '../../server/scheduled-jobs.ts';
 import { atMostAtOnce } from '../portions.ts';
+import { doesIn, notifiedBy, notifiedIn } from './notified.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 import { aPdf, upload } from './uploads.ts';
@@ -19,27 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => web?.close());
 
-const names = () => new Map(Object.entries(web.scene.people).map(([name, id]) => [id, name]));
-
-/** The notifications since the last look, by kind: who got one. */
-async function notified(): Promise<Record<string, string[]>> {
-  while ((await web.service.database.run(createNotifications(100))) > 0);
-  const rows = await web.service.sql<{ kind: string; user_id: string }>(
-    `with looked as (update vault.notifications set read_at = app.now() where read_at is null returning kind, user_id)
-     select kind, user_id from looked`,
-  );
-  const known = names();
-  const by: Record<string, string[]> = {};
-  for (const { kind, user_id } of rows) (by[kind] ??= []).push(known.get(user_id) ?? user_id);
-  return Object.fromEntries(Object.entries(by).map(([kind, people]) => [kind, people.toSorted()]));
-}
-
-/** Does something over HTTP, which must go well; the answer. */
-async function does(who: string, path: string, body: unknown = {}, method = 'POST') {
-  const { status, body: answer } = await (await web.as(who)).ask(path, body, method);
-  expect(status, `${who}: ${method} ${path}: ${JSON.stringify(answer)}`).toBeLessThan(300);
-  return answer;
-}
+const notified = () => notifiedIn(web);
+const does = (who: string, path: string, body?: unknown, method?: string) => doesIn(web, who, path, body, method);
 
 const dealSide = ['broker', "broker's advisor", 'seller', "seller's advisor"];
 const but = (left: string, people: readonly string[]) => people.filter((one) => one !== left);
@@ -269,13 +250,7 @@ describe('who hears of it', () => {
     await does('broker', `/conditions/${removed.id}`, undefined, 'DELETE');
     await notified();
 
-    const pass = async (days: number) => {
-      service.clock.set(at(days));
-      for (const { name, job } of scheduledJobs)
-        if (/sweep|queue_reminders/.test(name)) await service.database.run(job());
-      await service.database.run(queueReminders());
-      return notified();
-    };
+    const pass = (days: number) => notifiedBy(web, at(days));
     expect(await pass(2)).toEqual({});
     expect(await pass(3.1)).toEqual({ exclusivity_ending: ['broker', ...buyers, 'viewer'].toSorted() });
     expect(await pass(3.2)).toEqual({});

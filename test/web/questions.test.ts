@@ -162,6 +162,33 @@ describe('what is refused', () => {
     });
   });
 
+  test('to release a question where no seller can answer it; it can still be rejected', async () => {
+    const id = await ask();
+    const release = () => as('broker').ask(`/questions/${id}/release`, {});
+    const refused = {
+      status: 409,
+      body: {
+        error: {
+          code: 'no_seller',
+          message: 'No seller is on this deal to answer: invite one, who has to accept.',
+        },
+      },
+    };
+    const setStatus = (status: string) =>
+      service.sql('update participants set status = $2 where id = $1', [scene.participants['seller'], status]);
+    await setStatus('removed');
+    try {
+      expect(await release()).toMatchObject(refused);
+      await setStatus('invited');
+      expect(await release()).toMatchObject(refused);
+      expect((await as('broker').ask(`/questions/${id}/reject`, { rejection_reason: null })).body).toMatchObject({
+        status: 'rejected',
+      });
+    } finally {
+      await setStatus('active');
+    }
+  });
+
   test('asking without an NDA, and asking nothing', async () => {
     const path = `/deals/${scene.deal}/questions`;
     expect(await as('new buyer').ask(path, asked)).toMatchObject({

@@ -148,7 +148,7 @@ const answered = move(
   '(not $5 or $4 = (select answer_text from question_answers where question_id = questions.id))',
 );
 
-/** Lets the seller see a question. False: the caller may change none such. Refused with the reason of the move. */
+/** Lets the seller see a question. False: the caller may change none such. Refused with the reason of the move, or with `no_seller`. */
 export const releaseQuestion = (id: string, origin: Origin) => tookPlace(release(...from(origin), id));
 
 /** Rejects a question, with the reason that the asker reads. */

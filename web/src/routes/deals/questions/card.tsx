@@ -25,15 +25,14 @@ interface QuestionCardProps {
 export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const confirm = useConfirm();
   const text = useId();
+  const why = useId();
   const about = { 'aria-describedby': text };
   const { release, withdraw } = useQuestionActions(question.deal_id);
   const can = new Set(question.actions);
   const { side, capacities, participants } = useDeal();
   const isNew = useIsNew(question.deal_id, 'questions');
-  const waits =
-    capacities.can_review_questions &&
-    question.status === 'with_seller' &&
-    participants.some(({ role, status }) => role === 'seller' && status === 'active');
+  const hasSeller = participants.some(({ role, status }) => role === 'seller' && status === 'active');
+  const waits = capacities.can_review_questions && question.status === 'with_seller' && hasSeller;
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
@@ -71,8 +70,9 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
         <div className="mt-4 flex flex-wrap items-center gap-2">
           {can.has('release') && (
             <Button
-              {...about}
+              aria-describedby={hasSeller ? text : `${text} ${why}`}
               kind="primary"
+              disabled={!hasSeller}
               pending={release.isPending}
               onClick={() =>
                 // The card is in another list before the answer is there; the promise continues.
@@ -119,6 +119,11 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
             >
               Withdraw
             </Button>
+          )}
+          {can.has('release') && !hasSeller && (
+            <span id={why} className="text-sm text-faint">
+              No seller is on this deal to answer: invite one, who has to accept.
+            </span>
           )}
         </div>
       )}

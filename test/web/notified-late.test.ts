@@ -1,0 +1,133 @@
+/** Who is notified of what time brings later in a sale, and of what is changed close to its time. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { insert } from '../tools/scene.ts';
+import { doesIn, notifiedBy, notifiedIn } from './notified.ts';
+import { openScene, type WebScene } from './scene.ts';
+import { aPdf, upload } from './uploads.ts';
+
+const day = 86_400_000;
+
+let web: WebScene;
+beforeAll(async () => {
+  web = await openScene();
+});
+afterAll(() => web?.close());
+
+async function does(who: string, path: string, body?: unknown, method?: string) {
+  // However far the clock has gone on meanwhile.
+  await web.service.sql('update vault.sessions set last_seen_at = app.now(), created_at = app.now()');
+  return doesIn(web, who, path, body, method);
+}
+const notified = () => notifiedIn(web);
+
+/** The time so many days from now. */
+const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * day);
+
+/** A deal with a broker, a seller and a buyer who has exclusivity for two days, in this state; its id. */
+async function saleIn(state: 'exclusivity' | 'diligence' | 'closing'): Promise<string> {
+  const { service, scene } = web;
+  const deal = await insert(service, 'deals', { organization_id: scene.brokerage, title: 'Mill', state: 'listed' });
+  const parts: Record<string, string> = {};
+  for (const [name, role] of Object.entries({ broker: 'broker', seller: 'seller', 'other buyer': 'buyer' }))
+    parts[name] = await insert(service, 'participants', {
+      deal_id: deal,
+      user_id: scene.people[name],
+      role,
+      status: 'active',
+    });
+  await does('broker', `/deals/${deal}/exclusivity`, {
+    participant_id: parts['other buyer'],
+    expires_at: inDays(2).toISOString(),
+  });
+  for (const to of ['diligence', 'closing']) {
+    if (state === 'exclusivity') break;
+    await does('broker', `/deals/${deal}/moves`, { to, confirm: true });
+    if (to === state) break;
+  }
+  await notified();
+  return deal;
+}
+
+const everybody = ['broker', 'other buyer', 'seller'];
+
+test('a document that is opened to more people is new to these alone', async () => {
+  const { deal } = web.scene;
+  const under = (name: string) => [name, `${name}'s advisor`];
+  const query = { filename: 'Lease 2024.pdf', confidentiality: 'selected_buyer_only' };
+  const { body } = await upload(web.service, await web.as('seller'), deal, aPdf(), query);
+  expect(await notified()).toEqual({
+    document_added: ['broker', "broker's advisor", ...under('exclusive buyer'), "seller's advisor"],
+  });
+  const change = (values: Record<string, unknown>) => does('broker', `/documents/simple/${body.id}`, values, 'PATCH');
+  await change({ confidentiality: 'nda_gated' });
+  expect(await notified()).toEqual({ document_added: under('other buyer') });
+  await change({ confidentiality: 'public' });
+  expect(await notified()).toEqual({ document_added: ['new buyer', 'viewer'] });
+  await change({ filename: 'Lease 2025.pdf', confidentiality: 'public' });
+  await change({ confidentiality: 'selected_buyer_only' });
+  expect(await notified()).toEqual({});
+  await change({ confidentiality: 'public' });
+  expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
+});
+
+test.each(['exclusivity', 'diligence', 'closing'] as const)(
+  'an exclusivity that passes its date in %s is told then, once',
+  async (state) => {
+    const deal = await saleIn(state);
+    const lapsed = inDays(2.1);
+    await notifiedBy(web, inDays(1.5));
+    expect(await notifiedBy(web, lapsed)).toEqual({ exclusivity_lapsed: everybody });
+    expect(await notifiedBy(web, inDays(1))).toEqual({});
+    if (state === 'exclusivity') return;
+    await does('broker', `/deals/${deal}/exclusivity`, { expires_at: inDays(2).toISOString() }, 'PATCH');
+    await notifiedBy(web, inDays(1.5));
+    expect(await notifiedBy(web, inDays(1))).toEqual({ exclusivity_lapsed: everybody });
+    await does('broker', `/deals/${deal}/exclusivity`, undefined, 'DELETE');
+    expect(await notified()).toEqual({});
+  },
+);
+
+test('an exclusivity that is released after its date, before the clock has told of it, is told once', async () => {
+  const deal = await saleIn('diligence');
+  web.service.clock.set(inDays(2.1));
+  await does('broker', `/deals/${deal}/exclusivity`, undefined, 'DELETE');
+  expect(await notified()).toEqual({ exclusivity_lapsed: everybody });
+  expect(await notifiedBy(web, inDays(1))).toEqual({});
+});
+
+test('of an exclusivity on a deal that has closed nobody is told any more', async () => {
+  const deal = await saleIn('closing');
+  await does('broker', `/deals/${deal}/moves`, { to: 'closed', confirm: true });
+  await notified();
+  expect(await notifiedBy(web, inDays(3))).toEqual({});
+});
+
+test('a condition whose deadline is moved to within its last days is due at once, to all but who moved it', async () => {
+  const deal = await saleIn('closing');
+  const dayOf = (days: number) => inDays(days).toISOString().slice(0, 10);
+  const { id } = await does('broker', `/deals/${deal}/conditions`, {
+    name: 'Consent of the landlord',
+    owner_user_id: web.scene.people['other buyer'],
+    deadline: dayOf(20),
+  });
+  expect(await notified()).toEqual({ condition_assigned: ['other buyer'] });
+  const change = (who: string, values: Record<string, unknown>) => does(who, `/conditions/${id}`, values, 'PATCH');
+  await change('broker', { deadline: dayOf(10) });
+  expect(await notified()).toEqual({});
+  await change('broker', { deadline: dayOf(2) });
+  expect(await notified()).toEqual({ condition_due: ['other buyer'] });
+  // Nothing has moved.
+  await change('broker', { name: 'The landlord consents', deadline: dayOf(2) });
+  await change('other buyer', { status: 'in_progress' });
+  expect(await notified()).toEqual({});
+  await change('broker', { deadline: dayOf(1) });
+  expect(await notified()).toEqual({ condition_due: ['other buyer'] });
+  await change('broker', { owner_user_id: web.scene.people['broker'], deadline: dayOf(2) });
+  await notified();
+  await change('broker', { deadline: dayOf(1) });
+  expect(await notified()).toEqual({});
+  await change('broker', { status: 'satisfied' });
+  await change('broker', { deadline: dayOf(2) });
+  expect(await notified()).toEqual({});
+});
