@@ -928,3 +928,40 @@ test('agreed terms are compared with the rivals, and a change of them only until
     await browser.close();
   }
 });
+
+test('an offer accepted in an exclusivity that ended is not said to be accepted, on the page and in reports', async () => {
+  const broker = await web.as('broker');
+  const exclusivity = `/deals/${deal}/exclusivity`;
+  const { items } = (await broker.ask(`/deals/${deal}/offers`)).body;
+  const until = web.service.clock.inDays(30);
+  for (const buyer of ['exclusive buyer', 'other buyer']) {
+    const { participant_id } = items.find((one: { buyer_name: string }) => one.buyer_name === buyer);
+    await broker.ask(exclusivity, undefined, 'DELETE');
+    web.service.clock.advance(1000);
+    const payload = { currency: 'USD', purchase_price: buyer === 'other buyer' ? '4200000' : '4000000' };
+    const { body } = await (await web.as(buyer)).ask(`/deals/${deal}/offers`, { payload });
+    expect((await broker.ask(exclusivity, { participant_id, expires_at: until })).status).toBe(200);
+    web.service.clock.advance(1000);
+    expect((await broker.ask(`/offers/${body.id}/decision`, { decision: 'accepted' })).status).toBe(200);
+  }
+  const { bytes } = await download(web.service, broker, deal, 'xlsx');
+  const [heads, standing] = (await sheetsOf(bytes)).get('Offers')?.slice(3) ?? [];
+  expect([heads?.filter(Boolean), standing?.slice(1).filter(Boolean)]).toEqual([
+    ['other buyer', 'exclusive buyer'],
+    ['Accepted', 'Accepted earlier, open'],
+  ]);
+  const browser = await openBrowser();
+  try {
+    const { page } = await openTestPage(browser, web.service.origin, { cookie: broker.cookie, locale: 'en-US' });
+    await page.goto(`${web.service.origin}/deals/${deal}/offers`);
+    const table = page.getByRole('region', { name: 'Offers side by side' });
+    const cells = async (name: RegExp) =>
+      (await table.getByRole('row', { name }).getByRole('cell').allInnerTexts()).map((text) =>
+        text.split(/\s+/).join(' ').trim(),
+      );
+    await expect.poll(() => cells(/^Price/)).toEqual(['$4,200,000 Highest Accepted', '$4,000,000 Accepted earlier']);
+    expect(await cells(/^Valid until/)).toEqual([expect.stringMatching(/^Accepted /), '–']);
+  } finally {
+    await browser.close();
+  }
+});
