@@ -375,11 +375,15 @@ describe('a broker', () => {
     await page.getByLabel('Exclusive until').fill('2031-05-20T17:00');
     await button(page.getByRole('dialog'), 'Save').click();
     await banner.getByText('May 20, 2031').waitFor();
+    const question = page.getByRole('alertdialog');
+    await button(page, 'Move to Diligence').click();
+    await question.getByText('From here on the deal cannot be listed again.').waitFor();
+    await button(question, 'Cancel').click();
     await choose(page, 'Actions for new buyer', 'Remove from deal');
-    const removal = page.getByRole('alertdialog');
-    await removal.getByText('Their exclusivity stays until it ends or a broker releases it.').waitFor();
-    await button(removal, 'Cancel').click();
+    await question.getByText('Their exclusivity stays until it ends or a broker releases it.').waitFor();
+    await button(question, 'Cancel').click();
     await button(banner, 'Release').click();
+    await question.getByText('The deal is listed again.').waitFor();
     await confirm(page, 'Release');
     await banner.waitFor({ state: 'detached' });
     await page.locator('h1 + p').getByText('Listed').waitFor();
@@ -806,6 +810,7 @@ test('an exclusivity whose date has passed in diligence is said to have ended, a
   await button(page.getByRole('dialog'), 'Save').click();
   await banner.getByText('exclusive buyer holds exclusivity').waitFor();
   await button(banner, 'Release').click();
+  await page.getByRole('alertdialog').getByText('The deal stays in diligence and cannot be listed again.').waitFor();
   await confirm(page, 'Release');
   await banner.waitFor({ state: 'detached' });
   await choose(page, /^Actions for exclusive buyer$/, 'Grant exclusivity');
