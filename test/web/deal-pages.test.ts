@@ -946,3 +946,36 @@ test('the buyers of a draft read that offers can be made once it is listed', asy
   await button(buyer, 'Submit offer').waitFor();
   await buyer.getByText('Say what you offer and on which terms.').waitFor();
 });
+
+test('the only broker of a deal is told before they leave that it would have none, and before a move and an invitation what follows', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Cider mill');
+  const page = await at('broker', `/deals/${deal}/people`);
+  const question = page.getByRole('alertdialog');
+  const warning = question.getByText('You are the only broker on this deal.');
+  await choose(page, /^Actions for broker$/, 'Leave the deal');
+  await warning.waitFor();
+  await expectAccessible(page);
+  await button(question, 'Cancel').click();
+  await choose(page, /^Actions for new buyer$/, 'Remove from deal');
+  await question.waitFor();
+  expect(await question.getByText('the only broker').count()).toBe(0);
+  await button(question, 'Cancel').click();
+  await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`, [
+    deal,
+    scene.people['colleague'],
+  ]);
+  await page.reload();
+  await choose(page, /^Actions for broker$/, 'Leave the deal');
+  await question.waitFor();
+  expect(await warning.count()).toBe(0);
+  await button(question, 'Cancel').click();
+  await button(page, 'Move to Under offer').click();
+  await question.getByText('To list it again, exclusivity has to be granted and released first.').waitFor();
+  await button(question, 'Cancel').click();
+  await button(page, 'Invite').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Role').selectOption('viewer');
+  await dialog.getByText('Sees everyone on the deal, every buyer included').waitFor();
+  await button(dialog, 'Cancel').click();
+});
