@@ -783,6 +783,33 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   for (const page of [brokers, theirs, sellers]) await page.getByText(/revision 4, accepted/).waitFor();
 });
 
+test('a revision of an offer in another currency than the deal says which of the two it is in', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Brick kiln');
+  const [broker, buyer] = await Promise.all(['broker', 'new buyer'].map(web.as));
+  const payload = { currency: 'USD', purchase_price: '900000' };
+  expect((await buyer!.ask(`/deals/${deal}/offers`, { payload })).status).toBe(201);
+  const page = await at('new buyer', `/deals/${deal}/offers`);
+  const dialog = page.getByRole('dialog');
+  const currency = dialog.getByLabel('Currency');
+  await button(page, 'Revise offer').click();
+  await dialog.getByLabel('Price', { exact: true }).waitFor();
+  expect(await currency.count()).toBe(0);
+  await button(dialog, 'Cancel').click();
+  expect((await broker!.ask(`/deals/${deal}`, { currency: 'EUR' }, 'PATCH')).status).toBe(200);
+  await page.reload();
+  await button(page, 'Revise offer').click();
+  await dialog.getByText('The deal is in EUR, your last revision in USD.').waitFor();
+  expect(await currency.locator('option').allInnerTexts()).toEqual(['EUR – Euro', 'USD – US Dollar']);
+  expect(await currency.inputValue()).toBe('USD');
+  await expectAccessible(page);
+  await currency.selectOption('EUR');
+  await button(dialog, 'Submit revision').click();
+  await dialog.waitFor({ state: 'detached' });
+  const { items } = (await buyer!.ask(`/deals/${deal}/offers`)).body;
+  expect(items).toMatchObject([{ revision_number: 2, payload: { currency: 'EUR', purchase_price: '900000' } }]);
+});
+
 test('an exclusivity whose date has passed in diligence is said to have ended, and is granted anew without a move', async () => {
   const { service, scene } = web;
   const { deal } = scene;
