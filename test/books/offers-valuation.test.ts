@@ -416,6 +416,25 @@ describe('to the broker', () => {
       expect(coverage).toMatchObject({ debt, debt_is: 'all_but_equity' });
     });
 
+    test.each([
+      ['?note_rate=6&note_years=3', 3],
+      ['?rate=6&note_years=3', 3],
+      ['?note_rate=6', null],
+      ['?note_years=3', null],
+    ])('coverage by year needs no terms of a loan where all of the debt is the note: %s', async (query, length) => {
+      const { coverage } = await told({ purchase_price: '600000', seller_note: '600000' }, {}, query);
+      expect(coverage).toMatchObject({ debt: '600000', bank: '0' });
+      expect(coverage.years?.length ?? null).toBe(length);
+      if (length) expect(coverage.sentences[0]).toContain('(3 years at 6%:');
+    });
+
+    test('coverage by year needs no terms of the note where there is none, and of a loan where there is one', async () => {
+      const years = async (payload: object, query: string) =>
+        (await told({ purchase_price: '600000', ...payload }, {}, query)).coverage.years?.length ?? null;
+      expect(await years({ cash_at_close: '600000' }, '?rate=10&years=4')).toBe(4);
+      expect(await years({ cash_at_close: '500000', seller_note: '100000' }, '?note_rate=6&note_years=3')).toBeNull();
+    });
+
     test('rules of the SBA read the note that the debt has', async () => {
       const payload = { purchase_price: '4200000' };
       const sources = { sba_7a: '3570000', cash_buyer_equity: '210000', seller_note: '420000' };
@@ -611,6 +630,26 @@ test('on the page of offers the broker compares them, and computes coverage with
     await page.getByLabel(/^Loan interest rate/).fill('111');
     await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
     await page.getByText('Write a percentage from 0 to 100, like 10.25.').waitFor();
+    // Half of the terms is not enough, and those of the note alone are not where there is a loan.
+    const calculate = page.getByRole('button', { name: 'Calculate coverage by year' });
+    const [rate, term] = [page.getByLabel(/^Loan interest rate/), page.getByLabel(/^Loan term/)];
+    const noteTerms = [page.getByLabel(/^Seller note interest rate/), page.getByLabel(/^Seller note term/)];
+    const [askedRate, askedYears] = [page.getByText('Enter the rate, too.'), page.getByText('Enter the years, too.')];
+    await rate.fill('10');
+    await calculate.click();
+    await askedYears.waitFor();
+    expect(await term.getAttribute('aria-invalid')).toBe('true');
+    await rate.fill('');
+    await term.fill('10');
+    await calculate.click();
+    await askedRate.waitFor();
+    expect([await rate.getAttribute('aria-invalid'), await askedYears.count()]).toEqual(['true', 0]);
+    await term.fill('');
+    for (const field of noteTerms) await field.fill('5');
+    await calculate.click();
+    await askedYears.waitFor();
+    await askedRate.waitFor();
+    for (const field of noteTerms) await field.fill('');
     await page.getByLabel(/^Loan interest rate/).fill('10');
     await page.getByLabel(/^Loan term/).fill('10');
     await page.route('**/offers/worth?*', (route) =>
