@@ -416,6 +416,25 @@ describe('to the broker', () => {
       expect(coverage).toMatchObject({ debt, debt_is: 'all_but_equity' });
     });
 
+    test.each([
+      ['?note_rate=6&note_years=3', 3],
+      ['?rate=6&note_years=3', 3],
+      ['?note_rate=6', null],
+      ['?note_years=3', null],
+    ])('coverage by year needs no terms of a loan where all of the debt is the note: %s', async (query, length) => {
+      const { coverage } = await told({ purchase_price: '600000', seller_note: '600000' }, {}, query);
+      expect(coverage).toMatchObject({ debt: '600000', bank: '0' });
+      expect(coverage.years?.length ?? null).toBe(length);
+      if (length) expect(coverage.sentences[0]).toContain('(3 years at 6%:');
+    });
+
+    test('coverage by year needs no terms of the note where there is none, and of a loan where there is one', async () => {
+      const years = async (payload: object, query: string) =>
+        (await told({ purchase_price: '600000', ...payload }, {}, query)).coverage.years?.length ?? null;
+      expect(await years({ cash_at_close: '600000' }, '?rate=10&years=4')).toBe(4);
+      expect(await years({ cash_at_close: '500000', seller_note: '100000' }, '?note_rate=6&note_years=3')).toBeNull();
+    });
+
     test('rules of the SBA read the note that the debt has', async () => {
       const payload = { purchase_price: '4200000' };
       const sources = { sba_7a: '3570000', cash_buyer_equity: '210000', seller_note: '420000' };
@@ -611,6 +630,26 @@ test('on the page of offers the broker compares them, and computes coverage with
     await page.getByLabel(/^Loan interest rate/).fill('111');
     await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
     await page.getByText('Write a percentage from 0 to 100, like 10.25.').waitFor();
+    // Half of the terms is not enough, and those of the note alone are not where there is a loan.
+    const calculate = page.getByRole('button', { name: 'Calculate coverage by year' });
+    const [rate, term] = [page.getByLabel(/^Loan interest rate/), page.getByLabel(/^Loan term/)];
+    const noteTerms = [page.getByLabel(/^Seller note interest rate/), page.getByLabel(/^Seller note term/)];
+    const [askedRate, askedYears] = [page.getByText('Enter the rate, too.'), page.getByText('Enter the years, too.')];
+    await rate.fill('10');
+    await calculate.click();
+    await askedYears.waitFor();
+    expect(await term.getAttribute('aria-invalid')).toBe('true');
+    await rate.fill('');
+    await term.fill('10');
+    await calculate.click();
+    await askedRate.waitFor();
+    expect([await rate.getAttribute('aria-invalid'), await askedYears.count()]).toEqual(['true', 0]);
+    await term.fill('');
+    for (const field of noteTerms) await field.fill('5');
+    await calculate.click();
+    await askedYears.waitFor();
+    await askedRate.waitFor();
+    for (const field of noteTerms) await field.fill('');
     await page.getByLabel(/^Loan interest rate/).fill('10');
     await page.getByLabel(/^Loan term/).fill('10');
     await page.route('**/offers/worth?*', (route) =>
@@ -924,6 +963,43 @@ test('agreed terms are compared with the rivals, and a change of them only until
       worth: ['other buyer'],
     });
     expect(await ownDifference()).toEqual(['$4,900,000', '$3,700,000', '+$1,200,000']);
+  } finally {
+    await browser.close();
+  }
+});
+
+test('an offer accepted in an exclusivity that ended is not said to be accepted, on the page and in reports', async () => {
+  const broker = await web.as('broker');
+  const exclusivity = `/deals/${deal}/exclusivity`;
+  const { items } = (await broker.ask(`/deals/${deal}/offers`)).body;
+  const until = web.service.clock.inDays(30);
+  for (const buyer of ['exclusive buyer', 'other buyer']) {
+    const { participant_id } = items.find((one: { buyer_name: string }) => one.buyer_name === buyer);
+    await broker.ask(exclusivity, undefined, 'DELETE');
+    web.service.clock.advance(1000);
+    const payload = { currency: 'USD', purchase_price: buyer === 'other buyer' ? '4200000' : '4000000' };
+    const { body } = await (await web.as(buyer)).ask(`/deals/${deal}/offers`, { payload });
+    expect((await broker.ask(exclusivity, { participant_id, expires_at: until })).status).toBe(200);
+    web.service.clock.advance(1000);
+    expect((await broker.ask(`/offers/${body.id}/decision`, { decision: 'accepted' })).status).toBe(200);
+  }
+  const { bytes } = await download(web.service, broker, deal, 'xlsx');
+  const [heads, standing] = (await sheetsOf(bytes)).get('Offers')?.slice(3) ?? [];
+  expect([heads?.filter(Boolean), standing?.slice(1).filter(Boolean)]).toEqual([
+    ['other buyer', 'exclusive buyer'],
+    ['Accepted', 'Accepted earlier, open'],
+  ]);
+  const browser = await openBrowser();
+  try {
+    const { page } = await openTestPage(browser, web.service.origin, { cookie: broker.cookie, locale: 'en-US' });
+    await page.goto(`${web.service.origin}/deals/${deal}/offers`);
+    const table = page.getByRole('region', { name: 'Offers side by side' });
+    const cells = async (name: RegExp) =>
+      (await table.getByRole('row', { name }).getByRole('cell').allInnerTexts()).map((text) =>
+        text.split(/\s+/).join(' ').trim(),
+      );
+    await expect.poll(() => cells(/^Price/)).toEqual(['$4,200,000 Highest Accepted', '$4,000,000 Accepted earlier']);
+    expect(await cells(/^Valid until/)).toEqual([expect.stringMatching(/^Accepted /), '–']);
   } finally {
     await browser.close();
   }

@@ -375,11 +375,15 @@ describe('a broker', () => {
     await page.getByLabel('Exclusive until').fill('2031-05-20T17:00');
     await button(page.getByRole('dialog'), 'Save').click();
     await banner.getByText('May 20, 2031').waitFor();
+    const question = page.getByRole('alertdialog');
+    await button(page, 'Move to Diligence').click();
+    await question.getByText('From here on the deal cannot be listed again.').waitFor();
+    await button(question, 'Cancel').click();
     await choose(page, 'Actions for new buyer', 'Remove from deal');
-    const removal = page.getByRole('alertdialog');
-    await removal.getByText('Their exclusivity stays until it ends or a broker releases it.').waitFor();
-    await button(removal, 'Cancel').click();
+    await question.getByText('Their exclusivity stays until it ends or a broker releases it.').waitFor();
+    await button(question, 'Cancel').click();
     await button(banner, 'Release').click();
+    await question.getByText('The deal is listed again.').waitFor();
     await confirm(page, 'Release');
     await banner.waitFor({ state: 'detached' });
     await page.locator('h1 + p').getByText('Listed').waitFor();
@@ -779,6 +783,33 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   for (const page of [brokers, theirs, sellers]) await page.getByText(/revision 4, accepted/).waitFor();
 });
 
+test('a revision of an offer in another currency than the deal says which of the two it is in', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Brick kiln');
+  const [broker, buyer] = await Promise.all(['broker', 'new buyer'].map(web.as));
+  const payload = { currency: 'USD', purchase_price: '900000' };
+  expect((await buyer!.ask(`/deals/${deal}/offers`, { payload })).status).toBe(201);
+  const page = await at('new buyer', `/deals/${deal}/offers`);
+  const dialog = page.getByRole('dialog');
+  const currency = dialog.getByLabel('Currency');
+  await button(page, 'Revise offer').click();
+  await dialog.getByLabel('Price', { exact: true }).waitFor();
+  expect(await currency.count()).toBe(0);
+  await button(dialog, 'Cancel').click();
+  expect((await broker!.ask(`/deals/${deal}`, { currency: 'EUR' }, 'PATCH')).status).toBe(200);
+  await page.reload();
+  await button(page, 'Revise offer').click();
+  await dialog.getByText('The deal is in EUR, your last revision in USD.').waitFor();
+  expect(await currency.locator('option').allInnerTexts()).toEqual(['EUR – Euro', 'USD – US Dollar']);
+  expect(await currency.inputValue()).toBe('USD');
+  await expectAccessible(page);
+  await currency.selectOption('EUR');
+  await button(dialog, 'Submit revision').click();
+  await dialog.waitFor({ state: 'detached' });
+  const { items } = (await buyer!.ask(`/deals/${deal}/offers`)).body;
+  expect(items).toMatchObject([{ revision_number: 2, payload: { currency: 'EUR', purchase_price: '900000' } }]);
+});
+
 test('an exclusivity whose date has passed in diligence is said to have ended, and is granted anew without a move', async () => {
   const { service, scene } = web;
   const { deal } = scene;
@@ -806,6 +837,7 @@ test('an exclusivity whose date has passed in diligence is said to have ended, a
   await button(page.getByRole('dialog'), 'Save').click();
   await banner.getByText('exclusive buyer holds exclusivity').waitFor();
   await button(banner, 'Release').click();
+  await page.getByRole('alertdialog').getByText('The deal stays in diligence and cannot be listed again.').waitFor();
   await confirm(page, 'Release');
   await banner.waitFor({ state: 'detached' });
   await choose(page, /^Actions for exclusive buyer$/, 'Grant exclusivity');
@@ -940,4 +972,37 @@ test('the buyers of a draft read that offers can be made once it is listed', asy
   expect((await (await web.as('broker')).ask(`/deals/${deal}/moves`, { to: 'listed' })).status).toBe(200);
   await button(buyer, 'Submit offer').waitFor();
   await buyer.getByText('Say what you offer and on which terms.').waitFor();
+});
+
+test('the only broker of a deal is told before they leave that it would have none, and before a move and an invitation what follows', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Cider mill');
+  const page = await at('broker', `/deals/${deal}/people`);
+  const question = page.getByRole('alertdialog');
+  const warning = question.getByText('You are the only broker on this deal.');
+  await choose(page, /^Actions for broker$/, 'Leave the deal');
+  await warning.waitFor();
+  await expectAccessible(page);
+  await button(question, 'Cancel').click();
+  await choose(page, /^Actions for new buyer$/, 'Remove from deal');
+  await question.waitFor();
+  expect(await question.getByText('the only broker').count()).toBe(0);
+  await button(question, 'Cancel').click();
+  await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`, [
+    deal,
+    scene.people['colleague'],
+  ]);
+  await page.reload();
+  await choose(page, /^Actions for broker$/, 'Leave the deal');
+  await question.waitFor();
+  expect(await warning.count()).toBe(0);
+  await button(question, 'Cancel').click();
+  await button(page, 'Move to Under offer').click();
+  await question.getByText('To list it again, exclusivity has to be granted and released first.').waitFor();
+  await button(question, 'Cancel').click();
+  await button(page, 'Invite').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Role').selectOption('viewer');
+  await dialog.getByText('Sees everyone on the deal, every buyer included').waitFor();
+  await button(dialog, 'Cancel').click();
 });

@@ -3,6 +3,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
+import { insert } from '../tools/scene.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -271,4 +272,38 @@ test('a question that is withdrawn is said to be', async () => {
   await card.getByRole('button', { name: 'Withdraw' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Withdraw' }).click();
   await page.getByText('Question withdrawn', { exact: true }).waitFor();
+});
+
+test('add-backs are in the currency of the books they are added to, whatever currency the deal has', async () => {
+  const { service, scene } = web;
+  const broker = await web.as('broker');
+  expect((await broker.ask(`/deals/${scene.deal}`, { currency: 'EUR' }, 'PATCH')).status).toBe(200);
+  const snapshot_id = await insert(service, 'accounting_snapshots', {
+    deal_id: scene.deal,
+    snapshot_type: 'full',
+    status: 'completed',
+    requested_at: '2026-01-09T00:00:00Z',
+    completed_at: '2026-01-10T00:00:00Z',
+  });
+  await insert(service, 'pl_periods', {
+    deal_id: scene.deal,
+    snapshot_id,
+    currency: 'USD',
+    period_label: 'FY2025',
+    period_start_date: '2025-01-01',
+    period_end_date: '2025-12-31',
+    revenue: '900000',
+    ebitda: '200000',
+  });
+  const { body: bridge } = await broker.ask(`/deals/${scene.deal}/qoe/bridge`);
+  expect(bridge.currency).toBe('USD');
+  const normalization = { period_label: 'FY2025', adjustment_category: 'one_time', adjustment_amount: '7000' };
+  expect((await broker.ask(`/deals/${scene.deal}/qoe/normalizations`, normalization)).status).toBe(201);
+  const page = await at('broker', 'qoe');
+  await page.getByText('+$7,000').first().waitFor();
+  expect(await page.getByText('€').count()).toBe(0);
+  await page.getByRole('button', { name: 'Add adjustment' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('$', { exact: true }).waitFor();
+  expect(await dialog.getByText('€').count()).toBe(0);
 });

@@ -336,6 +336,11 @@ describe('by keyboard, a reader has', () => {
       ['$4,300,000 Highest Accepted', '$4,200,000'],
       ['Accepted Jan 20, 2026', 'Expired Jan 31, 2026'],
     ]);
+    const earlier = { ...rival, accepted_at: '2026-01-12T12:00:00.000Z' };
+    expect(await drawing([earlier, agreed])).toEqual([
+      ['$4,300,000 Highest Accepted', '$4,200,000 Accepted earlier'],
+      ['Accepted Jan 20, 2026', 'Expired Jan 31, 2026'],
+    ]);
   });
 
   test('the conditions, what is overdue first and what is met last', async () => {

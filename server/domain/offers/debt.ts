@@ -129,14 +129,14 @@ export function debtOf(offer: OfferAmounts, money: CertainMoney | null, recorded
   return { is: 'all_but_equity', bank: reducedBy(cash, equity ?? zero), note, equity };
 }
 
+/** The loans of a debt with their terms; null where those of one that is not zero are missing. */
 function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
   const noteTerms = typed.note ?? typed.bank;
-  if (typed.bank === null || noteTerms === null) return null;
-  const standby = typed.noteStandby ?? 0n;
-  return [
-    ...(isZero(bank) ? [] : [{ amount: bank, ...typed.bank }]),
-    ...(isZero(note) ? [] : [{ amount: note, ...noteTerms, standby }]),
+  const all = [
+    ...(isZero(bank) ? [] : [typed.bank && { amount: bank, ...typed.bank }]),
+    ...(isZero(note) ? [] : [noteTerms && { amount: note, ...noteTerms, standby: typed.noteStandby ?? 0n }]),
   ];
+  return all.every((loan) => loan !== null) ? all : null;
 }
 
 /** How many times EBITDA is to cover the debt: what lenders ask for, and what the SBA asks for since 1 October 2026. */
@@ -157,6 +157,8 @@ interface MostCost {
 
 export interface CoverageSummary {
   readonly debt: string;
+  /** What of it is borrowed beside the seller note. */
+  readonly bank: string;
   readonly debt_is: DebtIs;
   readonly most_cost: readonly MostCost[];
   /** What the debt may cost a year at most to be covered 1.15 times, and 1.25 times. */
@@ -234,10 +236,11 @@ export function coverageOf(
   if (period === null || ebitda === null || offer.currency !== period.currency || !isPositive(all)) return null;
   const less = withoutLargest(period, books);
   const borrowed = loansOf(debt, typed);
-  const terms = typed.bank ?? exampleTerms;
+  const terms = (isZero(debt.bank) ? (typed.note ?? typed.bank) : typed.bank) ?? exampleTerms;
   const say = (amount: Decimal) => sayMoney(amount, period.currency);
   return {
     debt: written(all),
+    bank: written(debt.bank),
     debt_is: debt.is,
     most_cost: mostCost(ebitda, all),
     sentences: sentencesOn(ebitda, debt, say, terms),

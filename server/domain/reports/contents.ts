@@ -141,6 +141,8 @@ function offerIn(offer: OfferInReport) {
     submitted_at: offer.submitted_at,
     expired: offer.expired,
     agreed: offer.agreed,
+    /** Accepted in an exclusivity that ended. */
+    accepted_earlier: !offer.agreed && offer.accepted_at !== null,
     currency,
     amounts: writtenOut(amounts),
     /** Behind the point, as it was offered: the price is divided to as many. */

@@ -27,6 +27,7 @@ export interface SharedWords {
   readonly computedFrom: typeof computedFrom;
   readonly answers: typeof answerWords;
   readonly worth: typeof worthWords;
+  readonly accepted: typeof acceptedWords;
   readonly restated: typeof restatedSentence;
 }
 
@@ -71,6 +72,12 @@ export const worthWords = {
   highestDebtService: 'Highest debt service at',
 } as const;
 
+/** What is said of an offer that was accepted: of the terms that are agreed now, and of those that were agreed before. */
+export const acceptedWords = {
+  now: 'Accepted',
+  earlier: 'Accepted earlier',
+} as const;
+
 export const restatedSentence = 'Line by line, where two uploads cover the same dates.';
 
 /** What a rule of the SBA answers, in the order in which it is shown, and the sentence that it answers with. */
@@ -109,8 +116,15 @@ export const offersTitle = ({ offers: { items } }: ReportContents): string =>
   items.length > 1 ? 'Offers compared' : items[0]?.mine ? 'Your offer' : 'The offer';
 
 /** The state of an offer. */
-export const standingOf = ({ agreed, expired }: ReportContents['offers']['items'][number]): string =>
-  agreed ? 'Accepted' : expired ? 'Expired' : 'Open';
+export function standingOf({
+  agreed,
+  accepted_earlier: earlier,
+  expired,
+}: ReportContents['offers']['items'][number]): string {
+  if (agreed) return acceptedWords.now;
+  if (earlier) return `${acceptedWords.earlier}, ${expired ? 'expired' : 'open'}`;
+  return expired ? 'Expired' : 'Open';
+}
 
 /** Printed where there are more offers than a report has. */
 export const moreOffers = `Only the latest ${mostOffersAPage} offers are shown; there are more.`;

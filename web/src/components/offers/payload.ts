@@ -22,6 +22,12 @@ export const worthWords: SharedWords['worth'] = {
   highestDebtService: 'Highest debt service at',
 };
 
+/** What an offer that was accepted is called, in reports, too. */
+export const acceptedWords: SharedWords['accepted'] = {
+  now: 'Accepted',
+  earlier: 'Accepted earlier',
+};
+
 /** The parts that a price is paid in, in the order in which they are usually named. */
 export const parts: readonly { key: Part; label: string; hint: string }[] = [
   { key: 'cash_at_close', label: termWords.cash_at_close, hint: 'Paid on the day of closing.' },

@@ -8,7 +8,7 @@ import { useIsOver } from '../../lib/use-is-over.ts';
 import { Badge } from '../badge.tsx';
 import { Money } from '../money.tsx';
 import { DayText, Time } from '../time.tsx';
-import { otherTerms, parts, type DecidedOffer, type Part } from './payload.ts';
+import { acceptedWords, otherTerms, parts, type DecidedOffer, type Part } from './payload.ts';
 import { shades } from './structure-bar.tsx';
 
 /** Stands where an offer says nothing. */
@@ -85,16 +85,19 @@ export function Price({ payload: { purchase_price: price, currency }, highest, c
 
 /** The decision on an offer; nothing until there is one. */
 export function Decision({ offer }: { offer: DecidedOffer }) {
-  const { accepted_at, declined_at, proposed, is_current, buyer_left } = offer;
+  const { accepted_at, agreed, declined_at, proposed, is_current, buyer_left } = offer;
   const hasLeft = buyer_left && is_current;
   if (proposed && !hasLeft) return <Badge tone="warn">Proposed change</Badge>;
   if (declined_at !== null) return <Badge tone="bad">Declined</Badge>;
-  if (accepted_at === null) return hasLeft ? <Badge>Buyer left the deal</Badge> : null;
-  return (
-    <Badge tone="rare" icon={<BadgeCheck className="size-3" aria-hidden />}>
-      Accepted
-    </Badge>
-  );
+  if (agreed) {
+    return (
+      <Badge tone="rare" icon={<BadgeCheck className="size-3" aria-hidden />}>
+        {acceptedWords.now}
+      </Badge>
+    );
+  }
+  if (hasLeft) return <Badge>Buyer left the deal</Badge>;
+  return accepted_at === null ? null : <Badge>{acceptedWords.earlier}</Badge>;
 }
 
 interface StandingProps {
@@ -105,10 +108,10 @@ interface StandingProps {
 
 /** Until when an offer stands, or what became of it. */
 export function Standing({ offer, warns = false }: StandingProps) {
-  const { accepted_at: accepted, declined_at: declined, is_current: current } = offer;
+  const { accepted_at: accepted, agreed, declined_at: declined, is_current: current } = offer;
   const until = offer.payload.expires_at;
   const over = useIsOver(until);
-  if (accepted !== null) {
+  if (agreed && accepted !== null) {
     return (
       <>
         Accepted <Time at={accepted} as="date" />

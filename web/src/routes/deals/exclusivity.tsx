@@ -101,7 +101,7 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
     confirm(
       {
         title: 'Release exclusivity?',
-        body: `The deal ${isUnderWay(deal.state) ? staysIn(deal.state) : 'is listed again'}, and the buyer loses what only the exclusive buyer sees.`,
+        body: `The buyer loses what only the exclusive buyer sees. The deal ${isUnderWay(deal.state) ? `${staysIn(deal.state)} and cannot be listed again` : 'is listed again'}.`,
         action: 'Release',
         danger: true,
         done: 'Exclusivity released',

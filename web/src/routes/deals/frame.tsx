@@ -27,8 +27,9 @@ const route = getRouteApi('/app/deals/$dealId');
 
 const consequences: Partial<Record<DealState, string>> = {
   listed: 'Invited buyers see the deal as listed and can make offers.',
-  under_offer: 'Everyone on the deal sees that it is under offer.',
-  diligence: 'The exclusive buyer begins diligence.',
+  under_offer:
+    'Everyone on the deal sees that it is under offer. To list it again, exclusivity has to be granted and released first.',
+  diligence: 'The exclusive buyer begins diligence. From here on the deal cannot be listed again.',
   closing: 'The parties work through the closing conditions.',
   closed: 'The sale is done. The deal stays readable and takes no more changes. This cannot be undone.',
   withdrawn: 'The sale ends here: exclusivity ends, and nothing more can be offered or asked. This cannot be undone.',

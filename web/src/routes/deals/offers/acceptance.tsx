@@ -1,7 +1,8 @@
 /** What an acceptance would mean: whether the debt is covered, with terms that are typed in, and what the SBA's rules say. */
 import { useQueryClient } from '@tanstack/react-query';
+import { ApiError } from '../../../api/client.ts';
 import { assessmentQuery } from '../../../api/offers.ts';
-import type { OfferAssessment, OfferValuation, TypedTerms } from '../../../api/shapes.ts';
+import type { Id, OfferAssessment, OfferValuation, TypedTerms } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
@@ -11,6 +12,7 @@ import { Money } from '../../../components/money.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { DayText } from '../../../components/time.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
+import { compare } from '../../../lib/decimal.ts';
 import { useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 import { termNames, type TermName } from './search.ts';
@@ -30,6 +32,8 @@ const fields: readonly {
 ];
 
 interface TermsFormProps {
+  /** Of the offer whose coverage is computed with them. */
+  offerId: Id;
   typed: TypedTerms;
   onTyped: (typed: TypedTerms) => void;
   currency: string;
@@ -44,8 +48,27 @@ const nothing: Record<TermName, string> = {
   equity: '',
 };
 
+const missingWords = { rate: 'Enter the rate, too.', years: 'Enter the years, too.' } as const;
+
+/** What is missing, by field, where something was typed in but coverage by year could not be computed with it. */
+function missingTerms(
+  values: typeof nothing,
+  coverage: OfferValuation['coverage'] | undefined,
+): { path: TermName; message: string }[] {
+  const has = (name: TermName) => values[name].trim() !== '';
+  if (!coverage || coverage.years !== null || !fields.some(({ name }) => has(name))) return [];
+  const isBorrowed = compare(coverage.bank, '0') > 0;
+  return (['rate', 'years'] as const).flatMap((term) => {
+    // The terms of the loan are those of the note, too, where it has none.
+    if (has(term) || (!isBorrowed && has(`note_${term}`))) return [];
+    const other = term === 'rate' ? 'years' : 'rate';
+    const isOfLoan = isBorrowed || (has(other) && !has(`note_${other}`));
+    return [{ path: isOfLoan ? term : (`note_${term}` as const), message: missingWords[term] }];
+  });
+}
+
 /** Terms to see what they come to; they are kept in the page's address alone. */
-function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
+function TermsForm({ offerId, typed, onTyped, currency }: TermsFormProps) {
   const { deal } = useDeal();
   const client = useQueryClient();
   const withTerms = (values: typeof nothing): TypedTerms => ({
@@ -57,7 +80,13 @@ function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
   const form = useForm({
     initial: { ...nothing, ...Object.fromEntries(termNames.map((name) => [name, typed[name] ?? ''])) },
     draft: null,
-    submit: (values) => client.fetchQuery(assessmentQuery(deal.id, withTerms(values))),
+    submit: async (values) => {
+      // What is borrowed follows from the financing and the equity that was typed in: the answer tells which terms are needed.
+      const { offers } = await client.fetchQuery(assessmentQuery(deal.id, withTerms(values)));
+      const details = missingTerms(values, offers.find(({ offer_id }) => offer_id === offerId)?.coverage);
+      if (details.length > 0)
+        throw new ApiError(422, { code: 'validation_error', message: 'Some terms are missing.', details });
+    },
     onDone: (_found, values) => onTyped(withTerms(values)),
   });
   return (

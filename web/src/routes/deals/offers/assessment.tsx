@@ -46,7 +46,14 @@ function IfAccepted({ offers, data, typed, onTyped, chosen, onChosen }: FiguresP
         </Field>
       )}
       {basis && worth.coverage && (
-        <CoverageCard coverage={worth.coverage} basis={basis} name={calls(offer)} typed={typed} onTyped={onTyped} />
+        <CoverageCard
+          offerId={offer.id}
+          coverage={worth.coverage}
+          basis={basis}
+          name={calls(offer)}
+          typed={typed}
+          onTyped={onTyped}
+        />
       )}
       <AddBackValues basis={basis} worth={worth} />
       <SbaCard worth={worth} rules={rules} name={calls(offer)} />

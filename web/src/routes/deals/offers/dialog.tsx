@@ -13,9 +13,11 @@ import { longestTerms } from '../../../lib/lengths.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useRested } from '../../../lib/use-rested.ts';
 import { useDeal } from '../context.ts';
+import { currencies } from '../currencies.ts';
 import { parts, sumOfParts, type Part } from '../../../components/offers/payload.ts';
 
 interface Values extends Record<Part, string> {
+  currency: string;
   purchase_price: string;
   financing_contingency: 'yes' | 'no' | '';
   target_close_date: string;
@@ -24,13 +26,14 @@ interface Values extends Record<Part, string> {
 }
 
 /** What is past by now is not taken over: a revision says anew until when it stands, and when to close. */
-function valuesOf(payload: OfferPayload | undefined): Values {
+function valuesOf(payload: OfferPayload | undefined, currency: string): Values {
   const contingency = payload?.financing_contingency;
   const ahead = (time: string | null | undefined, lasts = 0) =>
     time && new Date(time).getTime() + lasts > Date.now() ? time : '';
   // As for the server, a day lasts until it is over everywhere on earth: until noon of the next in UTC.
   const day = 36 * 3_600_000;
   return {
+    currency,
     purchase_price: payload?.purchase_price ?? '',
     cash_at_close: payload?.cash_at_close ?? '',
     seller_note: payload?.seller_note ?? '',
@@ -101,15 +104,18 @@ interface OfferDialogProps {
 export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
   const { deal } = useDeal();
   const { submit } = useOfferActions(deal.id);
-  const currency = before?.payload.currency ?? deal.currency;
+  const earlier = before?.payload.currency ?? deal.currency;
+  const choices = [...new Set([deal.currency, earlier])];
+  // A draft may name one that is no choice any more.
+  const currencyOf = (values: Values) => (choices.includes(values.currency) ? values.currency : earlier);
   const form = useForm<Values, Offer>({
-    initial: valuesOf(before?.payload),
+    initial: valuesOf(before?.payload, earlier),
     draft: `offer/${deal.id}`,
     check: (values) =>
-      isSame(payloadOf(values, currency, before?.payload), before)
+      isSame(payloadOf(values, currencyOf(values), before?.payload), before)
         ? { purchase_price: 'You have not changed anything yet: change the price or another term.' }
         : required(values, { purchase_price: 'Enter what you offer.' }),
-    submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
+    submit: (values) => submit.mutateAsync(payloadOf(values, currencyOf(values), before?.payload)).catch(atFields),
     onDone: () => {
       toast(
         agreed ? 'Your change is waiting for the broker' : before ? 'Your offer is revised' : 'Your offer is submitted',
@@ -117,6 +123,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
       onClose();
     },
   });
+  const currency = currencyOf(form.values);
   const money = (name: Part | 'purchase_price') => (
     <MoneyField {...form.field(name)} currency={currency} placeholder="0" />
   );
@@ -133,6 +140,20 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
       }
       action={agreed ? 'Propose change' : before ? 'Submit revision' : 'Submit offer'}
     >
+      {choices.length > 1 && (
+        <Field
+          label="Currency"
+          error={form.errors['currency']}
+          hint={`The deal is in ${deal.currency}, your last revision in ${earlier}. Amounts are not converted.`}
+        >
+          <Select
+            {...form.field('currency')}
+            options={choices.map(
+              (code) => currencies.find(({ value }) => value === code) ?? { value: code, label: code },
+            )}
+          />
+        </Field>
+      )}
       <Field
         label="Price"
         error={form.errors.purchase_price}

@@ -13,7 +13,8 @@ const hintsOf = (needsNda: boolean): Record<ParticipantRole, string> => ({
     ? 'Sees the brokers, and once their NDA is active the sellers and most documents; never another buyer.'
     : 'Sees the sellers and brokers but no other buyer. Most documents need an NDA first.',
   advisor: 'Sees what the person they advise sees.',
-  viewer: 'Can view, but change nothing.',
+  viewer:
+    'Sees everyone on the deal, every buyer included, its stage, exclusivity and closing conditions; changes nothing. For someone who helps a buyer, choose Advisor.',
 });
 
 interface InviteToDealDialogProps {

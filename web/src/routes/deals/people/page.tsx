@@ -26,7 +26,7 @@ interface PersonActions {
 }
 
 function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Participant }) {
-  const { deal, capacities } = useDeal();
+  const { deal, capacities, participants } = useDeal();
   const { user } = useMe();
   const navigate = useNavigate();
   const confirm = useConfirm();
@@ -45,13 +45,31 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
   const stays = isHeld
     ? ' Their exclusivity stays until it ends or a broker releases it.'
     : ' They stay the selected buyer until a broker releases them.';
+  const isActiveBroker = ({ role, status }: Participant) => role === 'broker' && status === 'active';
+  const isOnlyBroker =
+    deal.state !== 'closed' &&
+    deal.state !== 'withdrawn' &&
+    isActiveBroker(person) &&
+    !participants.some((one) => one.id !== person.id && isActiveBroker(one));
   const takeOut = () =>
     confirm(
       {
         title: self ? 'Leave this deal?' : `Remove ${person.name}?`,
-        body: self
-          ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. Someone else must invite you again.'
-          : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`,
+        body: (
+          <>
+            <p>
+              {self
+                ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. Someone else must invite you again.'
+                : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`}
+            </p>
+            {isOnlyBroker && (
+              <p className="mt-3 font-medium text-ink">
+                {self ? 'You are' : 'They are'} the only broker on this deal. Until an admin of the brokerage invites
+                another, nobody can ask questions, and offers and NDAs wait.
+              </p>
+            )}
+          </>
+        ),
         action: self ? 'Leave' : 'Remove',
         danger: true,
       },

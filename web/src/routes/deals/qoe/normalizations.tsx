@@ -16,11 +16,20 @@ import { NormalizationDialog } from './dialogs.tsx';
 
 const line = 'flex items-start gap-3 px-4 sm:px-5';
 
+interface NormalizationsCardProps {
+  dealId: Id;
+  /** Of the deal: that of the amounts where there are no books. */
+  dealCurrency: string;
+  editor: boolean;
+}
+
 /** The normalizations, period by period, each period totaled. */
-export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; currency: string; editor: boolean }) {
+export function NormalizationsCard({ dealId, dealCurrency, editor }: NormalizationsCardProps) {
   const query = useQuery(normalizationsQuery(dealId));
-  // The bridge knows of which periods there are figures.
-  const unmatched = useQuery(bridgeQuery(dealId, null)).data?.unmatched_labels ?? [];
+  // The bridge knows of which periods there are figures, and in which currency: adjustments are added to them.
+  const bridge = useQuery(bridgeQuery(dealId, null)).data;
+  const unmatched = bridge?.unmatched_labels ?? [];
+  const currency = bridge?.currency ?? dealCurrency;
   const [adding, setAdding] = useState(false);
   const { removeNormalization } = useQoeActions(dealId);
   const confirm = useConfirm();

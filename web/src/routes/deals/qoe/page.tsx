@@ -34,7 +34,7 @@ export default function QoeTab() {
             <CustomersCard dealId={deal.id} />
             <CustomerChangesCard dealId={deal.id} />
             <RestatementsCard dealId={deal.id} />
-            <NormalizationsCard dealId={deal.id} currency={deal.currency} editor={editor} />
+            <NormalizationsCard dealId={deal.id} dealCurrency={deal.currency} editor={editor} />
           </>
         }
         side={
