@@ -2841,7 +2841,9 @@ CREATE VIEW vault.deals_of_parts AS
      LEFT JOIN public.deal_stages g ON g.deal_id = d.id
      LEFT JOIN public.exclusivities x ON x.deal_id = d.id AND x.ended_at IS NULL
      LEFT JOIN public.participants a ON a.id = p.advises AND a.status = 'active'::text
-  WHERE p.status = 'active'::text AND (p.advises IS NULL OR a.id IS NOT NULL);
+  WHERE p.status = 'active'::text AND (p.advises IS NULL OR a.id IS NOT NULL) AND NOT (EXISTS ( SELECT
+           FROM vault.deletions_begun b
+          WHERE b.brokerage_id = d.organization_id));
 
 CREATE VIEW vault.deals_told AS
  SELECT d.id,
@@ -2879,6 +2881,11 @@ CREATE VIEW vault.deals_told AS
                     ELSE COALESCE(g.state, d.state)
                 END AS state,
             GREATEST(d.updated_at, g.updated_at) AS updated_at) s;
+
+CREATE VIEW vault.deletions_begun AS
+ SELECT brokerage_id
+   FROM vault.brokerage_deletions d
+  WHERE begun_at IS NOT NULL;
 
 CREATE VIEW vault.live_sessions AS
  SELECT s.id,
@@ -2924,7 +2931,10 @@ CREATE VIEW vault.parts AS
    FROM public.participants own
   WHERE status = 'active'::text AND (advises IS NULL OR (( SELECT principal.status
            FROM public.participants principal
-          WHERE principal.id = own.advises)) = 'active'::text);
+          WHERE principal.id = own.advises)) = 'active'::text) AND NOT (EXISTS ( SELECT
+           FROM public.deals d
+             JOIN vault.deletions_begun b ON b.brokerage_id = d.organization_id
+          WHERE d.id = own.deal_id));
 
 CREATE VIEW vault.selected_buyers AS
  SELECT deal_id,
@@ -3178,7 +3188,8 @@ begin
           order by o.id desc offset 0) p
         cross join lateral (select case when p.advises is null then p.role
           else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
-        where s.side is not null order by p.id desc limit 50) o)
+        where s.side is not null
+          and exists (select from vault.deals_of_people k where k.user_id = me and k.deal_id = p.deal_id) order by p.id desc limit 50) o)
     select s.id, s.at, s.user_id, s.client_id, own.deal_id, s.action, s.subject_id, s.outcome, s.details
     from own
     cross join lateral (
@@ -3463,6 +3474,7 @@ begin
     from public.deals d
     where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
       and d.id = p.deal_id and not app.address_in_doubt(d.organization_id)
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)
     returning p.deal_id into answered;
   if found then
     delete from vault.invitations i where i.participant_id = participation and i.used_at is null;
@@ -5927,7 +5939,8 @@ AS $function$
     from public.participants p
     join public.deals d on d.id = p.deal_id
     join public.brokerages b on b.id = d.organization_id
-    where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)) i
+    where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)) i
   where i.nth <= 20
   order by i.updated_at desc, i.id desc limit 200
 $function$;
@@ -6545,13 +6558,18 @@ begin
   -- Nobody is told of each row: app.announce.
   perform set_config('dealkeep.deleting', 'on', true);
 
-  -- First nobody gets in any more, as a member or by a key, so that nothing is added.
+  -- First nobody gets at it any more, by a key, as a member or as somebody on a deal: its deals are there for minutes yet, or for as long as a legal hold lasts.
   if this.begun_at is null then
+    perform from public.brokerages b where b.id = brokerage for update;
     select coalesce(array_agg(m.user_id), '{}') into people from public.members m where m.brokerage_id = brokerage;
     perform from public.users u where u.id = any (people) order by u.id for no key update;
     update vault.brokerage_deletions d set begun_at = app.now(), asked_by = null where d.brokerage_id = brokerage;
     update public.api_keys k set revoked_at = app.now() where k.brokerage_id = brokerage and k.revoked_at is null;
     delete from public.members m where m.brokerage_id = brokerage;
+    delete from vault.deals_of_people o using public.participants p, public.deals l
+      where l.organization_id = brokerage and p.deal_id = l.id and o.user_id = p.user_id and o.deal_id = p.deal_id;
+    delete from vault.invitations i using public.participants p, public.deals l
+      where l.organization_id = brokerage and p.deal_id = l.id and i.participant_id = p.id;
     insert into vault.brokerage_deletions (brokerage_id, due_at) select s.id, app.now() from public.brokerages s where s.sandbox_of = brokerage;
     counted := app.forget_unattached(people);
     update vault.brokerage_deletions d set people = d.people + counted where d.brokerage_id = brokerage;
@@ -9430,6 +9448,8 @@ begin
   if tg_op <> 'DELETE' and new.status = 'active' then
     -- Whoever changes the deal meanwhile is waited for, or waits and finds the row.
     perform from public.deals d where d.id = new.deal_id for no key update;
+    -- The deletion of its brokerage waits for this, or has begun, and there is no row to write.
+    perform from public.brokerages b where b.id = (select d.organization_id from public.deals d where d.id = new.deal_id) for key share;
   elsif tg_op <> 'INSERT' and old.status = 'active' then
     -- Whoever writes the rows of those whom they advise, or of their advisors, meanwhile is waited for, or waits and finds that they have left.
     perform from public.deals d where d.id = old.deal_id for share;
@@ -16330,3 +16350,4 @@ $function$;
 -- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
 -- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
+-- db498b12e9364c9f85520da597c364002444cacc75b61c78766ea1c09b39e462  690_deals_of_a_brokerage_that_is_being_deleted.sql
