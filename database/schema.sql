@@ -7145,8 +7145,24 @@ begin
       delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
     end loop;
   end if;
+  if leaves then
+    -- Keys before webhooks and digests, as whoever rotates one locks them.
+    perform from public.api_keys k
+      where k.brokerage_id = new.brokerage_id and k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = new.user_id)
+      order by k.id for no key update;
+  end if;
   if leaves or old.role = 'admin' then
     perform app.turn_off_webhooks(new.user_id, new.brokerage_id, null);
+  end if;
+  if leaves then
+    -- After the webhooks that may have been added with them. Whoever comes back is not given them again.
+    update vault.api_key_digests d set valid_until = app.now()
+      from public.api_keys k
+      where d.issued_by = new.user_id and (d.valid_until is null or d.valid_until > app.now()) and k.id = d.key_id and k.brokerage_id = new.brokerage_id;
+    update public.api_keys k set previous_last_four = null, previous_valid_until = null
+      where k.brokerage_id = new.brokerage_id and k.previous_valid_until > app.now()
+        and exists (select from vault.api_key_digests d where d.key_id = k.id and d.issued_by = new.user_id)
+        and not exists (select from vault.api_key_digests d where d.key_id = k.id and d.valid_until > app.now());
   end if;
   delete from public.deal_opt_ins o using public.deals d
     where d.id = o.deal_id and d.organization_id = new.brokerage_id and o.user_id = new.user_id
@@ -16351,3 +16367,4 @@ $function$;
 -- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
 -- db498b12e9364c9f85520da597c364002444cacc75b61c78766ea1c09b39e462  690_deals_of_a_brokerage_that_is_being_deleted.sql
+-- e1174b0b281153bcd7b451b3842c48ae743935086e1eb9b00d7e7a86cf6c1d78  691_tokens_of_members_who_left_end.sql
