@@ -3172,7 +3172,7 @@ begin
     with own as materialized (
       select o.*,
         o.side in ('broker', 'seller') as sells,
-        exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
+        o.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
         o.side = 'buyer' and exists (select from public.exclusivities x
           where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
         o.side = 'buyer' and exists (select from vault.selected_buyers x
@@ -6466,7 +6466,8 @@ begin
   return (
     select coalesce(array_agg(distinct p.deal_id), '{}')
     from app.participations() p
-    join vault.active_ndas n on n.participant_id = p.principal_id);
+    join vault.active_ndas n on n.participant_id = p.principal_id
+    where p.principal_role = 'buyer');
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_under_nda() TO dealkeep_server;
@@ -6841,7 +6842,7 @@ CREATE OR REPLACE FUNCTION app.document_opens_to(confidentiality text, deal uuid
  RETURNS boolean
  LANGUAGE sql
  STABLE
-RETURN app.document_is_visible(deal, confidentiality, true, CASE WHEN (side = ANY (ARRAY['broker'::text, 'seller'::text])) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN (EXISTS (SELECT FROM vault.active_ndas n WHERE (n.participant_id = document_opens_to.principal))) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN ((side = 'buyer'::text) AND (EXISTS (SELECT FROM public.exclusivities x WHERE ((x.participant_id = document_opens_to.principal) AND (x.ended_at IS NULL) AND (x.expires_at > app.now()))))) THEN ARRAY[deal] ELSE NULL::uuid[] END);
+RETURN app.document_is_visible(deal, confidentiality, true, CASE WHEN (side = ANY (ARRAY['broker'::text, 'seller'::text])) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN ((side = 'buyer'::text) AND (EXISTS (SELECT FROM vault.active_ndas n WHERE (n.participant_id = document_opens_to.principal)))) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN ((side = 'buyer'::text) AND (EXISTS (SELECT FROM public.exclusivities x WHERE ((x.participant_id = document_opens_to.principal) AND (x.ended_at IS NULL) AND (x.expires_at > app.now()))))) THEN ARRAY[deal] ELSE NULL::uuid[] END);
 
 CREATE OR REPLACE FUNCTION app.document_store(candidate uuid, OUT store_id uuid, OUT is_marked boolean, OUT is_mine boolean)
  RETURNS record
@@ -6903,7 +6904,7 @@ begin
       select f.id, f.filename, f.category, f.confidentiality, f.size_bytes::float8, f.uploaded_at, f.source, f.media_type, s.id, s.title, s.created_at
       from (
         select k.id, k.title, k.created_at, k.side in ('broker', 'seller') as whole,
-          array['public'] || case when exists (select from vault.active_ndas n where n.participant_id = k.principal_id) then array['nda_gated'] end
+          array['public'] || case when k.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = k.principal_id) then array['nda_gated'] end
             || case when k.holds then array['selected_buyer_only'] end as levels,
           case when k.id = deal then place else 'infinity' end as before, case when k.id = deal then document else last_id end as before_id
         from app.deals_as_known(me, administered, barred, narrowed, candidates[begun + 1 : begun + of_part]) k
@@ -16368,3 +16369,4 @@ $function$;
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
 -- db498b12e9364c9f85520da597c364002444cacc75b61c78766ea1c09b39e462  690_deals_of_a_brokerage_that_is_being_deleted.sql
 -- e1174b0b281153bcd7b451b3842c48ae743935086e1eb9b00d7e7a86cf6c1d78  691_tokens_of_members_who_left_end.sql
+-- 06f6ff7de0e2e3b93e9aac8398d4db78b060f0afc031bd138946861b9724587b  692_ndas_of_buyers_alone.sql
