@@ -1151,6 +1151,8 @@ CREATE TRIGGER add_ndas_of_people AFTER INSERT ON public.ndas FOR EACH ROW WHEN 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.announce('ndas', 'id');
 CREATE TRIGGER change_ndas_of_people AFTER UPDATE ON public.ndas FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND (old.status = 'active'::text OR new.status = 'active'::text)) EXECUTE FUNCTION app.change_ndas_of_people();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.check_move('nda', 'status');
+CREATE TRIGGER end_places AFTER UPDATE OF status ON public.ndas FOR EACH ROW WHEN (old.status <> new.status AND (new.status = ANY (ARRAY['revoked'::text, 'expired'::text]))) EXECUTE FUNCTION app.end_places_without_nda();
+CREATE TRIGGER end_places_before AFTER INSERT ON public.ndas FOR EACH ROW WHEN (new.status = 'sent'::text) EXECUTE FUNCTION app.end_places_without_nda();
 CREATE TRIGGER keep BEFORE UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_nda();
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF status, expires_at ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.ndas REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('nda');
@@ -4853,6 +4855,10 @@ begin
   if not found then
     perform app.refuse('not_to_let_in', 'Only active buyers, advisors and viewers of the deal are let in; brokers and sellers are in already.');
   end if;
+  if side = 'buyer' then
+    -- Whoever ends the NDA meanwhile is waited for, or waits and finds the place.
+    perform from public.ndas n where n.participant_id = principal and n.status = 'active' for share;
+  end if;
   if side = 'buyer' and not exists (select from vault.active_ndas n where n.participant_id = principal) then
     perform app.refuse('no_active_nda', 'The buyer has no active NDA: have it signed first.');
   end if;
@@ -7169,6 +7175,22 @@ begin
     where d.id = o.deal_id and d.organization_id = new.brokerage_id and o.user_id = new.user_id
       and not exists (select from public.participants p
         where p.deal_id = d.id and p.user_id = new.user_id and p.status = 'active');
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.end_places_without_nda()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not exists (select from vault.active_ndas n where n.participant_id = new.participant_id) then
+    delete from public.qoe_workspace_members w using public.participants p, public.participants side
+      where side.id = new.participant_id and side.role = 'buyer' and p.deal_id = side.deal_id and coalesce(p.advises, p.id) = side.id
+        and w.deal_id = p.deal_id and w.participant_id = p.id;
+  end if;
   return null;
 end
 $function$;
@@ -16370,3 +16392,4 @@ $function$;
 -- db498b12e9364c9f85520da597c364002444cacc75b61c78766ea1c09b39e462  690_deals_of_a_brokerage_that_is_being_deleted.sql
 -- e1174b0b281153bcd7b451b3842c48ae743935086e1eb9b00d7e7a86cf6c1d78  691_tokens_of_members_who_left_end.sql
 -- 06f6ff7de0e2e3b93e9aac8398d4db78b060f0afc031bd138946861b9724587b  692_ndas_of_buyers_alone.sql
+-- e5b9715174f5e67c6f30902117c1525b146842238583df479da5a0af69e928cc  693_places_in_the_workspace_end_with_the_nda.sql
