@@ -7235,6 +7235,23 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.end_sessions_with_factor(this vault.live_sessions, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  ended int;
+begin
+  update vault.sessions s set ended_at = app.now()
+    where s.user_id = this.user_id and s.id <> this.id and s.ended_at is null and s.second_factor_at is not null;
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    perform app.record(this.user_id, 'session.end', 'done', jsonb_build_object('sessions', ended), address, request_id);
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.enter(user_id uuid, client_id uuid, key_id uuid, brokerage_id uuid, scopes text[], session_id uuid DEFAULT NULL::uuid, barred uuid[] DEFAULT '{}'::uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -13541,6 +13558,7 @@ begin
   if not found then
     return false;
   end if;
+  perform app.end_sessions_with_factor(this, address, request_id);
   perform app.notify_security_change(this.user_id, 'passkey_removed');
   perform app.record(this.user_id, 'passkey.remove', 'done', null, address, request_id);
   return true;
@@ -13563,6 +13581,7 @@ begin
   if not found then
     return false;
   end if;
+  perform app.end_sessions_with_factor(this, address, request_id);
   perform app.notify_security_change(this.user_id, 'authenticator_removed');
   perform app.record(this.user_id, 'second_factor.off', 'done', null, address, request_id);
   return true;
@@ -16393,3 +16412,4 @@ $function$;
 -- e1174b0b281153bcd7b451b3842c48ae743935086e1eb9b00d7e7a86cf6c1d78  691_tokens_of_members_who_left_end.sql
 -- 06f6ff7de0e2e3b93e9aac8398d4db78b060f0afc031bd138946861b9724587b  692_ndas_of_buyers_alone.sql
 -- e5b9715174f5e67c6f30902117c1525b146842238583df479da5a0af69e928cc  693_places_in_the_workspace_end_with_the_nda.sql
+-- 8e0f6469e42c78eca12ab9e5d495208d90e79258865ba772a0a55175fb589aab  694_sessions_end_with_a_factor.sql
