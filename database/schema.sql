@@ -1153,6 +1153,8 @@ CREATE TRIGGER add_ndas_of_people AFTER INSERT ON public.ndas FOR EACH ROW WHEN 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.announce('ndas', 'id');
 CREATE TRIGGER change_ndas_of_people AFTER UPDATE ON public.ndas FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND (old.status = 'active'::text OR new.status = 'active'::text)) EXECUTE FUNCTION app.change_ndas_of_people();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.check_move('nda', 'status');
+CREATE TRIGGER end_places AFTER UPDATE OF status ON public.ndas FOR EACH ROW WHEN (old.status <> new.status AND (new.status = ANY (ARRAY['revoked'::text, 'expired'::text]))) EXECUTE FUNCTION app.end_places_without_nda();
+CREATE TRIGGER end_places_before AFTER INSERT ON public.ndas FOR EACH ROW WHEN (new.status = 'sent'::text) EXECUTE FUNCTION app.end_places_without_nda();
 CREATE TRIGGER keep BEFORE UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_nda();
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF status, expires_at ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.ndas REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('nda');
@@ -2845,7 +2847,9 @@ CREATE VIEW vault.deals_of_parts AS
      LEFT JOIN public.deal_stages g ON g.deal_id = d.id
      LEFT JOIN public.exclusivities x ON x.deal_id = d.id AND x.ended_at IS NULL
      LEFT JOIN public.participants a ON a.id = p.advises AND a.status = 'active'::text
-  WHERE p.status = 'active'::text AND (p.advises IS NULL OR a.id IS NOT NULL);
+  WHERE p.status = 'active'::text AND (p.advises IS NULL OR a.id IS NOT NULL) AND NOT (EXISTS ( SELECT
+           FROM vault.deletions_begun b
+          WHERE b.brokerage_id = d.organization_id));
 
 CREATE VIEW vault.deals_told AS
  SELECT d.id,
@@ -2883,6 +2887,11 @@ CREATE VIEW vault.deals_told AS
                     ELSE COALESCE(g.state, d.state)
                 END AS state,
             GREATEST(d.updated_at, g.updated_at) AS updated_at) s;
+
+CREATE VIEW vault.deletions_begun AS
+ SELECT brokerage_id
+   FROM vault.brokerage_deletions d
+  WHERE begun_at IS NOT NULL;
 
 CREATE VIEW vault.live_sessions AS
  SELECT s.id,
@@ -2928,7 +2937,10 @@ CREATE VIEW vault.parts AS
    FROM public.participants own
   WHERE status = 'active'::text AND (advises IS NULL OR (( SELECT principal.status
            FROM public.participants principal
-          WHERE principal.id = own.advises)) = 'active'::text);
+          WHERE principal.id = own.advises)) = 'active'::text) AND NOT (EXISTS ( SELECT
+           FROM public.deals d
+             JOIN vault.deletions_begun b ON b.brokerage_id = d.organization_id
+          WHERE d.id = own.deal_id));
 
 CREATE VIEW vault.selected_buyers AS
  SELECT deal_id,
@@ -3166,7 +3178,7 @@ begin
     with own as materialized (
       select o.*,
         o.side in ('broker', 'seller') as sells,
-        exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
+        o.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
         o.side = 'buyer' and exists (select from public.exclusivities x
           where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
         o.side = 'buyer' and exists (select from vault.selected_buyers x
@@ -3182,7 +3194,8 @@ begin
           order by o.id desc offset 0) p
         cross join lateral (select case when p.advises is null then p.role
           else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
-        where s.side is not null order by p.id desc limit 50) o)
+        where s.side is not null
+          and exists (select from vault.deals_of_people k where k.user_id = me and k.deal_id = p.deal_id) order by p.id desc limit 50) o)
     select s.id, s.at, s.user_id, s.client_id, own.deal_id, s.action, s.subject_id, s.outcome, s.details
     from own
     cross join lateral (
@@ -3467,6 +3480,7 @@ begin
     from public.deals d
     where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
       and d.id = p.deal_id and not app.address_in_doubt(d.organization_id)
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)
     returning p.deal_id into answered;
   if found then
     delete from vault.invitations i where i.participant_id = participation and i.used_at is null;
@@ -4869,6 +4883,10 @@ begin
   if not found then
     perform app.refuse('not_to_let_in', 'Only active buyers, advisors and viewers of the deal are let in; brokers and sellers are in already.');
   end if;
+  if side = 'buyer' then
+    -- Whoever ends the NDA meanwhile is waited for, or waits and finds the place.
+    perform from public.ndas n where n.participant_id = principal and n.status = 'active' for share;
+  end if;
   if side = 'buyer' and not exists (select from vault.active_ndas n where n.participant_id = principal) then
     perform app.refuse('no_active_nda', 'The buyer has no active NDA: have it signed first.');
   end if;
@@ -5955,7 +5973,8 @@ AS $function$
     from public.participants p
     join public.deals d on d.id = p.deal_id
     join public.brokerages b on b.id = d.organization_id
-    where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)) i
+    where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)) i
   where i.nth <= 20
   order by i.updated_at desc, i.id desc limit 200
 $function$;
@@ -6481,7 +6500,8 @@ begin
   return (
     select coalesce(array_agg(distinct p.deal_id), '{}')
     from app.participations() p
-    join vault.active_ndas n on n.participant_id = p.principal_id);
+    join vault.active_ndas n on n.participant_id = p.principal_id
+    where p.principal_role = 'buyer');
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_under_nda() TO dealkeep_server;
@@ -6573,13 +6593,18 @@ begin
   -- Nobody is told of each row: app.announce.
   perform set_config('dealkeep.deleting', 'on', true);
 
-  -- First nobody gets in any more, as a member or by a key, so that nothing is added.
+  -- First nobody gets at it any more, by a key, as a member or as somebody on a deal: its deals are there for minutes yet, or for as long as a legal hold lasts.
   if this.begun_at is null then
+    perform from public.brokerages b where b.id = brokerage for update;
     select coalesce(array_agg(m.user_id), '{}') into people from public.members m where m.brokerage_id = brokerage;
     perform from public.users u where u.id = any (people) order by u.id for no key update;
     update vault.brokerage_deletions d set begun_at = app.now(), asked_by = null where d.brokerage_id = brokerage;
     update public.api_keys k set revoked_at = app.now() where k.brokerage_id = brokerage and k.revoked_at is null;
     delete from public.members m where m.brokerage_id = brokerage;
+    delete from vault.deals_of_people o using public.participants p, public.deals l
+      where l.organization_id = brokerage and p.deal_id = l.id and o.user_id = p.user_id and o.deal_id = p.deal_id;
+    delete from vault.invitations i using public.participants p, public.deals l
+      where l.organization_id = brokerage and p.deal_id = l.id and i.participant_id = p.id;
     insert into vault.brokerage_deletions (brokerage_id, due_at) select s.id, app.now() from public.brokerages s where s.sandbox_of = brokerage;
     counted := app.forget_unattached(people);
     update vault.brokerage_deletions d set people = d.people + counted where d.brokerage_id = brokerage;
@@ -6851,7 +6876,7 @@ CREATE OR REPLACE FUNCTION app.document_opens_to(confidentiality text, deal uuid
  RETURNS boolean
  LANGUAGE sql
  STABLE
-RETURN app.document_is_visible(deal, confidentiality, true, CASE WHEN (side = ANY (ARRAY['broker'::text, 'seller'::text])) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN (EXISTS (SELECT FROM vault.active_ndas n WHERE (n.participant_id = document_opens_to.principal))) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN ((side = 'buyer'::text) AND (EXISTS (SELECT FROM public.exclusivities x WHERE ((x.participant_id = document_opens_to.principal) AND (x.ended_at IS NULL) AND (x.expires_at > app.now()))))) THEN ARRAY[deal] ELSE NULL::uuid[] END);
+RETURN app.document_is_visible(deal, confidentiality, true, CASE WHEN (side = ANY (ARRAY['broker'::text, 'seller'::text])) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN ((side = 'buyer'::text) AND (EXISTS (SELECT FROM vault.active_ndas n WHERE (n.participant_id = document_opens_to.principal)))) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN ((side = 'buyer'::text) AND (EXISTS (SELECT FROM public.exclusivities x WHERE ((x.participant_id = document_opens_to.principal) AND (x.ended_at IS NULL) AND (x.expires_at > app.now()))))) THEN ARRAY[deal] ELSE NULL::uuid[] END);
 
 CREATE OR REPLACE FUNCTION app.document_store(candidate uuid, OUT store_id uuid, OUT is_marked boolean, OUT is_mine boolean)
  RETURNS record
@@ -6913,7 +6938,7 @@ begin
       select f.id, f.filename, f.category, f.confidentiality, f.size_bytes::float8, f.uploaded_at, f.source, f.media_type, s.id, s.title, s.created_at
       from (
         select k.id, k.title, k.created_at, k.side in ('broker', 'seller') as whole,
-          array['public'] || case when exists (select from vault.active_ndas n where n.participant_id = k.principal_id) then array['nda_gated'] end
+          array['public'] || case when k.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = k.principal_id) then array['nda_gated'] end
             || case when k.holds then array['selected_buyer_only'] end as levels,
           case when k.id = deal then place else 'infinity' end as before, case when k.id = deal then document else last_id end as before_id
         from app.deals_as_known(me, administered, barred, narrowed, candidates[begun + 1 : begun + of_part]) k
@@ -7155,13 +7180,45 @@ begin
       delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
     end loop;
   end if;
+  if leaves then
+    -- Keys before webhooks and digests, as whoever rotates one locks them.
+    perform from public.api_keys k
+      where k.brokerage_id = new.brokerage_id and k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = new.user_id)
+      order by k.id for no key update;
+  end if;
   if leaves or old.role = 'admin' then
     perform app.turn_off_webhooks(new.user_id, new.brokerage_id, null);
+  end if;
+  if leaves then
+    -- After the webhooks that may have been added with them. Whoever comes back is not given them again.
+    update vault.api_key_digests d set valid_until = app.now()
+      from public.api_keys k
+      where d.issued_by = new.user_id and (d.valid_until is null or d.valid_until > app.now()) and k.id = d.key_id and k.brokerage_id = new.brokerage_id;
+    update public.api_keys k set previous_last_four = null, previous_valid_until = null
+      where k.brokerage_id = new.brokerage_id and k.previous_valid_until > app.now()
+        and exists (select from vault.api_key_digests d where d.key_id = k.id and d.issued_by = new.user_id)
+        and not exists (select from vault.api_key_digests d where d.key_id = k.id and d.valid_until > app.now());
   end if;
   delete from public.deal_opt_ins o using public.deals d
     where d.id = o.deal_id and d.organization_id = new.brokerage_id and o.user_id = new.user_id
       and not exists (select from public.participants p
         where p.deal_id = d.id and p.user_id = new.user_id and p.status = 'active');
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.end_places_without_nda()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not exists (select from vault.active_ndas n where n.participant_id = new.participant_id) then
+    delete from public.qoe_workspace_members w using public.participants p, public.participants side
+      where side.id = new.participant_id and side.role = 'buyer' and p.deal_id = side.deal_id and coalesce(p.advises, p.id) = side.id
+        and w.deal_id = p.deal_id and w.participant_id = p.id;
+  end if;
   return null;
 end
 $function$;
@@ -7204,6 +7261,23 @@ begin
   delete from vault.calendar_links l where l.user_id = person;
   delete from vault.address_changes a where a.user_id = person;
   perform app.revoke_families(person, null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.end_sessions_with_factor(this vault.live_sessions, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  ended int;
+begin
+  update vault.sessions s set ended_at = app.now()
+    where s.user_id = this.user_id and s.id <> this.id and s.ended_at is null and s.second_factor_at is not null;
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    perform app.record(this.user_id, 'session.end', 'done', jsonb_build_object('sessions', ended), address, request_id);
+  end if;
 end
 $function$;
 
@@ -9464,6 +9538,8 @@ begin
   if tg_op <> 'DELETE' and new.status = 'active' then
     -- Whoever changes the deal meanwhile is waited for, or waits and finds the row.
     perform from public.deals d where d.id = new.deal_id for no key update;
+    -- The deletion of its brokerage waits for this, or has begun, and there is no row to write.
+    perform from public.brokerages b where b.id = (select d.organization_id from public.deals d where d.id = new.deal_id) for key share;
   elsif tg_op <> 'INSERT' and old.status = 'active' then
     -- Whoever writes the rows of those whom they advise, or of their advisors, meanwhile is waited for, or waits and finds that they have left.
     perform from public.deals d where d.id = old.deal_id for share;
@@ -13555,6 +13631,7 @@ begin
   if not found then
     return false;
   end if;
+  perform app.end_sessions_with_factor(this, address, request_id);
   perform app.notify_security_change(this.user_id, 'passkey_removed');
   perform app.record(this.user_id, 'passkey.remove', 'done', null, address, request_id);
   return true;
@@ -13577,6 +13654,7 @@ begin
   if not found then
     return false;
   end if;
+  perform app.end_sessions_with_factor(this, address, request_id);
   perform app.notify_security_change(this.user_id, 'authenticator_removed');
   perform app.record(this.user_id, 'second_factor.off', 'done', null, address, request_id);
   return true;
@@ -16414,3 +16492,8 @@ $function$;
 -- 5e00b9d2053bb56592e79bfb19732e56c20030dfeede492b29ebcdbcaf16ce99  683_deadlines_moved_close.sql
 -- 899fd548ff2c713b9f735cd97a9d00513a74a78ffff787f61deee8652a2664ef  684_room_told_to_who_may_add.sql
 -- 26ba0c06d9542171bcfb9cdc63ce2de8a4cd581ca8e8db26a4defc32c3b1c674  685_documents_opened_later.sql
+-- db498b12e9364c9f85520da597c364002444cacc75b61c78766ea1c09b39e462  690_deals_of_a_brokerage_that_is_being_deleted.sql
+-- e1174b0b281153bcd7b451b3842c48ae743935086e1eb9b00d7e7a86cf6c1d78  691_tokens_of_members_who_left_end.sql
+-- 06f6ff7de0e2e3b93e9aac8398d4db78b060f0afc031bd138946861b9724587b  692_ndas_of_buyers_alone.sql
+-- e5b9715174f5e67c6f30902117c1525b146842238583df479da5a0af69e928cc  693_places_in_the_workspace_end_with_the_nda.sql
+-- 8e0f6469e42c78eca12ab9e5d495208d90e79258865ba772a0a55175fb589aab  694_sessions_end_with_a_factor.sql

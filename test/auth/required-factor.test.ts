@@ -382,7 +382,13 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect(await reaches(owner)).toBe(200);
     expect((await addTo(owner, await challengeOf(owner))).body).toMatchObject({ added: true });
     const [first] = await passkeysOf(owner);
+    // Whoever else has the passkey has signed in with it: they are signed out. The session that began without a factor goes on, and shows none.
+    const stolen = await withPasskey();
+    expect(await reaches(stolen)).toBe(200);
     expect((await owner.change('/api/auth/passkey/remove', { id: first?.id })).body).toEqual({ removed: true });
+    expect(await reaches(stolen)).toBe(401);
+    expect((await thief.session())?.user.id).toBe(ann.id);
+    expect(await reaches(owner)).toBe(200);
     expect((await confirm(owner, (await begin(owner)).body.secret)).status).toBe(200);
     expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 1 }]);
   });

@@ -265,6 +265,28 @@ describe('setting it up', () => {
     expect((await new Visitor(service.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
   });
 
+  it('ends the other sessions that showed it when it is removed, and neither this one nor those that showed none', async () => {
+    const account = await openAccount(service);
+    const withPassword = await signedInVisitor(service, account);
+    const owner = await signedInVisitor(service, account);
+    const begun = await owner.change<{ secret: string }>('/api/auth/second-factor/begin');
+    const code = () => codeNow(begun.body.secret);
+    expect((await owner.change('/api/auth/second-factor/confirm', { code: await code() })).status).toBe(200);
+    service.clock.advance(minute);
+    const stolen = await passwordStep(account);
+    expect((await stolen.json('/api/auth/second-factor', { code: await code() })).status).toBe(200);
+    expect(await stolen.session()).not.toBeNull();
+
+    expect((await owner.change('/api/auth/second-factor/remove')).body).toEqual({ removed: true });
+    expect(await stolen.session()).toBeNull();
+    for (const visitor of [owner, withPassword]) expect((await visitor.session())?.user.id).toBe(account.id);
+    expect(
+      await service.sql(`select details from audit_records where user_id = $1 and action = 'session.end'`, [
+        account.id,
+      ]),
+    ).toEqual([{ details: { sessions: 1 } }]);
+  });
+
   it('does not put another authenticator in the place of the one that is on', async () => {
     const account = await withSecondFactor();
     const { status, body } = await account.visitor.change('/api/auth/second-factor/begin');

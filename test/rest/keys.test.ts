@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signInAs } from '../web/person.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
 let service: TestService;
@@ -109,18 +110,7 @@ describe('who gets in', () => {
 });
 
 describe('whoever made the key', () => {
-  test.each([
-    [
-      'is suspended',
-      'update users set suspended_at = app.now() where id = $1',
-      'update users set suspended_at = null where id = $1',
-    ],
-    [
-      'is removed from the brokerage',
-      `update members set status = 'removed' where user_id = $1`,
-      `update members set status = 'active' where user_id = $1`,
-    ],
-  ])('131. %s: the key stops with the next request, on both nodes', async (_, take, give) => {
+  const withAnotherAdmin = async () => {
     const there = await brokerage(service);
     // A brokerage keeps an admin: a second one stays.
     await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
@@ -128,16 +118,58 @@ describe('whoever made the key', () => {
       tenant.admin,
     ]);
     const key = await there.key();
-    const onBoth = () =>
-      Promise.all(service.nodes.map(async (node) => (await as(key, node.restUrl)('GET', '/contacts')).status));
+    const onBoth = (token = key.token) =>
+      Promise.all(
+        service.nodes.map(async (node) => (await as({ ...key, token }, node.restUrl)('GET', '/contacts')).status),
+      );
+    return { there, key, onBoth };
+  };
+
+  test('131. is suspended: the key stops with the next request, on both nodes, until they are restored', async () => {
+    const { there, key, onBoth } = await withAnotherAdmin();
     expect(await onBoth()).toEqual([200, 200]);
-    await service.sql(take, [there.admin]);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [there.admin]);
     expect(await onBoth()).toEqual([401, 401]);
     expect((await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' })).status).toBe(
       401,
     );
-    await service.sql(give, [there.admin]);
+    await service.sql('update users set suspended_at = null where id = $1', [there.admin]);
     expect(await onBoth()).toEqual([200, 200]);
+  });
+
+  test('131. is removed from the brokerage: the key stops on both nodes, and works again with another token alone, whether they come back or not', async () => {
+    const { there, key, onBoth } = await withAnotherAdmin();
+    const remaining = await signInAs(service, tenant.admin);
+    const shown = async () => {
+      const { body } = await remaining.ask(`/brokerages/${there.id}/keys`);
+      return body.items.find(({ id }: { id: string }) => id === key.id);
+    };
+    // The token before is that person's as well.
+    const rotated = mintApiKey('live');
+    await service.sql(
+      `insert into vault.api_key_digests (digest, key_id, issued_by, valid_until) values ($1, $2, $3, app.now() + interval '1 hour')`,
+      [rotated.digest, key.id, there.admin],
+    );
+    await service.sql(
+      `update api_keys set previous_last_four = '0000', previous_valid_until = app.now() + interval '1 hour' where id = $1`,
+      [key.id],
+    );
+    expect(await onBoth()).toEqual([200, 200]);
+    expect(await onBoth(rotated.token)).toEqual([200, 200]);
+    expect(await shown()).toMatchObject({ state: 'active', previous_valid_until: expect.any(String) });
+
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [there.admin]);
+    expect(await onBoth()).toEqual([401, 401]);
+    for (const role of ['staff', 'admin']) {
+      await service.sql(`update members set status = 'active', role = $2 where user_id = $1`, [there.admin, role]);
+      expect([role, await onBoth(), await onBoth(rotated.token)]).toEqual([role, [401, 401], [401, 401]]);
+      expect(await shown()).toMatchObject({ state: 'stopped', previous_valid_until: null });
+    }
+    const made = await remaining.ask(`/keys/${key.id}/rotate`, { overlap_seconds: 3600 });
+    expect(made.status).toBe(200);
+    expect(await onBoth(made.body.token)).toEqual([200, 200]);
+    expect(await onBoth()).toEqual([401, 401]);
+    expect(await shown()).toMatchObject({ state: 'active' });
   });
 
   test('131. is no admin any more: the key does what any member may, as long as they are one', async () => {

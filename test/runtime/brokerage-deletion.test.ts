@@ -7,7 +7,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { deleteDueBrokerages } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
+import { addToken, caller } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
+import { openScene } from '../web/scene.ts';
 import { cleanUp, run } from './program.ts';
 import { deliverToFiles, fileMailer, mailFiles, readers } from './mail-files.ts';
 import { tablesWith } from './tables-with.ts';
@@ -242,6 +244,62 @@ test('one that is named as a word that stands in every mail takes none of the ma
   expect(await counted(word)).toEqual([]);
   expect(await service.sql(`select from vault.mail_counts where subject like '%@word.example'`)).toEqual([]);
   expect(await counted(neighbour)).toEqual(ofNeighbour);
+});
+
+test('from when it has begun nobody gets at its deals any more, also while a legal hold stops it', async () => {
+  const { service: its, scene, as, close } = await openScene();
+  try {
+    const deal = `/deals/${scene.deal}`;
+    const callers = ['broker', 'seller', 'exclusive buyer', "exclusive buyer's advisor", 'viewer'];
+    const reached = async (who: string) => {
+      const person = await as(who);
+      const token = await addToken(its, scene.people[who]!, { scopes: ['mcp:read'] });
+      const tool = caller(its, token);
+      return {
+        pages: await Promise.all(
+          [deal, `${deal}/documents`, `${deal}/offers`].map(async (page) => (await person.ask(page)).status),
+        ),
+        listed: JSON.stringify((await person.ask('/deals')).body).includes(scene.deal),
+        home: JSON.stringify((await person.ask('/home')).body).includes(scene.deal),
+        tool: JSON.stringify((await tool('svc_deals_get', { deal_id: scene.deal })).structuredContent).includes(
+          scene.deal,
+        ),
+        toolListed: JSON.stringify((await tool('svc_deals_list')).structuredContent).includes(scene.deal),
+      };
+    };
+    const invitations = async () => JSON.stringify((await (await as('invited')).ask('/home')).body.invitations);
+    for (const who of callers) expect([who, await reached(who)]).toMatchObject([who, { listed: true, tool: true }]);
+    expect(await invitations()).toContain(scene.participants['invited']);
+    // Members without a second factor are kept out by the brokerage that requires one; it has no members once its deletion has begun.
+    await its.sql('update brokerages set requires_second_factor = true where id = $1', [scene.brokerage]);
+    expect((await (await as('broker')).ask(deal)).status).not.toBe(200);
+
+    await its.sql('insert into vault.brokerage_deletions (brokerage_id, due_at) values ($1, app.now())', [
+      scene.brokerage,
+    ]);
+    expect(await its.sql('select p.finished from app.delete_brokerage_part($1, 2000) p', [scene.brokerage])).toEqual([
+      { finished: false },
+    ]);
+    await its.sql(`insert into vault.legal_holds (kind, subject_id) values ('deal', $1)`, [scene.deal]);
+    await deleteDueBrokerages(its.services);
+    expect(await its.sql('select from deals where id = $1', [scene.deal])).toHaveLength(1);
+    const nothing = { pages: [404, 404, 404], listed: false, home: false, tool: false, toolListed: false };
+    for (const who of callers) expect([who, await reached(who)]).toEqual([who, nothing]);
+    // Nor does anybody come onto one: by the list of invitations, by a link, or with a change of who is on it.
+    const invited = await as('invited');
+    expect(await invitations()).not.toContain(scene.participants['invited']);
+    expect((await invited.ask(`/invitations/${scene.participants['invited']}/accept`, {})).status).toBe(404);
+    expect(
+      await its.sql(
+        `select from vault.invitations i join participants p on p.id = i.participant_id where p.deal_id = $1`,
+        [scene.deal],
+      ),
+    ).toEqual([]);
+    await its.sql(`update participants set status = 'active' where id = $1`, [scene.participants['invited']]);
+    expect((await invited.ask(deal)).status).toBe(404);
+  } finally {
+    await close();
+  }
 });
 
 /** A digest of everything that another brokerage has, and of its people. */

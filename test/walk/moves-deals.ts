@@ -7,7 +7,17 @@ import { extendExclusivity, grantExclusivity, releaseExclusivity } from '../../s
 import { answerInvitation, inviteToDeal, removeFromDeal } from '../../server/domain/deals/participants.ts';
 import { acceptInvitation, inviteMember } from '../../server/domain/people/invitations.ts';
 import { revokeNda, sendNda, signNda } from '../../server/domain/deals/ndas.ts';
-import { actsAs, isAdminOf, isMember, partIn, runningExclusivity, seesOfSide, stateNow } from './rules.ts';
+import {
+  actsAs,
+  isActiveNda,
+  isAdminOf,
+  isMember,
+  partIn,
+  principal,
+  runningExclusivity,
+  seesOfSide,
+  stateNow,
+} from './rules.ts';
 import type { Deal, Member, Part, Role, State, World } from './world.ts';
 import { type Step, type Make, day, origin, pick, nameOf, dealName, at, withDeal, partOf, sessionOf } from './step.ts';
 
@@ -40,6 +50,12 @@ const forward: Record<State, readonly State[]> = {
   closed: [],
   withdrawn: [],
 };
+
+/** A buyer's side whose NDA has ended is in the QoE workspace no longer. */
+function losePlaces(w: World, side: Part): void {
+  if (side.role === 'buyer' && !w.ndas.some((nda) => nda.part === side && isActiveNda(w, nda)))
+    w.workspace = w.workspace.filter((place) => principal(place.part) !== side);
+}
 
 /** Who advises somebody leaves the deal with them, and where they get another role on it. */
 function advisorsLeave(w: World, advised: Part): void {
@@ -98,8 +114,10 @@ export function sweep(w: World): void {
       endExclusivity(w, deal);
     }
   for (const nda of w.ndas)
-    if ((nda.status === 'sent' || nda.status === 'active') && nda.expires !== null && nda.expires <= w.now)
+    if ((nda.status === 'sent' || nda.status === 'active') && nda.expires !== null && nda.expires <= w.now) {
       nda.status = 'expired';
+      losePlaces(w, nda.part);
+    }
 }
 
 const liveNda = (w: World, part: Part): boolean =>
@@ -321,7 +339,10 @@ export const ofDeals: Readonly<Record<string, Make>> = {
       ],
       may: actsAs(w, me, deal, 'broker') && part.role === 'buyer' && part.status !== 'removed' && !liveNda(w, part),
       makes: ['ndas'],
-      happens: (id) => void w.ndas.push({ id: id!, part, status: 'sent', expires }),
+      happens: (id) => {
+        w.ndas.push({ id: id!, part, status: 'sent', expires });
+        losePlaces(w, part);
+      },
     };
   }),
 
@@ -353,7 +374,10 @@ export const ofDeals: Readonly<Record<string, Make>> = {
       says: `revokes the NDA of ${nameOf(w, nda.part.person)} on ${dealName(w, deal)}`,
       sends: [revokeNda(nda.id, origin)],
       may: actsAs(w, me, deal, 'broker') && (nda.status === 'sent' || nda.status === 'active'),
-      happens: () => void (nda.status = 'revoked'),
+      happens: () => {
+        nda.status = 'revoked';
+        losePlaces(w, nda.part);
+      },
     };
   }),
 

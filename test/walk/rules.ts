@@ -82,13 +82,13 @@ const isOfOwnSide = (w: World, person: Id, part: Part): boolean => sideIn(w, per
 // NDAs and exclusivity ------------------------------------------------------------------------------------------------------
 
 /** Whether an NDA is signed and has not ended. */
-const isActiveNda = (w: World, nda: Nda): boolean =>
+export const isActiveNda = (w: World, nda: Nda): boolean =>
   nda.status === 'active' && (nda.expires === null || nda.expires > w.now);
 
-/** Whether a person's side of the deal has an active NDA. */
+/** Whether a person is on a buyer's side of the deal that has an active NDA. One signed by somebody who is in another role now opens nothing. */
 export const isUnderNda = (w: World, person: Id, deal: Deal): boolean => {
   const side = sideIn(w, person, deal);
-  return side !== null && w.ndas.some((nda) => nda.part === side && isActiveNda(w, nda));
+  return side?.role === 'buyer' && w.ndas.some((nda) => nda.part === side && isActiveNda(w, nda));
 };
 
 /** The exclusivity of a deal that is in force; null when there is none. */

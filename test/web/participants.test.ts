@@ -7,6 +7,7 @@ import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-key
 import { lookUp, mailedToken, newPassword, Visitor } from '../auth/scene.ts';
 import { atOnce, whileChanging } from '../locks.ts';
 import { as, issueKey } from '../rest/scene.ts';
+import { addToken, send } from '../tools/scene.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
@@ -518,18 +519,40 @@ describe('a person', () => {
       return {
         figures: (await of('qoe')).progress.length > 0,
         selected: kinds.includes('selected_buyer_only'),
+        gated: kinds.includes('nda_gated'),
         public: kinds.includes('public'),
       };
     };
-    expect(await seen()).toEqual({ figures: true, selected: true, public: true });
+    const { token } = await addToken(web.service, web.scene.people['exclusive buyer']!, { scopes: ['mcp:read'] });
+    const resources = async (): Promise<string[]> => {
+      const { body } = await send(web.service, token, { jsonrpc: '2.0', id: 1, method: 'resources/list' });
+      return (body!.result['resources'] as { name: string }[]).map(({ name }) => name);
+    };
+    const gated = (
+      await web.service.sql<{ filename: string }>(
+        `select filename from documents where deal_id = $1 and confidentiality = 'nda_gated'
+         union all select filename from production_documents where deal_id = $1 and confidentiality = 'nda_gated'`,
+        [web.scene.deal],
+      )
+    ).map(({ filename }) => filename);
+    expect(await seen()).toEqual({ figures: true, selected: true, gated: true, public: true });
+    expect((await resources()).filter((name) => gated.includes(name))).not.toEqual([]);
     await broker.ask(`${path}/${id}`, undefined, 'DELETE');
     const [{ email } = { email: '' }] = await web.service.sql<{ email: string }>(
       'select email from users where id = $1',
       [web.scene.people['exclusive buyer']],
     );
-    await broker.ask(path, person(email, 'viewer'));
-    expect((await buyer.ask(`/invitations/${id}/accept`, {})).status).toBe(200);
-    expect(await seen()).toEqual({ figures: false, selected: false, public: true });
+    // The NDA that they signed as a buyer is active still.
+    for (const [role, advises] of [
+      ['viewer', null],
+      ['advisor', web.scene.participants['viewer']!],
+    ] as const) {
+      await broker.ask(path, person(email, role, advises));
+      expect((await buyer.ask(`/invitations/${id}/accept`, {})).status).toBe(200);
+      expect([role, await seen()]).toEqual([role, { figures: false, selected: false, gated: false, public: true }]);
+      expect([role, (await resources()).filter((name) => gated.includes(name))]).toEqual([role, []]);
+      await broker.ask(`${path}/${id}`, undefined, 'DELETE');
+    }
   });
 
   test('who leaves by their own hand is answered without the page', async () => {

@@ -296,6 +296,76 @@ test('nobody is let in at the moment of their removal from the deal', async () =
   expect(await service.sql('select from qoe_workspace_members where participant_id = $1', [part])).toEqual([]);
 });
 
+test('a buyer and their advisors lose their places with the NDA, and a later one does not give them back', async () => {
+  const joins = async (name: string, role: string, advises?: string) => {
+    const user = (await insert(service, 'users', { name, email: `${name.toLowerCase()}@people.example` })) as string;
+    const part = (await insert(service, 'participants', {
+      deal_id: deal,
+      user_id: user,
+      role,
+      status: 'active',
+      ...(advises === undefined ? {} : { advises }),
+    })) as string;
+    return { part, person: await signInAs(service, user) };
+  };
+  const buyer = await joins('Bea', 'buyer');
+  const advisor = await joins('Avery', 'advisor', buyer.part);
+  const viewer = await joins('Vera', 'viewer');
+  const signNext = async () => {
+    const sent = await as('broker').ask(`/deals/${deal}/ndas`, {
+      participant_id: buyer.part,
+      terms: 'Keep it to yourself.',
+      expires_at: null,
+    });
+    expect(sent.status).toBe(201);
+    const { id } = sent.body as { id: string };
+    expect((await buyer.person.ask(`/ndas/${id}/sign`, { signed_name: 'Bea' })).status).toBe(200);
+    return id;
+  };
+  const letIn = async () => {
+    for (const { part } of [buyer, advisor, viewer])
+      expect((await as('broker').ask(`/deals/${deal}/qoe/members/${part}`, { role: 'editor' }, 'PUT')).status).toBe(
+        200,
+      );
+  };
+  const edits = async () =>
+    Promise.all(
+      [buyer, advisor, viewer].map(async ({ person }) => {
+        const { body } = await person.ask(`/deals/${deal}/qoe`);
+        return body.editor && body.progress.length > 0;
+      }),
+    );
+  const revoke = (id: string) => as('broker').ask(`/ndas/${id}/revoke`, {});
+
+  const first = await signNext();
+  await letIn();
+  expect(await edits()).toEqual([true, true, true]);
+  expect((await revoke(first)).status).toBe(200);
+  expect(await edits()).toEqual([false, false, true]);
+  const second = await signNext();
+  expect(await edits()).toEqual([false, false, true]);
+
+  await letIn();
+  await service.sql(`update ndas set expires_at = app.now() - interval '1 second' where id = $1`, [second]);
+  await service.sql('select app.sweep()');
+  const third = await signNext();
+  expect(await edits()).toEqual([false, false, true]);
+
+  // One that has run out and is not marked yet.
+  await letIn();
+  await service.sql(`update ndas set expires_at = app.now() - interval '1 second' where id = $1`, [third]);
+  const fourth = await signNext();
+  expect(await edits()).toEqual([false, false, true]);
+
+  // Nobody is let in at the moment at which it ends.
+  const ending = [`update ndas set status = 'revoked' where id = $1`, [fourth]] as const;
+  expect(
+    await whileChanging(service, [ending], () =>
+      as('broker').ask(`/deals/${deal}/qoe/members/${buyer.part}`, { role: 'editor' }, 'PUT'),
+    ),
+  ).toMatchObject({ status: 409, body: { error: { code: 'no_active_nda' } } });
+});
+
 describe('a file', () => {
   const good = [
     'Month;Net Sales;COGS;EBITDA',

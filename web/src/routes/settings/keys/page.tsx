@@ -89,8 +89,8 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
       </Facts>
       {state === 'stopped' && (
         <p className="mt-3 text-sm text-bad">
-          Whoever was last shown its token has left, is suspended, or lacks the required second factor. Rotate it to use
-          it again.
+          Whoever was last shown its token has left the brokerage since, is suspended, or lacks the required second
+          factor. Rotate it to use it again.
         </p>
       )}
       <p className="mt-3 text-sm text-faint">
@@ -186,8 +186,8 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
           <a href="/api/v1/docs" className="text-accent-ink underline underline-offset-3 hover:text-ink">
             REST API
           </a>
-          . A key stops working when whoever created it, or last rotated it, leaves the brokerage. Once they are no
-          longer an admin, it reaches contacts only.
+          . A key stops working when whoever created it, or last rotated it, leaves the brokerage, until it is rotated.
+          Once they are no longer an admin, it reaches contacts only.
         </>
       }
       actions={query.data?.items.length !== 0 && create}

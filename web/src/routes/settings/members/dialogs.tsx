@@ -182,8 +182,8 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
     >
       <p className="text-soft">
         They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys
-        they created or last rotated stop working, and webhooks they added are turned off. They stay on deals where they
-        are a buyer or seller themselves.
+        they created or last rotated stop working until an admin rotates them, and webhooks they added are turned off.
+        They stay on deals where they are a buyer or seller themselves.
       </p>
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
         {({ items, count }) =>

@@ -110,7 +110,7 @@ export function FactorCard() {
     confirm(
       {
         title: 'Remove the authenticator?',
-        body: 'From then on your password alone signs you in. Your recovery codes stop working.',
+        body: 'From then on your password alone signs you in. Your recovery codes stop working. Other sessions that showed a second factor are signed out.',
         action: 'Remove',
         danger: true,
       },

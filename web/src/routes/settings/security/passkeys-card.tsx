@@ -105,7 +105,7 @@ function PasskeyRow({ passkey }: { passkey: OwnPasskey }) {
           confirm(
             {
               title: `Remove ${passkey.name}?`,
-              body: 'You can no longer sign in with it. Delete it on your device, too.',
+              body: 'You can no longer sign in with it. Other sessions that showed a second factor are signed out. Delete it on your device, too.',
               action: 'Remove passkey',
               danger: true,
               done: 'The passkey is removed',
