@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Database } from '../server/database/database.ts';
 import { row, rows, type Statement } from '../server/database/statement.ts';
-import { askAddressChange, changeAddress } from '../server/domain/accounts/address-change.ts';
+import { askAddressChange, askedAddress, changeAddress } from '../server/domain/accounts/address-change.ts';
 import { keepDevice, knowsDevice } from '../server/domain/accounts/devices.ts';
 import {
   addPasskey,
@@ -169,9 +169,10 @@ export function accountJobs(database: Database, asOwner: Database, people: reado
       ownPasswordRecipe(session, parameters),
       changePassword(session, phcOf(person), phcOf(person), fresh.token, from),
     ]),
-    job('ask_address_change, change_address', () => [
+    job('ask_address_change, asked_address, change_address', () => [
       enter,
       askAddressChange(session, 'another@people.example', link, from),
+      askedAddress(session, link.token),
       changeAddress(session, link.token, from),
     ]),
     job('find_invitation, accept_invitation', () => [

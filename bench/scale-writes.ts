@@ -338,6 +338,7 @@ const apart: Readonly<Record<string, string>> = {
   'POST /api/auth/second-factor': 'wants a code; its statements are among the jobs',
   'POST /api/auth/second-factor/confirm': 'wants a code; its statements are among the jobs',
   'POST /api/auth/recovery-codes': 'wants an authenticator; its statement is among the jobs',
+  'POST /api/auth/address/link': 'wants the token of a mail; its statement is among the jobs',
   'POST /api/auth/address/confirm': 'wants the token of a mail; its statement is among the jobs',
   'POST /api/auth/reset/confirm': 'wants the token of a mail; its statements are among the jobs',
   'POST /api/auth/invitation': 'wants the token of a mail; its statement is among the jobs',
