@@ -875,6 +875,7 @@ CREATE TRIGGER note_change_of_end BEFORE UPDATE OF expires_at ON public.exclusiv
 CREATE TRIGGER note_changed AFTER UPDATE ON public.exclusivities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER note_new AFTER INSERT ON public.exclusivities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER note_removed AFTER DELETE ON public.exclusivities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
+CREATE TRIGGER queue_change AFTER UPDATE OF expires_at ON public.exclusivities FOR EACH ROW WHEN (new.expires_at IS DISTINCT FROM old.expires_at) EXECUTE FUNCTION app.queue_changed_exclusivity();
 CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
@@ -11025,9 +11026,9 @@ begin
   end if;
   -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
   if session_user = current_user or new.action not in (
-    'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'document.upload',
-    'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove', 'tokens.issue',
-    'api_key.create', 'api_key.rotate')
+    'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
+    'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
+    'tokens.issue', 'api_key.create', 'api_key.rotate')
   then
     return null;
   end if;
@@ -11040,6 +11041,7 @@ begin
     when 'question.distribute' then perform app.queue_event('answer_distributed', new.deal_id, 'questions', about, new.user_id, null);
     when 'nda.send' then perform app.queue_event('nda_sent', new.deal_id, 'ndas', about, new.user_id, null);
     when 'nda.sign' then perform app.queue_event('nda_signed', new.deal_id, 'ndas', about, new.user_id, null);
+    when 'nda.revoke' then perform app.queue_ended_ndas(array[about], new.user_id);
     when 'document.upload' then
       perform app.queue_event('document_added', new.deal_id,
         case new.details ->> 'source' when 'production' then 'production_documents' else 'documents' end, about, new.user_id, null);
@@ -12641,6 +12643,33 @@ begin
     perform app.queue_event(tg_argv[0], new.deal_id, tg_table_name, new.id, app.user_id(), new.owner_user_id);
   end if;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.queue_changed_exclusivity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.has_caller() then
+    perform app.queue_event('exclusivity_changed', new.deal_id, tg_table_name, new.id, app.user_id(), null);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.queue_ended_ndas(ended uuid[], actor uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.queue_event('nda_ended', n.deal_id, 'ndas', n.id, actor, null)
+    from public.ndas n
+    join public.participants p on p.id = n.participant_id and p.status = 'active'
+    where n.id = any (ended) and n.signed_at is not null and app.actual_state(n.deal_id) not in ('closed', 'withdrawn');
 end
 $function$;
 
@@ -14936,7 +14965,7 @@ declare
   free uuid[];
   due uuid[];
   lapsed int;
-  expired int;
+  expired uuid[];
 begin
   -- What somebody else is about to change is left for the next time.
   free := array(
@@ -14968,13 +14997,16 @@ begin
         select e.deal_id from public.ndas e where e.status in ('sent', 'active') and e.expires_at <= app.now()
         order by e.expires_at limit 1000))
     for share skip locked);
-  update public.ndas n set status = 'expired'
-    where n.id = any (array(
-        select e.id from public.ndas e where e.status in ('sent', 'active') and e.expires_at <= app.now() and e.deal_id = any (free)
-        order by e.expires_at limit 1000 for no key update skip locked))
-      and n.status in ('sent', 'active') and n.expires_at <= app.now();
-  get diagnostics expired = row_count;
-  return lapsed + expired;
+  with ended as (
+    update public.ndas n set status = 'expired'
+      where n.id = any (array(
+          select e.id from public.ndas e where e.status in ('sent', 'active') and e.expires_at <= app.now() and e.deal_id = any (free)
+          order by e.expires_at limit 1000 for no key update skip locked))
+        and n.status in ('sent', 'active') and n.expires_at <= app.now()
+      returning n.id)
+    select array(select e.id from ended e) into expired;
+  perform app.queue_ended_ndas(expired, null);
+  return lapsed + cardinality(expired);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sweep() TO dealkeep_server;
@@ -16497,3 +16529,5 @@ $function$;
 -- 06f6ff7de0e2e3b93e9aac8398d4db78b060f0afc031bd138946861b9724587b  692_ndas_of_buyers_alone.sql
 -- e5b9715174f5e67c6f30902117c1525b146842238583df479da5a0af69e928cc  693_places_in_the_workspace_end_with_the_nda.sql
 -- 8e0f6469e42c78eca12ab9e5d495208d90e79258865ba772a0a55175fb589aab  694_sessions_end_with_a_factor.sql
+-- ab34378eb0711e712cd4fec37986afe59298023470175627d00bd58046792697  695_ndas_that_have_ended.sql
+-- 7ad0cab889548a1eb94d77232880e8b6bb6542909086ce630b700f58b63643c7  696_exclusivities_told_as_they_change.sql

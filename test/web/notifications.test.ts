@@ -262,7 +262,10 @@ describe('who hears of it', () => {
     expect(await pass(13.2)).toEqual({ nda_ending: ['broker', 'new buyer', 'seller'] });
     // At noon in UTC three days before, whatever time of the day it is now.
     expect(await pass(14.5)).toEqual({ condition_due: ['broker', 'exclusive buyer'] });
-    expect(await pass(20)).toEqual({ condition_overdue: ['broker', 'exclusive buyer'] });
+    expect(await pass(20)).toEqual({
+      condition_overdue: ['broker', 'exclusive buyer'],
+      nda_ended: ['broker', 'new buyer', 'seller'],
+    });
     expect(await pass(30)).toEqual({});
   });
 

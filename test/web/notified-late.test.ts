@@ -71,6 +71,50 @@ test('a document that is opened to more people is new to these alone', async () 
   expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
 });
 
+test('an NDA that a broker revokes has ended for whoever sees it but that broker, if it was signed', async () => {
+  const { deal, records, participants } = web.scene;
+  await does('broker', `/ndas/${records["ndas/the other buyer's"]}/revoke`);
+  expect(await notified()).toEqual({
+    nda_ended: ["broker's advisor", 'other buyer', "other buyer's advisor", 'seller', "seller's advisor"],
+  });
+  const waiting = await does('broker', `/deals/${deal}/ndas`, {
+    participant_id: participants['other buyer'],
+    terms: 'Keep it to yourself.',
+  });
+  await notified();
+  await does('broker', `/ndas/${waiting.id}/revoke`);
+  expect(await notified()).toEqual({});
+});
+
+test('an NDA that expires has ended, once, if it was signed, its buyer is there, and the deal goes on', async () => {
+  /** A deal on which the buyer has an NDA for a day. */
+  const withNda = async (signed: boolean) => {
+    const deal = await saleIn('closing');
+    const [buyer] = await web.service.sql<{ id: string }>(
+      `select id from participants where deal_id = $1 and role = 'buyer'`,
+      [deal],
+    );
+    const nda = await does('broker', `/deals/${deal}/ndas`, {
+      participant_id: buyer!.id,
+      terms: 'Keep it to yourself.',
+      expires_at: inDays(1).toISOString(),
+    });
+    if (signed) await does('other buyer', `/ndas/${nda.id}/sign`, { signed_name: 'other buyer' });
+    return { deal, buyer: buyer!.id };
+  };
+  await withNda(true);
+  await withNda(false);
+  const left = await withNda(true);
+  await does('broker', `/deals/${left.deal}/participants/${left.buyer}`, undefined, 'DELETE');
+  for (const to of ['closed', 'withdrawn']) {
+    const over = await withNda(true);
+    await does('broker', `/deals/${over.deal}/moves`, { to, confirm: true });
+  }
+  await notified();
+  expect((await notifiedBy(web, inDays(1.1)))['nda_ended']).toEqual(everybody);
+  expect((await notifiedBy(web, inDays(0.1)))['nda_ended']).toBeUndefined();
+});
+
 test.each(['exclusivity', 'diligence', 'closing'] as const)(
   'an exclusivity that passes its date in %s is told then, once',
   async (state) => {
@@ -87,6 +131,31 @@ test.each(['exclusivity', 'diligence', 'closing'] as const)(
     expect(await notified()).toEqual({});
   },
 );
+
+test('an exclusivity that gets another end is told to those who see it, except to who changed it', async () => {
+  const { deal } = web.scene;
+  const change = (end: Date) =>
+    does('broker', `/deals/${deal}/exclusivity`, { expires_at: end.toISOString() }, 'PATCH');
+  const told = [
+    "broker's advisor",
+    'exclusive buyer',
+    "exclusive buyer's advisor",
+    'seller',
+    "seller's advisor",
+    'viewer',
+  ];
+  await notified();
+  const sooner = inDays(30);
+  for (const end of [inDays(90), sooner]) {
+    await change(end);
+    expect(await notified()).toEqual({ exclusivity_changed: told });
+  }
+  // It is the same.
+  await change(sooner);
+  expect(await notified()).toEqual({});
+  await does('broker', `/deals/${deal}/exclusivity`, undefined, 'DELETE');
+  expect(await notified()).toEqual({ exclusivity_lapsed: told });
+});
 
 test('an exclusivity that is released after its date, before the clock has told of it, is told once', async () => {
   const deal = await saleIn('diligence');

@@ -87,6 +87,12 @@ export const notificationKinds = {
     says: counted('An NDA ends within a week.', (n) => `${n} NDAs end within a week.`),
     action: 'View the NDA',
   },
+  nda_ended: {
+    place: 'nda',
+    title: 'An NDA has ended',
+    says: counted('An NDA has ended.', (n) => `${n} NDAs have ended.`),
+    action: 'View the NDA',
+  },
   document_added: {
     place: 'documents',
     title: 'A document that you can open is added',
@@ -127,6 +133,12 @@ export const notificationKinds = {
     place: 'deal',
     title: 'Exclusivity is granted',
     says: () => 'Exclusivity was granted.',
+    action: 'Open the deal',
+  },
+  exclusivity_changed: {
+    place: 'deal',
+    title: 'The end of exclusivity is changed',
+    says: () => 'The end of the exclusivity was changed.',
     action: 'Open the deal',
   },
   exclusivity_ending: {
