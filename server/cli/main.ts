@@ -67,8 +67,11 @@ try {
 } catch (error) {
   await unlessInterrupted();
   // A foreseen failure is printed as a sentence that says what to change; only an unforeseen one with its stack.
-  const { name, stack } = error instanceof Error ? error : new Error(String(error));
-  const foreseen = name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError';
+  const known = error instanceof Error ? error : new Error(String(error));
+  const { name, stack } = known;
+  // What the system says of a file names the file: a folder that this user may not write to, a full disk.
+  const isOfFile = 'syscall' in known && 'path' in known;
+  const foreseen = isOfFile || (name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError');
   process.stderr.write(`${foreseen ? reasonOf(error) : (stack ?? reasonOf(error))}\n`);
   process.exitCode = name === 'ConfigError' ? 2 : 1;
 }

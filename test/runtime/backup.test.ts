@@ -547,6 +547,13 @@ describe('what is deleted', () => {
   });
 });
 
+test('says in a line which folder cannot be written to', async () => {
+  const file = await newDataDir();
+  await writeFile(file, '');
+  const { code, stderr } = await run(['backup', '--place', path.join(file, 'backups')], env);
+  expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringMatching(/^ENOTDIR: .*\/backups/)]]);
+});
+
 test('is not made of another store than that of the database', async () => {
   const place = await newDataDir();
   const before = await noted();
