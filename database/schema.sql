@@ -6596,9 +6596,13 @@ begin
 
   -- First nobody gets at it any more, by a key, as a member or as somebody on a deal: its deals are there for minutes yet, or for as long as a legal hold lasts.
   if this.begun_at is null then
-    perform from public.brokerages b where b.id = brokerage for update;
     select coalesce(array_agg(m.user_id), '{}') into people from public.members m where m.brokerage_id = brokerage;
     perform from public.users u where u.id = any (people) order by u.id for no key update;
+    perform from public.members m where m.brokerage_id = brokerage order by m.user_id for update;
+    -- Before the brokerage, as whoever takes up an invitation has its link before they are on the deal (app.keep_deals_of_people).
+    perform from vault.invitations i join public.participants p on p.id = i.participant_id join public.deals l on l.id = p.deal_id
+      where l.organization_id = brokerage order by i.digest for update of i;
+    perform from public.brokerages b where b.id = brokerage for update;
     update vault.brokerage_deletions d set begun_at = app.now(), asked_by = null where d.brokerage_id = brokerage;
     update public.api_keys k set revoked_at = app.now() where k.brokerage_id = brokerage and k.revoked_at is null;
     delete from public.members m where m.brokerage_id = brokerage;
@@ -7748,6 +7752,7 @@ begin
   perform from public.users u where u.id = person for update;
   select d.title, count(*) over () - 1 as more into alone from public.participants p join public.deals d on d.id = p.deal_id
     where p.user_id = person and p.role = 'broker' and p.status = 'active' and d.state not in ('closed', 'withdrawn')
+      and not exists (select from vault.deletions_begun b where b.brokerage_id = d.organization_id)
       and not exists (select from public.participants o join public.users u on u.id = o.user_id and u.suspended_at is null
         where o.deal_id = d.id and o.user_id <> person and o.role = 'broker' and o.status = 'active')
     order by d.id limit 1;
@@ -12668,7 +12673,7 @@ AS $function$
 begin
   perform app.queue_event('nda_ended', n.deal_id, 'ndas', n.id, actor, null)
     from public.ndas n
-    join public.participants p on p.id = n.participant_id and p.status = 'active'
+    join public.participants p on p.id = n.participant_id and p.status = 'active' and p.role = 'buyer'
     where n.id = any (ended) and n.signed_at is not null and app.actual_state(n.deal_id) not in ('closed', 'withdrawn');
 end
 $function$;
@@ -12747,6 +12752,8 @@ AS $function$
 begin
   if app.has_caller() and app.is_deadline_near('condition_due', tg_table_name, new.id, new.deal_id) then
     perform app.queue_event('condition_due', new.deal_id, tg_table_name, new.id, app.user_id(), null);
+  elsif app.has_caller() and app.is_deadline_near('condition_overdue', tg_table_name, new.id, new.deal_id) then
+    perform app.queue_event('condition_overdue', new.deal_id, tg_table_name, new.id, app.user_id(), null);
   end if;
   return null;
 end
@@ -12836,7 +12843,10 @@ CREATE OR REPLACE FUNCTION app.queue_opened_document()
  SET search_path TO ''
 AS $function$
 begin
-  if app.has_caller() then
+  -- One that waits is told to everybody who may open it by then.
+  if app.has_caller() and not exists (select from vault.events e
+    where e.deal_id = new.deal_id and e.kind = 'document_added' and e.subject = tg_table_name and e.subject_id = new.id)
+  then
     perform app.queue_event('document_added', new.deal_id, tg_table_name, new.id, app.user_id(), null, old.confidentiality);
   end if;
   return null;
@@ -16521,13 +16531,14 @@ $function$;
 -- 7a40305f7dd03fcd58d5a177e10aed743f175755591b3a4685454c4c553c6b64  680_no_release_without_seller.sql
 -- d46f14a9e2742af21f1f69cb9360dc6017e2bdccc3a09fabb7b86aee6112d8b7  681_exclusivity_that_ends_later_in_a_sale.sql
 -- 8125f6a799ad3c1e9700377da054efb9601d475065434ad8a116533c218af08b  682_declined_offers_wait_for_nobody.sql
--- 5e00b9d2053bb56592e79bfb19732e56c20030dfeede492b29ebcdbcaf16ce99  683_deadlines_moved_close.sql
+-- ae721ffc04c8af95ab410ee0590265430e479cea7b8b76734084bfa63e47a74f  683_deadlines_moved_close.sql
 -- 899fd548ff2c713b9f735cd97a9d00513a74a78ffff787f61deee8652a2664ef  684_room_told_to_who_may_add.sql
--- 26ba0c06d9542171bcfb9cdc63ce2de8a4cd581ca8e8db26a4defc32c3b1c674  685_documents_opened_later.sql
--- db498b12e9364c9f85520da597c364002444cacc75b61c78766ea1c09b39e462  690_deals_of_a_brokerage_that_is_being_deleted.sql
--- e1174b0b281153bcd7b451b3842c48ae743935086e1eb9b00d7e7a86cf6c1d78  691_tokens_of_members_who_left_end.sql
+-- aaf7596ca63e3313636bbe4b19676f0cda423642ae12de4642ef187cf6f9cab7  685_documents_opened_later.sql
+-- 07bf9af31a21bf8e4edeca3fa24e1da360310a4e6b5fe5948fe886b9d63f4a21  690_deals_of_a_brokerage_that_is_being_deleted.sql
+-- e87ed192ce074b5eb532edf3627aeaf5d62f87c459b17447c88083e5582dfea0  691_tokens_of_members_who_left_end.sql
 -- 06f6ff7de0e2e3b93e9aac8398d4db78b060f0afc031bd138946861b9724587b  692_ndas_of_buyers_alone.sql
 -- e5b9715174f5e67c6f30902117c1525b146842238583df479da5a0af69e928cc  693_places_in_the_workspace_end_with_the_nda.sql
 -- 8e0f6469e42c78eca12ab9e5d495208d90e79258865ba772a0a55175fb589aab  694_sessions_end_with_a_factor.sql
--- ab34378eb0711e712cd4fec37986afe59298023470175627d00bd58046792697  695_ndas_that_have_ended.sql
+-- 809144cafdf3531f399b171c68bb8adb034de3267e7605fb8c5b7e85d1e1eaa9  695_ndas_that_have_ended.sql
 -- 7ad0cab889548a1eb94d77232880e8b6bb6542909086ce630b700f58b63643c7  696_exclusivities_told_as_they_change.sql
+-- d91ed9dcd540f42826efc71e33da6b933f5b45458d8fb21798bff726f1a71131  697_the_only_broker_of_deals_being_deleted.sql

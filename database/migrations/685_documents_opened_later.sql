@@ -2,6 +2,27 @@
 --
 -- Of a document whose confidentiality was made wider nobody was told to whom it was opened. Who could open it before is not told again.
 
+-- The documents before the events, as an upload takes them.
+CREATE FUNCTION app.queue_opened_document()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- One that waits is told to everybody who may open it by then.
+  if app.has_caller() and not exists (select from vault.events e
+    where e.deal_id = new.deal_id and e.kind = 'document_added' and e.subject = tg_table_name and e.subject_id = new.id)
+  then
+    perform app.queue_event('document_added', new.deal_id, tg_table_name, new.id, app.user_id(), null, old.confidentiality);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
+CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.production_documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
+
 ALTER TABLE vault.events ADD COLUMN opened_from text;
 
 DROP FUNCTION app.queue_event(text, uuid, text, uuid, uuid, uuid);
@@ -53,20 +74,3 @@ begin
   end if;
 end
 $function$;
-
-CREATE FUNCTION app.queue_opened_document()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  if app.has_caller() then
-    perform app.queue_event('document_added', new.deal_id, tg_table_name, new.id, app.user_id(), null, old.confidentiality);
-  end if;
-  return null;
-end
-$function$;
-
-CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
-CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.production_documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();

@@ -120,9 +120,13 @@ begin
 
   -- First nobody gets at it any more, by a key, as a member or as somebody on a deal: its deals are there for minutes yet, or for as long as a legal hold lasts.
   if this.begun_at is null then
-    perform from public.brokerages b where b.id = brokerage for update;
     select coalesce(array_agg(m.user_id), '{}') into people from public.members m where m.brokerage_id = brokerage;
     perform from public.users u where u.id = any (people) order by u.id for no key update;
+    perform from public.members m where m.brokerage_id = brokerage order by m.user_id for update;
+    -- Before the brokerage, as whoever takes up an invitation has its link before they are on the deal (app.keep_deals_of_people).
+    perform from vault.invitations i join public.participants p on p.id = i.participant_id join public.deals l on l.id = p.deal_id
+      where l.organization_id = brokerage order by i.digest for update of i;
+    perform from public.brokerages b where b.id = brokerage for update;
     update vault.brokerage_deletions d set begun_at = app.now(), asked_by = null where d.brokerage_id = brokerage;
     update public.api_keys k set revoked_at = app.now() where k.brokerage_id = brokerage and k.revoked_at is null;
     delete from public.members m where m.brokerage_id = brokerage;
@@ -344,6 +348,7 @@ end
 $function$;
 
 -- Deletions that have begun.
-delete from vault.deals_of_people o using vault.deletions_begun b where o.organization_id = b.brokerage_id;
+delete from vault.deals_of_people o using public.participants p, public.deals l, vault.deletions_begun b
+  where l.organization_id = b.brokerage_id and p.deal_id = l.id and o.user_id = p.user_id and o.deal_id = p.deal_id;
 delete from vault.invitations i using public.participants p, public.deals l, vault.deletions_begun b
   where l.organization_id = b.brokerage_id and p.deal_id = l.id and i.participant_id = p.id;

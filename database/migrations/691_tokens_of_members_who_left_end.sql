@@ -63,3 +63,6 @@ update vault.api_key_digests d set valid_until = app.now()
   from public.api_keys k
   where (d.valid_until is null or d.valid_until > app.now()) and k.id = d.key_id and d.issued_by is not null
     and exists (select from public.members m where m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by and m.status <> 'active');
+update public.api_keys k set previous_last_four = null, previous_valid_until = null
+  where k.previous_valid_until > app.now()
+    and not exists (select from vault.api_key_digests d where d.key_id = k.id and d.valid_until > app.now());

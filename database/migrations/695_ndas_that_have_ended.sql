@@ -13,7 +13,7 @@ AS $function$
 begin
   perform app.queue_event('nda_ended', n.deal_id, 'ndas', n.id, actor, null)
     from public.ndas n
-    join public.participants p on p.id = n.participant_id and p.status = 'active'
+    join public.participants p on p.id = n.participant_id and p.status = 'active' and p.role = 'buyer'
     where n.id = any (ended) and n.signed_at is not null and app.actual_state(n.deal_id) not in ('closed', 'withdrawn');
 end
 $function$;

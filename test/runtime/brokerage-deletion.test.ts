@@ -297,6 +297,11 @@ test('from when it has begun nobody gets at its deals any more, also while a leg
     ).toEqual([]);
     await its.sql(`update participants set status = 'active' where id = $1`, [scene.participants['invited']]);
     expect((await invited.ask(deal)).status).toBe(404);
+    // Who alone ran one can hand it over no more, and is erased all the same.
+    await its.sql('delete from vault.legal_holds');
+    expect(await its.sql(`select app.erase_person($1, 'operator', null) as name`, [scene.people['broker']])).toEqual([
+      { name: expect.stringMatching(/^Former participant/) },
+    ]);
   } finally {
     await close();
   }

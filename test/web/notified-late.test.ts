@@ -69,6 +69,11 @@ test('a document that is opened to more people is new to these alone', async () 
   expect(await notified()).toEqual({});
   await change({ confidentiality: 'public' });
   expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
+  await change({ confidentiality: 'selected_buyer_only' });
+  await notified();
+  // Before the first of these was told of.
+  for (const confidentiality of ['nda_gated', 'public']) await change({ confidentiality });
+  expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
 });
 
 test('an NDA that a broker revokes has ended for whoever sees it but that broker, if it was signed', async () => {
@@ -172,7 +177,7 @@ test('of an exclusivity on a deal that has closed nobody is told any more', asyn
   expect(await notifiedBy(web, inDays(3))).toEqual({});
 });
 
-test('a condition whose deadline is moved to within its last days is due at once, to all but who moved it', async () => {
+test('a condition whose deadline is moved to within its last days is due at once, or overdue, to all but who moved it', async () => {
   const deal = await saleIn('closing');
   const dayOf = (days: number) => inDays(days).toISOString().slice(0, 10);
   const { id } = await does('broker', `/deals/${deal}/conditions`, {
@@ -192,6 +197,8 @@ test('a condition whose deadline is moved to within its last days is due at once
   expect(await notified()).toEqual({});
   await change('broker', { deadline: dayOf(1) });
   expect(await notified()).toEqual({ condition_due: ['other buyer'] });
+  await change('broker', { deadline: dayOf(-3) });
+  expect(await notified()).toEqual({ condition_overdue: ['other buyer'] });
   await change('broker', { owner_user_id: web.scene.people['broker'], deadline: dayOf(2) });
   await notified();
   await change('broker', { deadline: dayOf(1) });

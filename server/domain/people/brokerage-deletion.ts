@@ -1,6 +1,6 @@
 /** Deleting a brokerage: requested by an admin or the operator, canceled before its day, or carried out on it. */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
 const ask = row<{ due_at: string | null }>(
@@ -47,8 +47,11 @@ const mails = rows<{ id: string }>(
 export const mailsOfDeletedBrokerage = (id: string, among: readonly string[]): Statement<string[]> =>
   mapped(mails(id, among), (found) => found.map((mail) => mail.id));
 
-/** Deletes about `most` rows of a brokerage whose time has come; null when it is not so any more, or another node is at it. */
-export const deleteBrokeragePart = row<DeletedPart, [id: string, most: number]>(
+const deletePart = row<DeletedPart, [id: string, most: number]>(
   'delete_brokerage_part',
   'select finished from app.delete_brokerage_part($1, $2)',
 );
+
+/** Deletes about `most` rows of a brokerage whose time has come; null when it is not so any more, or another node is at it. */
+export const deleteBrokeragePart = (id: string, most: number): Statement<DeletedPart | null> =>
+  takingLong(deletePart(id, most));

@@ -148,6 +148,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
         >
           <Select
             {...form.field('currency')}
+            value={currency}
             options={choices.map(
               (code) => currencies.find(({ value }) => value === code) ?? { value: code, label: code },
             )}
