@@ -334,8 +334,9 @@ async function findScans(
   try {
     for (const { who, calls } of asked) {
       say(`Plans: ${who}`);
-      await wake(client);
       for (const call of calls) {
+        // Those of somebody with much take longer than a sign-in is a recent one.
+        await wake(client);
         const began = performance.now();
         for (let warm = 0; warm < 5 && performance.now() - began < 2_000; warm += 1) await send(service, call);
         await look(`${who}: ${call.name}`, () => send(service, call));
