@@ -137,8 +137,8 @@ export const notificationKinds = {
   },
   exclusivity_changed: {
     place: 'deal',
-    title: 'The end of exclusivity is changed',
-    says: () => 'The end of the exclusivity was changed.',
+    title: 'Exclusivity gets a new end date',
+    says: () => 'The exclusivity has a new end date.',
     action: 'Open the deal',
   },
   exclusivity_ending: {
