@@ -1949,6 +1949,7 @@ CREATE TABLE vault.authorization_codes (
     burned_at timestamp with time zone,
     used_at timestamp with time zone,
     family_id uuid,
+    factor_shown boolean DEFAULT false NOT NULL,
     CONSTRAINT authorization_codes_pkey PRIMARY KEY (digest),
     CONSTRAINT authorization_codes_consent_key UNIQUE (consent),
     CONSTRAINT authorization_codes_client_id_fkey FOREIGN KEY (client_id) REFERENCES public.connected_clients(id),
@@ -1994,6 +1995,7 @@ CREATE TABLE vault.calendar_links (
     user_id uuid NOT NULL,
     digest bytea NOT NULL,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    factor_shown boolean DEFAULT false NOT NULL,
     CONSTRAINT calendar_links_pkey PRIMARY KEY (user_id),
     CONSTRAINT calendar_links_digest_key UNIQUE (digest),
     CONSTRAINT calendar_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
@@ -2664,6 +2666,7 @@ CREATE TABLE vault.token_families (
     last_used_at timestamp with time zone,
     refreshed_on date,
     refreshes integer DEFAULT 0 NOT NULL,
+    factor_shown boolean DEFAULT false NOT NULL,
     CONSTRAINT token_families_pkey PRIMARY KEY (id),
     CONSTRAINT token_families_client_id_fkey FOREIGN KEY (client_id) REFERENCES public.connected_clients(id),
     CONSTRAINT token_families_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
@@ -3553,12 +3556,12 @@ begin
     return 'sign_in_again';
   end if;
   insert into vault.authorization_codes as kept
-    (digest, consent, user_id, client_id, redirect_uri, challenge, scopes, resource, expires_at)
+    (digest, consent, user_id, client_id, redirect_uri, challenge, scopes, resource, expires_at, factor_shown)
   values (code, approve_client.consent, person, approve_client.client_id, approve_client.redirect_uri,
-    approve_client.challenge, approve_client.scopes, approve_client.resource, app.now() + interval '60 seconds')
+    approve_client.challenge, approve_client.scopes, approve_client.resource, app.now() + interval '60 seconds', app.has_shown_factor())
   on conflict on constraint authorization_codes_consent_key do update
     set digest = excluded.digest, scopes = excluded.scopes, issued_at = excluded.issued_at, expires_at = excluded.expires_at,
-      burned_at = null
+      burned_at = null, factor_shown = excluded.factor_shown
     where kept.used_at is null and kept.user_id = excluded.user_id and kept.client_id = excluded.client_id
       and kept.redirect_uri = excluded.redirect_uri and kept.challenge = excluded.challenge;
   if not found then
@@ -4664,7 +4667,8 @@ CREATE OR REPLACE FUNCTION app.check_not_barred()
  SET search_path TO ''
 AS $function$
 begin
-  if app.barred_in(app.identity()) <> '{}' then
+  -- Or one has come to ask for a factor since this person entered.
+  if app.barred_in(app.identity()) <> '{}' or (not app.has_shown_factor() and app.owes_factor(app.user_id())) then
     perform app.refuse_without_factor(app.user_id());
   end if;
 end
@@ -7120,6 +7124,32 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.end_grants_without_factor(people uuid[], request_id text, OUT grants integer, OUT calendar_links integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  -- What is given meanwhile is waited for, or waits and finds that a factor is asked for. A code from before finds the same.
+  perform from public.users u where u.id = any (people) order by u.id for no key update;
+  with families as (
+    update vault.token_families f set revoked_at = app.now()
+      where f.user_id = any (people) and not f.factor_shown and f.revoked_at is null and f.ends_at > app.now() returning f.user_id),
+  links as (delete from vault.calendar_links l where l.user_id = any (people) and not l.factor_shown returning l.user_id),
+  ended as (
+    select e.user_id, sum(e.families)::int as grants, sum(e.links)::int as links
+    from (select f.user_id, 1, 0 from families f union all select l.user_id, 0, 1 from links l) e (user_id, families, links)
+    group by e.user_id),
+  told as (
+    -- As app.record() does, for each of them: it is told to them alone, and without the address of whoever caused it.
+    insert into public.audit_records (user_id, action, outcome, details, request_id, noted)
+      select e.user_id, 'consent.end', 'done', jsonb_build_object('grants', e.grants, 'calendar_links', e.links),
+        end_grants_without_factor.request_id, true
+      from ended e)
+  select coalesce(sum(e.grants), 0), coalesce(sum(e.links), 0) into grants, calendar_links from ended e;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.end_member_sessions(of_brokerage uuid, member uuid, address inet, request_id text)
  RETURNS integer
  LANGUAGE plpgsql
@@ -8488,6 +8518,17 @@ AS $function$
 begin
   return exists (select from vault.totp t where t.user_id = person and t.confirmed_at is not null)
     or exists (select from vault.passkeys k where k.user_id = person);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.has_shown_factor()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.second_factor_at is not null);
 end
 $function$;
 
@@ -10375,8 +10416,8 @@ begin
     perform app.refuse('not_a_person', 'Sign in to make a link to your calendar.');
   end if;
   perform app.check_not_barred();
-  insert into vault.calendar_links as l (user_id, digest) values (app.user_id(), token)
-    on conflict (user_id) do update set digest = excluded.digest, created_at = excluded.created_at;
+  insert into vault.calendar_links as l (user_id, digest, factor_shown) values (app.user_id(), token, app.has_shown_factor())
+    on conflict (user_id) do update set digest = excluded.digest, created_at = excluded.created_at, factor_shown = excluded.factor_shown;
   perform app.record(app.user_id(), 'calendar_link.make', 'done', null, address, request_id);
 end
 $function$;
@@ -11731,6 +11772,17 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.or_denied(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.owes_factor(person uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from app.memberships_of(person) m where m.asking <> '{}');
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.own_data(session bytea, address inet, request_id text)
  RETURNS jsonb
@@ -13130,8 +13182,12 @@ begin
   if not app.client_takes(kept.client_id, kept.user_id, kept.redirect_uri) then
     return;
   end if;
-  insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
-    values (kept.user_id, kept.client_id, kept.scopes, kept.resource, kept.issued_at, kept.issued_at + interval '180 days')
+  -- Or a brokerage of theirs has come to ask for a second factor since.
+  if not kept.factor_shown and app.owes_factor(kept.user_id) then
+    return;
+  end if;
+  insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at, factor_shown)
+    values (kept.user_id, kept.client_id, kept.scopes, kept.resource, kept.issued_at, kept.issued_at + interval '180 days', kept.factor_shown)
     returning id into kept.family_id;
   update vault.authorization_codes c set used_at = app.now(), family_id = kept.family_id where c.digest = code;
   perform app.issue_tokens(kept.family_id, kept.scopes, access_token, refresh_token);
@@ -13797,21 +13853,25 @@ CREATE OR REPLACE FUNCTION app.require_second_factor(of_brokerage uuid, required
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  ended jsonb := '{}';
 begin
   if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     return false;
   end if;
   perform app.check_recent_sign_in();
-  if required and not (app.has_second_factor(app.user_id()) and exists (
-    select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.second_factor_at is not null))
-  then
+  if required and not (app.has_second_factor(app.user_id()) and app.has_shown_factor()) then
     perform app.refuse('second_factor_missing', 'Set up a second factor of your own first, and sign in with it.');
   end if;
   update public.brokerages b set requires_second_factor = required
     where b.id = of_brokerage and b.requires_second_factor <> required;
   if found then
+    if required then
+      select to_jsonb(e) into ended from app.end_grants_without_factor(
+        array(select m.user_id from public.members m where m.brokerage_id = of_brokerage and m.status = 'active'), request_id) e;
+    end if;
     perform app.audit('brokerage.second_factor', of_brokerage::text, 'done', of_brokerage, null, address, request_id,
-      jsonb_build_object('required', required));
+      ended || jsonb_build_object('required', required));
   end if;
   return true;
 end
@@ -15638,9 +15698,15 @@ CREATE OR REPLACE FUNCTION app.use_invitation(token bytea, person uuid, address 
 AS $function$
 declare
   used vault.invitations;
+  factor_required boolean;
 begin
   select i.* into used from vault.invitations i where i.digest = token and i.user_id = person;
   if used.brokerage_id is not null then
+    -- Whoever comes to require a second factor at this moment is waited for, or waits and finds the member.
+    select b.requires_second_factor into factor_required from public.brokerages b where b.id = used.brokerage_id for share;
+    if factor_required then
+      perform from public.users u where u.id = person for no key update;
+    end if;
     perform from public.members m where m.brokerage_id = used.brokerage_id and m.user_id = person for no key update;
   else
     perform from public.participants p where p.id = used.participant_id for no key update;
@@ -15659,6 +15725,9 @@ begin
   end if;
   if not found then
     perform app.refuse('invitation_withdrawn', 'This invitation was taken back. Ask for a new one.');
+  end if;
+  if factor_required then
+    perform app.end_grants_without_factor(array[person], request_id);
   end if;
   if used.mailed then
     update vault.passwords p set address_proven_at = app.now() where p.user_id = person and p.address_proven_at is null;
@@ -16542,3 +16611,4 @@ $function$;
 -- 809144cafdf3531f399b171c68bb8adb034de3267e7605fb8c5b7e85d1e1eaa9  695_ndas_that_have_ended.sql
 -- 7ad0cab889548a1eb94d77232880e8b6bb6542909086ce630b700f58b63643c7  696_exclusivities_told_as_they_change.sql
 -- d91ed9dcd540f42826efc71e33da6b933f5b45458d8fb21798bff726f1a71131  697_the_only_broker_of_deals_being_deleted.sql
+-- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql

@@ -5,11 +5,23 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { openService, type TestService } from '../harness.ts';
-import { addClient, authorizeUrl, decide, hiddenFields, visit } from '../oauth/scene.ts';
+import { whileChanging } from '../locks.ts';
+import {
+  addClient,
+  approve,
+  authorizeUrl,
+  challengeOf as codeChallengeOf,
+  connect,
+  decide,
+  hiddenFields,
+  newVerifier,
+  redeem,
+  visit,
+} from '../oauth/scene.ts';
 import { addProgramsPasskey, newProgramsPasskey } from '../passkeys.ts';
 import { addFullDeal, addToken, allow, caller, insert, type FullDeal } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
-import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+import { connectClient, openAccount, signedInVisitor, subscribe, Visitor, type Account } from './scene.ts';
 
 let service: TestService;
 let full: FullDeal;
@@ -100,7 +112,13 @@ describe('a brokerage that requires a second factor', () => {
   it('is closed through every interface to a member without one, until they have set one up', async () => {
     admin = await setUp(admin);
     const key = await keyOf(full.people.broker.userId);
-    const assistant = caller(service, full.people.broker);
+    // A factor was shown when the assistant was connected, and has been removed since.
+    broker = await setUp(broker);
+    const { userId: id, clientId } = full.people.broker;
+    const { value: session } = broker.cookie;
+    const known = { id, name: 'broker', email: '', session, cookie: `dealkeep=${session}` };
+    const assistant = caller(service, { token: (await connect(service, known, clientId)).access });
+    await auth(broker, 'second-factor/remove');
     await allow(service, full.people.broker, ['svc_qoe_normalization_create'], [full.deal]);
     const elsewhere = await signInAs(service, full.people.broker.userId);
     expect([await reach(broker), await key()]).toEqual([all, 200]);
@@ -172,7 +190,11 @@ describe('a brokerage that requires a second factor', () => {
       `select details from audit_records where action = 'brokerage.second_factor' and brokerage_id = $1 order by at, id`,
       [full.brokerage],
     );
-    expect(records).toEqual([{ details: { required: true } }, { details: { required: false } }]);
+    // Both members have a client that was connected without a factor.
+    expect(records).toEqual([
+      { details: { required: true, grants: 2, calendar_links: 0 } },
+      { details: { required: false } },
+    ]);
   });
 
   it('is satisfied by a passkey, by the session that signed in with it', async () => {
@@ -412,5 +434,138 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect((await addTo(visitor, await challengeOf(visitor))).body).toMatchObject({ added: true });
     expect(await reaches(visitor)).toBe(200);
     expect((await visitor.change('/api/web/notifications/calendar')).status).toBe(201);
+  });
+});
+
+describe('what was connected before a brokerage required a second factor', () => {
+  let ann: Account;
+  let withPassword: Visitor;
+  let withPasskey: Visitor;
+
+  const join = () => insert(service, 'members', { brokerage_id: full.brokerage, user_id: ann.id, role: 'staff' });
+  const require = async () => {
+    expect((await required((admin = await setUp(admin)))).status).toBe(200);
+  };
+  /** What the trail says in the name of a person that their connections ended. */
+  const endedOf = (userId: string) =>
+    service.sql(
+      `select outcome, details, brokerage_id, address from audit_records where action = 'consent.end' and user_id = $1`,
+      [userId],
+    );
+
+  beforeEach(async () => {
+    ann = await openAccount(service);
+    const passkey = await addProgramsPasskey(service, ann.id);
+    withPassword = await signedInVisitor(service, ann);
+    withPasskey = new Visitor(service.origin);
+    const { challenge } = (await withPasskey.json<{ challenge: string }>('/api/auth/passkey/options')).body;
+    expect((await withPasskey.json('/api/auth/passkey/sign-in', passkey.answerTo(challenge))).status).toBe(200);
+  });
+
+  it('ends if the session had shown none, and goes on if it had', async () => {
+    await join();
+    const isConnected = await connectClient(service, ann, withPassword);
+    const isSubscribed = await subscribe(service, withPassword);
+    const isConnectedWithPasskey = await connectClient(service, ann, withPasskey);
+    expect([await isConnected(), await isSubscribed(), await isConnectedWithPasskey()]).toEqual([true, true, true]);
+
+    await require();
+    expect([await isConnected(), await isSubscribed(), await isConnectedWithPasskey()]).toEqual([false, false, true]);
+    expect(await endedOf(ann.id)).toEqual([
+      { outcome: 'done', details: { grants: 1, calendar_links: 1 }, brokerage_id: null, address: null },
+    ]);
+    const { items } = (await admin.ask(`/audit?brokerage_id=${full.brokerage}`)).body;
+    expect(items[0]).toMatchObject({
+      action: 'brokerage.second_factor',
+      details: { required: true, grants: 3, calendar_links: 1 },
+    });
+    // What is connected from then on has been connected with the factor, and stays when it is required anew.
+    const isConnectedAnew = await connectClient(service, ann, withPasskey);
+    const isSubscribedAnew = await subscribe(service, withPasskey);
+    await required(admin, false);
+    await required(admin);
+    expect([await isConnectedAnew(), await isSubscribedAnew()]).toEqual([true, true]);
+  });
+
+  it('goes on if it is of somebody else: a member of another brokerage, or a buyer', async () => {
+    const isConnected = await connectClient(service, ann, withPassword);
+    const isSubscribed = await subscribe(service, withPassword);
+    await require();
+    expect([await isConnected(), await isSubscribed()]).toEqual([true, true]);
+    expect((await caller(service, full.people['other buyer'])('svc_deals_list')).isError).not.toBe(true);
+    expect(await endedOf(ann.id)).toEqual([]);
+  });
+
+  describe('ends when its person joins the brokerage', () => {
+    const joined = async (through: (accept: () => Promise<{ status: number }>) => Promise<{ status: number }>) => {
+      const isConnected = await connectClient(service, ann, withPassword);
+      const isSubscribed = await subscribe(service, withPassword);
+      const isConnectedWithPasskey = await connectClient(service, ann, withPasskey);
+      const { email, name } = ann;
+      const invited = await admin.ask(ours('/members'), { email, name, role: 'broker', deliver: 'link' });
+      const token = new URLSearchParams(new URL(invited.body.invitation_url).hash.slice(1)).get('token');
+      expect([await isConnected(), await isSubscribed()]).toEqual([true, true]);
+      const { status } = await through(() => withPasskey.change('/api/auth/invitation/join', { token }));
+      expect(status).toBe(200);
+      expect([await isConnected(), await isSubscribed(), await isConnectedWithPasskey()]).toEqual([false, false, true]);
+      expect(await endedOf(ann.id)).toMatchObject([{ details: { grants: 1, calendar_links: 1 } }]);
+    };
+
+    it('that requires one', async () => {
+      await require();
+      await joined((accept) => accept());
+    });
+
+    it('at the moment at which it comes to require one', async () => {
+      const requiring = [
+        'update brokerages set requires_second_factor = true where id = $1',
+        [full.brokerage],
+      ] as const;
+      await joined((accept) => whileChanging(service, [requiring], accept));
+    });
+  });
+
+  describe('is not connected', () => {
+    const known = (visitor: Visitor) => {
+      const session = visitor.cookies.get('dealkeep') ?? '';
+      return { ...ann, session, cookie: `dealkeep=${session}` };
+    };
+    async function codeOf(visitor: Visitor) {
+      const clientId = await addClient(service, known(visitor));
+      const verifier = newVerifier();
+      const parameters = { client_id: clientId, code_challenge: codeChallengeOf(verifier) };
+      return { clientId, verifier, code: await approve(service, known(visitor), parameters) };
+    }
+    beforeEach(join);
+
+    it('with a code from before', async () => {
+      const codes = [await codeOf(withPassword), await codeOf(withPasskey)];
+      await require();
+      expect(await Promise.all(codes.map(async (given) => (await redeem(service, given)).status))).toEqual([400, 200]);
+    });
+
+    it('at that moment', async () => {
+      // What is given while the requirement is being made is not seen by what ends the rest.
+      const whileRequiring = async <T>(ask: () => Promise<T>) => {
+        await service.sql('update brokerages set requires_second_factor = false where id = $1', [full.brokerage]);
+        return whileChanging(
+          service,
+          [
+            ['update brokerages set requires_second_factor = true where id = $1', [full.brokerage]],
+            ['select from users where id = $1 for no key update', [ann.id]],
+          ],
+          ask,
+        );
+      };
+      const given = await codeOf(withPassword);
+      expect((await whileRequiring(() => redeem(service, given))).body.error).toBe('invalid_grant');
+      expect(await whileRequiring(() => withPassword.change('/api/web/notifications/calendar'))).toMatchObject({
+        status: 403,
+        body: { error: { code: 'second_factor_required' } },
+      });
+      await expect(whileRequiring(() => codeOf(withPassword))).rejects.toThrow('not approved: 403');
+      const later = await codeOf(withPasskey);
+      expect((await whileRequiring(() => redeem(service, later))).status).toBe(200);
+    });
   });
 });

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import type { TestService } from '../harness.ts';
+import { addClient, connect } from '../oauth/scene.ts';
 
 export interface Account {
   readonly id: string;
@@ -142,3 +143,37 @@ export const lookUp = (token: string | null | undefined): RequestInit => ({
   body: JSON.stringify({ token }),
   headers: { 'content-type': 'application/json' },
 });
+
+/** Makes a link to the calendar of the person who is signed in; whether it still shows their deadlines. */
+export async function subscribe(service: TestService, browser: Visitor): Promise<() => Promise<boolean>> {
+  const { body } = await browser.change<{ url: string }>('/api/web/notifications/calendar');
+  return async () => {
+    const response = await fetch(body.url.replace(service.config.baseUrl, service.origin));
+    await response.text();
+    return response.status === 200;
+  };
+}
+
+/** Connects a client by way of consent; whether the tool server still lets it in. */
+export async function connectClient(
+  service: TestService,
+  { id, name, email }: Account,
+  browser: Visitor,
+): Promise<() => Promise<boolean>> {
+  const session = browser.cookies.get('dealkeep') ?? '';
+  const person = { id, name, email, session, cookie: `dealkeep=${session}` };
+  const { access } = await connect(service, person, await addClient(service, person));
+  return async () => {
+    const response = await fetch(`${service.mcpUrl}/api/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${access}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
+    });
+    await response.text();
+    return response.status !== 401;
+  };
+}

@@ -10,7 +10,6 @@ import {
   addClient,
   answerOf,
   challengeOf,
-  connect,
   decide,
   newVerifier,
   openConsent,
@@ -19,11 +18,13 @@ import {
 } from '../oauth/scene.ts';
 import { connect as connectTo } from '../policies/scene.ts';
 import {
+  connectClient,
   mailedToken,
   newPassword,
   openAccount,
   openBrokerage,
   signedInVisitor,
+  subscribe,
   Visitor,
   type Account,
 } from './scene.ts';
@@ -186,41 +187,11 @@ describe('sessions', () => {
   });
 });
 
-/** Makes a link to the calendar of the person who is signed in; whether it still shows their deadlines. */
-async function subscribe(browser: Visitor): Promise<() => Promise<boolean>> {
-  const { body } = await browser.change<{ url: string }>('/api/web/notifications/calendar');
-  return async () => {
-    const response = await fetch(body.url.replace(service.config.baseUrl, service.origin));
-    await response.text();
-    return response.status === 200;
-  };
-}
-
-/** Connects a client by way of consent; whether the tool server still lets it in. */
-async function connectClient({ id, name, email }: Account, browser: Visitor): Promise<() => Promise<boolean>> {
-  const session = browser.cookies.get('dealkeep') ?? '';
-  const person = { id, name, email, session, cookie: `dealkeep=${session}` };
-  const { access } = await connect(service, person, await addClient(service, person));
-  return async () => {
-    const response = await fetch(`${service.mcpUrl}/api/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${access}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
-    });
-    await response.text();
-    return response.status !== 401;
-  };
-}
-
 describe('changing the password', () => {
   it('111, 118. needs the current one, renews this session, and ends the others and every connected client', async () => {
     const { account, here, phone } = await with3Sessions();
-    const isConnected = await connectClient(account, here);
-    const isSubscribed = await subscribe(here);
+    const isConnected = await connectClient(service, account, here);
+    const isSubscribed = await subscribe(service, here);
     const password = newPassword();
     const wrong = await here.change('/api/auth/password', { current_password: newPassword(), password });
     expect([wrong.status, wrong.body]).toMatchObject([403, { error: { code: 'password_wrong' } }]);
@@ -286,8 +257,8 @@ describe('what ends connected clients, and the link to a calendar', () => {
   ];
   it.each(ends)('%s', async (_, end) => {
     const { account, here } = await with3Sessions();
-    const isConnected = await connectClient(account, here);
-    const isSubscribed = await subscribe(here);
+    const isConnected = await connectClient(service, account, here);
+    const isSubscribed = await subscribe(service, here);
     expect([await isConnected(), await isSubscribed()]).toEqual([true, true]);
     await end(account, here);
     expect([await isConnected(), await isSubscribed()]).toEqual([false, false]);
@@ -296,8 +267,8 @@ describe('what ends connected clients, and the link to a calendar', () => {
 
   it('signing out here does not', async () => {
     const { account, here } = await with3Sessions();
-    const isConnected = await connectClient(account, here);
-    const isSubscribed = await subscribe(here);
+    const isConnected = await connectClient(service, account, here);
+    const isSubscribed = await subscribe(service, here);
     await here.change('/api/auth/sign-out');
     expect([await isConnected(), await isSubscribed()]).toEqual([true, true]);
   });
@@ -337,7 +308,7 @@ describe('what is begun while a new password ends it does not outlive it', () =>
         let works: (() => Promise<boolean>) | undefined;
         return [
           async () => {
-            works = await subscribe(here).catch(() => undefined);
+            works = await subscribe(service, here).catch(() => undefined);
           },
           async () => (await works?.()) ?? false,
         ];

@@ -200,6 +200,7 @@ const elsewhere = {
   'client.delete': 'Delete a client',
   'consent.give': 'Authorize a client',
   'consent.deny': 'Decline a client',
+  'consent.end': 'End what was connected without a second factor',
   'code.replay': 'Reuse an authorization code',
   'code.burn': 'Misuse an authorization code',
   'tokens.issue': 'Connect a client',

@@ -65,7 +65,7 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
           }
         : {
             title: 'Require a second factor?',
-            body: 'Members without an authenticator or a passkey have no access to the brokerage until they have set one up: no contacts, no deals, no settings. Their connected clients are refused meanwhile, and API keys that they created or last rotated stop working.',
+            body: 'Members without an authenticator or a passkey have no access to the brokerage until they have set one up: no contacts, no deals, no settings. API keys that they created or last rotated stop working. For every member, assistants and links to the calendar that were connected without a second factor end; signed in with it, they connect them again in a minute.',
             action: 'Require it',
             done: 'Members need a second factor now',
           },
