@@ -335,7 +335,7 @@ async function findScans(
     for (const { who, calls } of asked) {
       say(`Plans: ${who}`);
       for (const call of calls) {
-        // Those of somebody with much take longer than a sign-in is a recent one.
+        // The plans of somebody on many deals take longer than the ten minutes in which a sign-in is recent.
         await wake(client);
         const began = performance.now();
         for (let warm = 0; warm < 5 && performance.now() - began < 2_000; warm += 1) await send(service, call);

@@ -4395,14 +4395,8 @@ begin
     return 'refused';
   end if;
   perform app.renew_session(this.id, token);
-  update vault.sessions s set ended_at = app.now()
-    where s.user_id = this.user_id and s.digest <> token and s.ended_at is null;
-  delete from vault.sign_in_steps s where s.user_id = this.user_id;
-  delete from vault.known_devices k where k.user_id = this.user_id;
+  perform app.end_sessions_of(this.user_id, token);
   delete from vault.password_resets r where r.user_id = this.user_id;
-  delete from vault.calendar_links l where l.user_id = this.user_id;
-  delete from vault.address_changes a where a.user_id = this.user_id;
-  perform app.revoke_families(this.user_id, null);
   perform app.notify_security_change(this.user_id, 'password_changed');
   perform app.record(this.user_id, 'password.change', 'done', null, address, request_id);
   return 'done';
@@ -4891,9 +4885,9 @@ begin
   if side = 'buyer' then
     -- Whoever ends the NDA meanwhile is waited for, or waits and finds the place.
     perform from public.ndas n where n.participant_id = principal and n.status = 'active' for share;
-  end if;
-  if side = 'buyer' and not exists (select from vault.active_ndas n where n.participant_id = principal) then
-    perform app.refuse('no_active_nda', 'The buyer has no active NDA: have it signed first.');
+    if not exists (select from vault.active_ndas n where n.participant_id = principal) then
+      perform app.refuse('no_active_nda', 'The buyer has no active NDA: have it signed first.');
+    end if;
   end if;
   return new;
 end
@@ -7214,8 +7208,6 @@ begin
       perform app.revoke_families(new.user_id, client);
       delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
     end loop;
-  end if;
-  if leaves then
     -- Keys before webhooks and digests, as whoever rotates one locks them.
     perform from public.api_keys k
       where k.brokerage_id = new.brokerage_id and k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = new.user_id)
@@ -7281,7 +7273,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.end_session(bytea,uuid,inet,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.end_sessions_of(person uuid)
+CREATE OR REPLACE FUNCTION app.end_sessions_of(person uuid, kept bytea DEFAULT NULL::bytea)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -7290,7 +7282,7 @@ AS $function$
 begin
   -- What begins meanwhile is waited for, or waits and finds that this has ended it.
   perform from public.users u where u.id = person for no key update;
-  update vault.sessions s set ended_at = app.now() where s.user_id = person and s.ended_at is null;
+  update vault.sessions s set ended_at = app.now() where s.user_id = person and s.digest is distinct from kept and s.ended_at is null;
   delete from vault.sign_in_steps s where s.user_id = person;
   delete from vault.known_devices k where k.user_id = person;
   delete from vault.calendar_links l where l.user_id = person;
@@ -16596,7 +16588,7 @@ $function$;
 -- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
 -- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
--- 2c19e10f7de0278580899c305a53efd2a7bfddcfde96ac375cdcdfcfa42796bd  670_changes_of_address_end_with_sessions.sql
+-- bbe465110d90e555ae76d5166d9bd97cf4aac21f139ef1c8b2464434d4cb7819  670_changes_of_address_end_with_sessions.sql
 -- 7a40305f7dd03fcd58d5a177e10aed743f175755591b3a4685454c4c553c6b64  680_no_release_without_seller.sql
 -- d46f14a9e2742af21f1f69cb9360dc6017e2bdccc3a09fabb7b86aee6112d8b7  681_exclusivity_that_ends_later_in_a_sale.sql
 -- 8125f6a799ad3c1e9700377da054efb9601d475065434ad8a116533c218af08b  682_declined_offers_wait_for_nobody.sql
@@ -16604,9 +16596,9 @@ $function$;
 -- 899fd548ff2c713b9f735cd97a9d00513a74a78ffff787f61deee8652a2664ef  684_room_told_to_who_may_add.sql
 -- aaf7596ca63e3313636bbe4b19676f0cda423642ae12de4642ef187cf6f9cab7  685_documents_opened_later.sql
 -- 07bf9af31a21bf8e4edeca3fa24e1da360310a4e6b5fe5948fe886b9d63f4a21  690_deals_of_a_brokerage_that_is_being_deleted.sql
--- e87ed192ce074b5eb532edf3627aeaf5d62f87c459b17447c88083e5582dfea0  691_tokens_of_members_who_left_end.sql
+-- a5716390dafaeaee8a2c47b578acd73a0caf5d8ef96a49beb541ab5120361621  691_tokens_of_members_who_left_end.sql
 -- 06f6ff7de0e2e3b93e9aac8398d4db78b060f0afc031bd138946861b9724587b  692_ndas_of_buyers_alone.sql
--- e5b9715174f5e67c6f30902117c1525b146842238583df479da5a0af69e928cc  693_places_in_the_workspace_end_with_the_nda.sql
+-- 542493706b2cde6364abc1cfee50a54165278977edfc0e9d2f4350b59f107ec7  693_places_in_the_workspace_end_with_the_nda.sql
 -- 8e0f6469e42c78eca12ab9e5d495208d90e79258865ba772a0a55175fb589aab  694_sessions_end_with_a_factor.sql
 -- 809144cafdf3531f399b171c68bb8adb034de3267e7605fb8c5b7e85d1e1eaa9  695_ndas_that_have_ended.sql
 -- 7ad0cab889548a1eb94d77232880e8b6bb6542909086ce630b700f58b63643c7  696_exclusivities_told_as_they_change.sql

@@ -1,7 +1,10 @@
 -- compatible: the release before asks for none of it.
 -- Whoever had got into an account could ask for their own mailbox as its address, and the link went on working after a new password and after every session was ended.
 
-CREATE OR REPLACE FUNCTION app.end_sessions_of(person uuid)
+DROP FUNCTION app.end_sessions_of(uuid);
+
+-- All but the session with the digest `kept`, with whatever else somebody who got in could go on with.
+CREATE FUNCTION app.end_sessions_of(person uuid, kept bytea DEFAULT NULL)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -10,7 +13,7 @@ AS $function$
 begin
   -- What begins meanwhile is waited for, or waits and finds that this has ended it.
   perform from public.users u where u.id = person for no key update;
-  update vault.sessions s set ended_at = app.now() where s.user_id = person and s.ended_at is null;
+  update vault.sessions s set ended_at = app.now() where s.user_id = person and s.digest is distinct from kept and s.ended_at is null;
   delete from vault.sign_in_steps s where s.user_id = person;
   delete from vault.known_devices k where k.user_id = person;
   delete from vault.calendar_links l where l.user_id = person;
@@ -40,14 +43,8 @@ begin
     return 'refused';
   end if;
   perform app.renew_session(this.id, token);
-  update vault.sessions s set ended_at = app.now()
-    where s.user_id = this.user_id and s.digest <> token and s.ended_at is null;
-  delete from vault.sign_in_steps s where s.user_id = this.user_id;
-  delete from vault.known_devices k where k.user_id = this.user_id;
+  perform app.end_sessions_of(this.user_id, token);
   delete from vault.password_resets r where r.user_id = this.user_id;
-  delete from vault.calendar_links l where l.user_id = this.user_id;
-  delete from vault.address_changes a where a.user_id = this.user_id;
-  perform app.revoke_families(this.user_id, null);
   perform app.notify_security_change(this.user_id, 'password_changed');
   perform app.record(this.user_id, 'password.change', 'done', null, address, request_id);
   return 'done';

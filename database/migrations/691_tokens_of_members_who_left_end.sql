@@ -30,8 +30,6 @@ begin
       perform app.revoke_families(new.user_id, client);
       delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
     end loop;
-  end if;
-  if leaves then
     -- Keys before webhooks and digests, as whoever rotates one locks them.
     perform from public.api_keys k
       where k.brokerage_id = new.brokerage_id and k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = new.user_id)

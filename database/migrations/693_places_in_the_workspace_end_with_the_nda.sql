@@ -25,9 +25,9 @@ begin
   if side = 'buyer' then
     -- Whoever ends the NDA meanwhile is waited for, or waits and finds the place.
     perform from public.ndas n where n.participant_id = principal and n.status = 'active' for share;
-  end if;
-  if side = 'buyer' and not exists (select from vault.active_ndas n where n.participant_id = principal) then
-    perform app.refuse('no_active_nda', 'The buyer has no active NDA: have it signed first.');
+    if not exists (select from vault.active_ndas n where n.participant_id = principal) then
+      perform app.refuse('no_active_nda', 'The buyer has no active NDA: have it signed first.');
+    end if;
   end if;
   return new;
 end

@@ -1,6 +1,6 @@
 /** Places of cursors that would tell of what their reader may not see. */
 
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto';
 
 const cipher = 'aes-256-gcm';
 const ivBytes = 12;
@@ -12,9 +12,13 @@ export interface PlaceCipher {
   decrypt(encrypted: Buffer): Buffer | null;
 }
 
+/** The key for one purpose, from the secret of cursors (RFC 5869). */
+export const placeKey = (secret: Buffer, purpose: string): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
+
 /** Encrypts places for one purpose, by the secret of cursors. */
 export function placeCipher(secret: Buffer, purpose: string): PlaceCipher {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
+  const key = placeKey(secret, purpose);
   return {
     encrypt(place) {
       const iv = randomBytes(ivBytes);

@@ -3,10 +3,10 @@
  * others change.
  */
 
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { fromCursorSecret } from '../database/cursor-secret.ts';
 import type { PlaceInStream } from '../domain/events/changes.ts';
-import { placeCipher } from '../http/encrypted-place.ts';
+import { placeCipher, placeKey } from '../http/encrypted-place.ts';
 import { uuidAt, uuidBytes } from '../http/uuid.ts';
 import type { CoreServices } from '../services.ts';
 
@@ -29,7 +29,7 @@ const placeBytes = 16 + 16 + 8 + 6;
 
 function openCursors(secret: Buffer): EventCursors {
   const { encrypt, decrypt } = placeCipher(secret, 'dealkeep event cursors');
-  const tagKey = Buffer.from(hkdfSync('sha256', secret, '', 'dealkeep tags of event pages', 32));
+  const tagKey = placeKey(secret, 'dealkeep tags of event pages');
   const cursorBytes = encrypt(Buffer.alloc(placeBytes)).length;
   return {
     write({ brokerageId, history, seq, at }) {

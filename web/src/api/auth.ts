@@ -61,7 +61,7 @@ export const addressLinkQuery = (token: string) =>
     queryKey: ['address-link', token],
     queryFn: ({ signal }) => api.post('/auth/address/link', { json: { token }, signal }),
     retry: false,
-    // Once it was used it is no more.
+    // After it was used it is refused.
     refetchOnWindowFocus: false,
   });
 

@@ -57,6 +57,7 @@ function missingTerms(
 ): { path: TermName; message: string }[] {
   const has = (name: TermName) => values[name].trim() !== '';
   if (!coverage || coverage.years !== null || !fields.some(({ name }) => has(name))) return [];
+  // A node of the release before does not tell it.
   const isBorrowed = compare(coverage.bank ?? '0', '0') > 0;
   return (['rate', 'years'] as const).flatMap((term) => {
     // The terms of the loan are those of the note, too, where it has none.
