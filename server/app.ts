@@ -1,4 +1,4 @@
-/** Puts the interfaces of the service together: what happens to every request, then who answers it. */
+/** Assembles the interfaces of the service: middleware for every request, then the routes. */
 
 import { Hono } from 'hono';
 import type { Config } from './config/config.ts';
@@ -24,10 +24,10 @@ import { unsubscribeRoutes } from './web/unsubscribe.ts';
 
 export { interfaceAt } from './interfaces.ts';
 
-/** Reads the files that the configuration names as a start does. Throws a ConfigError where one cannot be used. */
+/** Reads the files named by the configuration, as a start does. Throws a ConfigError if one cannot be used. */
 export const checkNamedFiles = ({ clientMetadata }: Config): void => void readPinned(clientMetadata);
 
-/** The whole service as one handler of requests; `metricsReader` where /metrics is of more than this process. */
+/** The whole service as one request handler; with `metricsReader` if /metrics covers more than this process. */
 export function createApp(services: Services, metricsReader?: MetricsReader): Hono {
   const { config, load, tracing } = services;
   const app = new Hono({ router: cachingRouter() });
@@ -44,7 +44,7 @@ export function createApp(services: Services, metricsReader?: MetricsReader): Ho
   for (const { mount, routes } of interfaces) {
     const made = routes(services);
     app.route(mount, 'direct' in made ? made.routes : made);
-    // Middleware makes the spans of a request: while there are traces, the app answers everything.
+    // Middleware creates the spans of a request, so with tracing the app answers every request.
     if ('direct' in made && !tracing)
       answerDirectly(app, made.direct, {
         headers: Object.fromEntries(headersOfAll(config.baseUrl)),

@@ -7,14 +7,20 @@ import { loadSdk } from './tools/load-sdk.ts';
 import { startWritingLastUsed } from './background/last-used.ts';
 import { startWebhooks } from './webhooks/delivery.ts';
 
-/** How long after the start that is loaded which only some calls of tools need, in milliseconds: first come those who wait for the start. */
+/**
+ * Milliseconds after the start at which modules are loaded that only some tool calls need: requests that waited for the
+ * start come first.
+ */
 const loadMillis = 1_000;
 
-/** Delivers mails and webhooks, makes notifications and writes down the last use of credentials; the function returned ends all of it. */
+/**
+ * Delivers mails and webhooks, creates notifications and records the last use of credentials; the returned function
+ * stops all of it.
+ */
 export function startBackground(services: Services): () => Promise<void> {
   const stopWritingLastUsed = startWritingLastUsed(services);
   const stops = [startDelivery(services), startNotifier(services), startWebhooks(services)];
-  // Where it cannot be loaded the call that needs it says so.
+  // If loading fails, the call that needs the module reports it.
   const loading = setTimeout(() => void loadSdk().catch(() => {}), loadMillis).unref();
   return async () => {
     clearTimeout(loading);

@@ -1,6 +1,6 @@
 /**
- * The requests and answers of the web application as types, inferred from the routes themselves.
- * The pages import this file alone of the server, and only its types; `web/src/api/client.ts` says how they ask.
+ * The requests and responses of the web application as types, inferred from the routes themselves. The pages import
+ * only this file of the server, and only its types; `web/src/api/client.ts` describes how they send requests.
  */
 
 import type { ExtractSchema } from 'hono/types';
@@ -38,7 +38,7 @@ export type Contract = Below<'/web', ExtractSchema<ApiRoutes>> & Below<'/auth', 
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** The paths that can be asked by a method. */
+/** The paths that support a method. */
 export type PathOf<M extends Method> = {
   [P in keyof Contract]: `$${M}` extends keyof Contract[P] ? P : never;
 }[keyof Contract];
@@ -47,18 +47,18 @@ type Endpoint<M extends Method, P extends PathOf<M>> = Contract[P][`$${M}` & key
 
 type Json<E> = E extends { outputFormat: 'json'; output: infer Output } ? Output : undefined;
 
-/** What is answered when it went well; undefined where that may be nothing (204). */
+/** Body of a successful response; undefined if it may be empty (204). */
 export type Answer<M extends Method, P extends PathOf<M>> = Json<Endpoint<M, P>>;
 
-/** What is sent as the body. */
+/** The JSON body of a request. */
 export type RequestBody<M extends Method, P extends PathOf<M>> =
   Endpoint<M, P> extends { input: { json: infer Sent } } ? Sent : never;
 
-/** What can be sent as the query. */
+/** The query parameters of a request. */
 export type RequestQuery<M extends Method, P extends PathOf<M>> =
   Endpoint<M, P> extends { input: { query: infer Q } } ? Asked<Q> : never;
 
-/** Numbers and truth values are written as text, and what is null is left out. */
+/** Numbers and booleans are sent as text, and nulls are left out. */
 type Asked<Q> = {
   [K in keyof Q]: Q[K] | null | (string extends Q[K] ? number : never) | ('true' extends Q[K] ? boolean : never);
 };
@@ -72,22 +72,22 @@ type Input<E> = E extends { input: infer I }
 /** What a request takes besides its path: the ids in it, its query, its body. */
 export type RequestOptions<M extends Method, P extends PathOf<M>> = Input<Endpoint<M, P>>;
 
-/** What the service does by the clock. */
+/** Names of the scheduled jobs. */
 export type { JobName } from './domain/service/status.ts';
 
-/** What GET /api/web/events sends as the data of each event. */
+/** The data of each event that GET /api/web/events sends. */
 export type { SeenChange as LiveEvent } from './domain/visibility/changes.ts';
 
-/** The words of what is both in pages and in reports: what differs from them in the pages is an error of types. */
+/** Labels that both pages and reports use: a different label in the pages is a type error. */
 export type { SharedWords } from './domain/reports/words.ts';
 
-/** The fields of an offer that the service knows: the pages show what a payload has besides under its own name. */
+/** The fields of an offer that the service knows: the pages show other fields of a payload under their own names. */
 export type { OfferField } from './domain/offers/offers.ts';
 
-/** What audit records are about: the pages name each, and one that they do not is an error of types. */
+/** Subjects of audit records: the pages have a name for each, and a missing one is a type error. */
 export type { AuditSubject } from './domain/audit/actions.ts';
 
-/** Bounds that the pages have, too: what differs from them there is an error of types. */
+/** Limits that the pages repeat: a different value there is a type error. */
 export interface SharedBounds {
   readonly largestBooksFile: typeof largestBooksFile;
   readonly largestContactFile: typeof largestContactFile;

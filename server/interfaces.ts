@@ -20,11 +20,11 @@ import { answerProblem } from './web/api/problems.ts';
 import { apiRoutes } from './web/api/routes.ts';
 
 interface Interface {
-  /** Its name in the metrics. */
+  /** Name of the interface in the metrics. */
   readonly name: string;
-  /** The path that its routes are mounted at. */
+  /** The path at which the routes are mounted. */
   readonly mount: string;
-  /** The paths that belong to it, each alone or, with `/*` at its end, with everything below. */
+  /** The paths of the interface: each a single path or, with `/*` at its end, everything below. */
   readonly paths: readonly string[];
   readonly routes: (services: Services) => Hono | ToolServer;
   readonly writeProblem: WriteProblem;
@@ -32,7 +32,7 @@ interface Interface {
 
 const below = (prefix: string) => ({ mount: prefix, paths: [`${prefix}/*`] });
 
-/** Every interface. What belongs to none of them is for people, who get a page. */
+/** Every interface. All other paths are for people, who get a page. */
 export const interfaces: readonly Interface[] = [
   { name: 'rest', ...below(restPath), routes: restRoutes, writeProblem: writeEnvelope },
   {
@@ -46,7 +46,7 @@ export const interfaces: readonly Interface[] = [
     name: 'tools',
     mount: '/',
     paths: toolServerPaths,
-    // An interface imports no other: what one says of itself is handed to the other, here and below.
+    // Interfaces do not import each other: facts about one are passed to the other, here and below.
     routes: (services) => toolServerRoutes(services, takenDocuments(services.config.clientMetadata)),
     writeProblem: writeRpcError,
   },
@@ -68,7 +68,7 @@ const isIn = (path: string, pattern: string): boolean =>
 export const interfaceAt = (path: string): Pick<Interface, 'name' | 'writeProblem'> =>
   interfaces.find(({ paths }) => paths.some((pattern) => isIn(path, pattern))) ?? pages;
 
-/** Answers what is refused before any path is looked up, in the format of the interface that was meant. */
+/** Answers requests that are refused before any path is looked up, in the format of the interface that they address. */
 export const refuseMalformed: MiddlewareHandler = async (c, next) => {
   const refused = refusalOf(c);
   return refused ? interfaceAt(c.req.path).writeProblem(c, refused) : next();

@@ -17,22 +17,25 @@ const minute = 60_000;
 
 const byStatement = (every: number, name: JobName, text: string) => ({ every, name, job: row(name, text) });
 
-/** A job that does a part of its work, at most so many `rows` of something, and selects how many these were. */
+/** A job whose statement processes at most `most` rows and selects as `rows` how many it processed. */
 function inParts(every: number, name: JobName, most: number, text: string): ScheduledJob {
   const part = row<{ rows: number }, []>(name, text);
   return { every, name, most, job: () => mapped(part(), (found) => found?.rows ?? 0) };
 }
 
 interface ScheduledJob {
-  /** In milliseconds. */
+  /** Milliseconds between two runs. */
   readonly every: number;
   readonly name: JobName;
   readonly job: () => Statement<unknown>;
-  /** How many rows it takes at a time, where it says how many it has taken: it is run again at once while there may be more. */
+  /**
+   * Maximum rows per run, for jobs that return how many they processed: the job runs again at once while there may be
+   * more.
+   */
   readonly most?: number;
 }
 
-/** What is done in the database, and how often. */
+/** The jobs that run in the database, and how often. */
 export const scheduledJobs: readonly ScheduledJob[] = [
   inParts(minute, 'sweep', 1_000, 'select app.sweep() as rows'),
   { every: minute, name: 'queue_reminders', job: queueReminders, most: 500 },
@@ -58,7 +61,10 @@ export const scheduledJobs: readonly ScheduledJob[] = [
   ),
 ];
 
-/** Deletes the brokerages whose time has come, and their mails in files. Rejects when store, database or files fail. */
+/**
+ * Deletes the brokerages whose deletion is due, and their mails in files. Rejects when the store, the database or files
+ * fail.
+ */
 export function deleteDueBrokerages(services: CoreServices): Promise<void> {
   const directory = mailDirectory(services.config.dataDir);
   return deleteBrokerages(services, {
@@ -69,7 +75,10 @@ export function deleteDueBrokerages(services: CoreServices): Promise<void> {
   });
 }
 
-/** Starts it; the function returned stops it. Every node does it, once for all of its processes: what one has done, the next finds done. */
+/**
+ * Starts the scheduled jobs; the returned function stops them. Every node runs them, in one of its processes: work that
+ * one node has done, the next finds done.
+ */
 export function startScheduledJobs(services: CoreServices): () => void {
   const { database, log, clock, metrics, tracing } = services;
   async function run(job: JobName, work: () => Promise<unknown>): Promise<void> {
@@ -87,16 +96,19 @@ export function startScheduledJobs(services: CoreServices): () => void {
       .catch((error: unknown) => log.warn({ err: error, job }, 'the run of a scheduled job could not be recorded'));
   }
   let isStopped = false;
-  /** Those that wait for their turn or go on. */
+  /** Jobs that wait for their turn or are running. */
   const unfinished = new Set<JobName>();
-  /** Does it, unless its last run is not over yet: what that leaves, the next one finds. */
+  /** Runs the job unless its last run has not finished: the next run does the remaining work. */
   async function unlessUnfinished(job: JobName, work: () => Promise<unknown>): Promise<void> {
     if (unfinished.has(job)) return;
     unfinished.add(job);
     await work().finally(() => unfinished.delete(job));
   }
   let turn = Promise.resolve();
-  /** One portion after the other: all jobs at once would take every connection to the database, and one with much to do does not keep the others waiting. */
+  /**
+   * Runs one portion at a time, in turn with other jobs: all at once would use every connection to the database, and a
+   * job with much work does not delay the others.
+   */
   async function runToTheEnd(scheduled: ScheduledJob): Promise<void> {
     const { name, job, most = Infinity } = scheduled;
     let more = false;

@@ -1,4 +1,4 @@
-/** The services that a request handler needs, opened once at start. */
+/** The services that request handlers need, opened once at start. */
 
 import type pg from 'pg';
 import type { Config } from './config/config.ts';
@@ -20,21 +20,21 @@ import type { Storage } from './storage/storage.ts';
 import { tracedStorage } from './storage/traced.ts';
 import type { Tracing } from './telemetry/tracing.ts';
 
-/** What is needed also where no requests are answered. */
+/** The services that are needed even where no requests are answered. */
 export interface CoreServices {
   readonly config: Config;
   readonly database: Database;
-  /** For windows and cookies; whether something has expired is decided in SQL. */
+  /** For rate limit windows and cookies; whether something has expired is decided in SQL. */
   readonly clock: () => Date;
   readonly log: Logger;
   readonly metrics: ServiceMetrics;
-  /** Null where no traces are asked for. */
+  /** Null when no traces are configured. */
   readonly tracing: Tracing | null;
-  /** The bodies of documents. */
+  /** Stores the bodies of documents. */
   readonly storage: Storage;
-  /** Encrypts what the database keeps of secrets. */
+  /** Encrypts the secrets that the database stores. */
   readonly secrets: Secrets;
-  /** Which credentials were used, until it is written down. */
+  /** Which credentials were used, until that is written to the database. */
   readonly lastUsed: LastUsed;
 }
 
@@ -42,43 +42,48 @@ export interface Services extends CoreServices {
   readonly mail: Mailer;
   readonly limits: RateLimits;
   readonly load: LoadShedding;
-  /** Ends answers that are not taken. */
+  /** Ends responses that their clients do not read. */
   readonly lookAfterAnswers: LookAfterAnswers;
-  /** What changes in the database, as it happens. */
+  /** Reports changes in the database as they happen. */
   readonly changes: Changes;
-  /** Aborted when the node begins to leave: it is not ready any more, but still answers for a while. */
+  /** Aborted when the node begins to leave: it is no longer ready, but still answers for a while. */
   readonly leaving: AbortSignal;
-  /** Aborted when the server begins to stop: answers that never end by themselves end then. */
+  /** Aborted when the server begins to stop: responses that never end by themselves end then. */
   readonly stopping: AbortSignal;
 }
 
 interface ServicesOptions {
   readonly log: Logger;
-  /** The clock of the tests: app.now() is its time instead of the real one. */
+  /** The clock of the tests: app.now() returns its time instead of the real one. */
   readonly clock?: () => Date;
-  /** Takes mails instead of the mailer that the configuration asks for. */
+  /** Used instead of the configured mailer. */
   readonly mail?: Mailer;
-  /** How long the database may stay silent before a connection is given up, in milliseconds. */
+  /** Milliseconds of silence of the database after which a connection is given up. */
   readonly silenceMillis?: number;
-  /** How long a request waits for a connection to the database, and for its count by all nodes, in milliseconds. */
+  /** Milliseconds that a request waits for a database connection, and for the shared count of all nodes. */
   readonly waitMillis?: number;
-  /** How long a statement may take, wait for a lock, and keep the database silent, where that is not as usual. */
+  /** Time limits of statements, of lock waits and of the database's silence, where they differ from the usual. */
   readonly databaseLimits?: Pick<DatabaseOptions, 'statementMillis' | 'lockMillis' | 'silenceMillis'>;
-  /** What counts; by default something new. */
+  /** Optional; defaults to new metrics. */
   readonly metrics?: ServiceMetrics;
-  /** What makes traces of it, which is closed with the services; by default nothing does. */
+  /** Records traces of the services and is closed with them; defaults to none. */
   readonly tracing?: Tracing | null;
 }
 
 export interface OpenServices {
   readonly services: Services;
-  /** Says that the node is about to stop: /readyz sends nobody here any more. */
+  /** Announces that the node is about to stop: /readyz no longer reports ready. */
   leave(): void;
-  /** Says that the server stops, waits for `drain`, which waits for the requests in flight, then closes everything. */
+  /**
+   * Announces that the server stops, waits for `drain`, which waits for the requests in flight, then closes everything.
+   */
   close(drain?: () => Promise<void>): Promise<void>;
 }
 
-/** Where all nodes count requests together, those of `database` in Redis; undefined when each counts for itself. */
+/**
+ * The store in which all nodes count requests together; in Redis, `database` separates the counts of different
+ * databases. Undefined when each node counts for itself.
+ */
 async function limitStore(
   config: Config,
   database: string,
@@ -92,7 +97,7 @@ async function limitStore(
   return redisStore(await openRedis(redisUrl), database, keepSeconds, waitMillis);
 }
 
-/** The changes as the database sends them, or through Redis where there is one. */
+/** The change notifications, directly from the database, or through Redis if configured. */
 async function openChangesOf(
   { redisUrl }: Config,
   database: string,
@@ -102,7 +107,8 @@ async function openChangesOf(
   const onAway = (reason: string) => log.warn({ reason }, 'changes do not arrive: connecting again');
   if (redisUrl === undefined) {
     const changes = openChanges(listening, onAway, { silenceMillis });
-    // No page is answered before it: a stream that opens then gets what changes from the loading of its page on.
+    // Requests are answered only after this, so that a stream opened by a page receives all changes since the page was
+    // loaded.
     await changes.begun;
     return changes;
   }
@@ -123,7 +129,7 @@ async function openChangesOf(
   });
 }
 
-/** Opens the database and the store alone; `connection` is the server's login. */
+/** Opens only the database and the store; `connection` is the server's login. */
 export async function openCoreServices(
   config: Config,
   connection: pg.ClientConfig,
@@ -166,7 +172,7 @@ export async function openCoreServices(
   };
 }
 
-/** Opens the services of one node on a database that is there and migrated; `connection` is the server's login. */
+/** Opens the services of one node on a migrated database; `connection` is the server's login. */
 export async function openServices(
   config: Config,
   connection: pg.ClientConfig,

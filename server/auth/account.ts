@@ -1,4 +1,4 @@
-/** What people do with their account: changing name, password and address, downloading their data, erasing it. */
+/** Actions of people on their own account: changing name, password and address, downloading their data, erasing it. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -41,7 +41,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   const newPhc = await hashPassword(chosen, passwordParameters, attempts.share);
   const token = mintToken();
   await usingHash(current, recipe, attempts.share, async (oldPhc) => {
-    // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
+    // Concurrent attempts wait in one queue for the hash, so check the failures counted meanwhile.
     await attempts.check();
     const outcome = await database.run(changePassword(digest, oldPhc, newPhc, tokenDigest(token), originOf(c)));
     if (outcome === null) throw notSignedIn();
@@ -56,13 +56,14 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   return { changed: true, csrf_token: csrfToken(token) };
 }
 
-/** Erases who signed in, who typed their address to say that they mean it. */
+/** Erases the signed-in person, who confirmed by typing their address. */
 async function erase(services: Services, c: Context, confirmation: string) {
   const [{ user_id, email }] = await asCaller(services, c);
   if (confirmation !== email) throw new Problem(400, 'validation_error', 'Type your own e-mail address to confirm.');
   const digest = sessionDigest(c);
   const { config, log } = services;
-  // A restored backup does not know of it: the operator erases them again by this id. It may take long, and a node that stops meanwhile does not say how it ended.
+  // Logged before the erasure as well, since that may take long and a node that stops meanwhile logs no result. After
+  // restoring an older backup, the operator erases the person again by this id.
   log.info({ person: user_id }, 'erasing a person');
   const [, mails, pseudonym] = await asCaller(services, c, mailsOfOneself(digest), eraseOneself(digest, originOf(c)));
   if (pseudonym === null) throw notSignedIn();
@@ -75,7 +76,7 @@ async function erase(services: Services, c: Context, confirmation: string) {
   return { pseudonym };
 }
 
-/** Who is signed in, and what they change about it. */
+/** The routes for the signed-in person and changes to their account. */
 export function accountRoutes(services: Services) {
   const rename = action(z.object({ name: fields.name }), async (c, { name }) => {
     await asCaller(services, c, renameOneself(name));

@@ -1,4 +1,4 @@
-/** Shared by the changing routes of signing in: reading the body, and reporting what is wrong with it. */
+/** Shared by the sign-in routes that change something: reading the body, and reporting errors in it. */
 
 import type { Context, Env, TypedResponse } from 'hono';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import { checkName } from '../http/values.ts';
 
 const largestBody = 65_536;
 
-/** The body of a change is small; more than 64 KiB is refused with 413. */
+/** The body of a change is small; a body of more than 64 KiB is rejected with 413. */
 export const smallBody = bodyAtMost(largestBody, (c) =>
   writeProblemJson(c, tooLarge(`This is too large: at most ${largestBody} bytes.`)),
 );
@@ -27,12 +27,12 @@ async function readBody(c: Context): Promise<unknown> {
     const value: unknown = JSON.parse(text || '{}');
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Refused below, like JSON that is no object.
+    // Rejected below, like JSON that is not an object.
   }
   throw new Problem(400, 'validation_error', 'The body must be a JSON object.');
 }
 
-/** A request whose body is as the schema takes it, and as which it is handled. */
+/** A request whose body has the schema's input type when sent, and its output type when handled. */
 type Sent<S extends z.ZodType> = Context<Env, string, { in: { json: z.input<S> }; out: { json: z.output<S> } }>;
 
 async function inputOf<S extends z.ZodType>(c: Context, schema: S): Promise<z.output<S>> {
@@ -42,8 +42,8 @@ async function inputOf<S extends z.ZodType>(c: Context, schema: S): Promise<z.ou
 }
 
 /**
- * Handles a change: `handle` is given what was sent, as the schema reads it, and its result is the answer. The type of the
- * route says what is to be sent.
+ * Handles a change: `handle` gets the body parsed by the schema, and its result is the response. The type of the route
+ * includes the type of the body.
  */
 export function action<S extends z.ZodType, R extends object>(
   schema: S,
@@ -53,8 +53,8 @@ export function action<S extends z.ZodType, R extends object>(
 }
 
 /**
- * The same where the result is an object in JSON already. It is sent as it is: to read and write one of many megabytes would hold up
- * everybody on the node, and round its numbers.
+ * The same for a result that is a JSON text of an object. It is sent unchanged: parsing and writing many megabytes
+ * would block all other requests of the node, and round its numbers.
  */
 export function textAction<S extends z.ZodType>(
   schema: S,
@@ -72,14 +72,15 @@ const text = (missing: string) => z.string({ error: missing });
 
 const incompleteLink = 'The link is not complete: open it again from where you got it.';
 
-/** What is sent, with what to say when it does not fit. */
+/** The fields of bodies, with the messages for invalid values. */
 export const fields = {
   email: text('Enter an e-mail address.')
     .trim()
     .toLowerCase()
     .max(longestEmailAddress, `Enter an e-mail address of at most ${longestEmailAddress} characters.`)
     .refine(isEmailAddress, 'Enter an e-mail address, such as ann@example.com.'),
-  // Bounded where no password is chosen too: the time of normalizing text grows with the square of its combining marks.
+  // Bounded also where no password is chosen: normalizing text takes time quadratic in the number of its combining
+  // marks.
   password: text('Enter a password.')
     .min(1, 'Enter a password.')
     .refine(isWithin(passwordLength.most), `Enter a password of at most ${passwordLength.most} characters.`),

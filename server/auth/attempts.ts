@@ -1,7 +1,7 @@
 /**
- * How often a person may guess or sign in. Failures are counted by account, be there one or not, and by address. In a
- * browser in which the account was signed in to before only its own failures matter, so that strangers who guess do not
- * lock its owner out (the "device cookies" of OWASP).
+ * Limits on guessing and signing in. Failures are counted by account, whether or not it exists, and by address. In a
+ * browser in which the account was signed in to before, only the browser's own failures count, so that strangers who
+ * guess do not lock its owner out (the "device cookies" of OWASP).
  */
 
 import type { Context } from 'hono';
@@ -13,23 +13,23 @@ import { Problem } from '../http/problem.ts';
 import { refuseOver } from '../http/request-limits.ts';
 import { deviceDigest } from '../http/session.ts';
 
-/** What one browser may still try on one account. */
+/** The attempts of one browser on one account. */
 export interface Attempts {
-  /** Throws 429 when there were too many failures, or too many sign-ins, within the minute. */
+  /** Throws 429 after too many failures, or too many sign-ins, within the minute. */
   check(): Promise<void>;
   failed(): Promise<void>;
-  /** Counts that a password was right: each one costs a hash, and writes. */
+  /** Counts a correct password: each costs a hash and writes to the database. */
   succeeded(): Promise<void>;
-  /** Whose share of the queue for password hashes is taken. */
+  /** Whose share of the queue for password hashes is used. */
   readonly share: HashedFor;
 }
 
-/** What the browser of this request may try on the account at this address. */
+/** The attempts of this request's browser on the account with this address. */
 export async function attemptsOn({ database, limits }: Services, c: Context, email: string): Promise<Attempts> {
   const digest = deviceDigest(c);
   const known = digest !== null && (await database.run(knowsDevice(email, digest)));
   const device = known ? `${digest.toString('base64url')} ${email}` : null;
-  // A browser that has failed too often itself is one like any other.
+  // A known browser with too many failures of its own is treated like an unknown one.
   const asKnown = async () => device !== null && (await limits.peek('sign_in_device', device)).allowed;
   return {
     async check() {
@@ -52,22 +52,22 @@ export async function attemptsOn({ database, limits }: Services, c: Context, ema
   };
 }
 
-/** How often in a minute a person may export their data, which can be hundreds of thousands of records. */
+/** How often per minute a person may export their data, which can be hundreds of thousands of records. */
 const mostExports = 3;
 
-/** Counts an export of a person's own data; throws 429 when there were too many. */
+/** Counts an export of a person's own data; throws 429 after too many. */
 export async function countExport({ limits }: Services, userId: string): Promise<void> {
   refuseOver('requests', await limits.take('web_person', `export ${userId}`, mostExports));
 }
 
-/** Counts something that costs us and can be asked for by anybody; throws 429 when it was too often. */
+/** Counts a costly request that anybody can send; throws 429 after too many. */
 export async function countRequest({ limits }: Services, c: Context): Promise<void> {
   refuseOver('attempts', await limits.take('sign_in_ip', clientAddress(c)));
 }
 
 /**
- * Does what names no account before it has succeeded, as a passkey does: each refusal (401) counts as a failure of the
- * address. Throws 429, and does nothing, when there were too many of them within the minute.
+ * Runs `enter`, which names no account before it has succeeded, such as signing in with a passkey: each refusal (401)
+ * counts as a failure of the address. Throws 429, without running it, after too many of them within the minute.
  */
 export async function countingRefusals<T>({ limits }: Services, c: Context, enter: () => Promise<T>): Promise<T> {
   const address = clientAddress(c);
@@ -78,13 +78,13 @@ export async function countingRefusals<T>({ limits }: Services, c: Context, ente
   });
 }
 
-/** Counts that a link to a new password was asked for, apart from failures; throws 429 when it was too often. */
+/** Counts a request for a password reset link, separately from failures; throws 429 after too many. */
 export async function countReset({ limits }: Services, c: Context, email: string): Promise<void> {
   refuseOver('attempts', await limits.take('sign_in_account', `reset ${email}`));
   refuseOver('attempts', await limits.take('sign_in_ip', `reset ${addressGroup(clientAddress(c))}`));
 }
 
-/** Whose share of the queue for password hashes is taken: that of the account, where there is one, and that of the address. */
+/** Whose share of the queue for password hashes is used: the account's, if there is one, and the address's. */
 export function hashedFor(c: Context, account?: string): HashedFor {
   return { address: addressGroup(clientAddress(c)), ...(account === undefined ? {} : { account }) };
 }

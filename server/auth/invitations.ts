@@ -1,4 +1,6 @@
-/** Accepting an invitation: with an account by signing in, without one by choosing a name and a password. */
+/**
+ * Accepting an invitation: by signing in with an existing account, or by choosing a name and a password for a new one.
+ */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -25,7 +27,7 @@ const over = () =>
 
 const hasAccount = () => new Problem(409, 'has_account', 'You already have an account: sign in to accept.');
 
-/** What an invitation invites to, and accepting it: without an account, or as who is signed in. */
+/** Routes that show an invitation and accept it, with a new account or as the signed-in person. */
 export function invitationRoutes(services: Services) {
   const { database, config } = services;
 
@@ -59,7 +61,8 @@ export function invitationRoutes(services: Services) {
       const phc = await hashPassword(password, config.passwordParameters, hashedFor(c, invitation.email));
       const { token, session } = freshSession(c);
       const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));
-      // With a link that was passed on, it shows only here that there is an account, to a person who was about to open one.
+      // A link that was passed on does not reveal until here that there is an account, to a person who was about to
+      // create one.
       if (!(await database.run(statement))) throw invitation.has_password === null ? hasAccount() : over();
       const person = { id: invitation.user_id, email: invitation.email, name };
       return { ...(await signedIn(services, c, token, person)), deal_id: invitation.deal_id };

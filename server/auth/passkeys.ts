@@ -30,20 +30,21 @@ import { action, fields, smallBody } from './action.ts';
 import { countingRefusals, countRequest } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
-// Loaded with the first passkey: it brings a quarter of all the modules that a start would load.
+// Loaded with the first passkey, since it has a quarter of all the modules that the service would otherwise load at its
+// start.
 const webAuthn = () => import('@simplewebauthn/server');
 
 const refused = () =>
   new Problem(401, 'passkey_refused', 'This passkey could not be used to sign in. Try again, or sign in another way.');
 const notRegistered = () => new Problem(400, 'passkey_refused', 'The passkey could not be checked. Try again.');
 
-// A passkey holds for one host name, the public one.
+// A passkey is valid for one host name, the public one.
 const hostOf = (c: Context): string => new URL(ourOrigin(c)).hostname;
 const bytes = (base64url: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(base64url, 'base64url'));
 const userHandle = (userId: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(userId.replaceAll('-', ''), 'hex'));
 
-/** Ed25519, ECDSA and RSA, by their COSE numbers: what every authenticator has. */
+/** COSE numbers of Ed25519, ECDSA and RSA: every authenticator has one of them. */
 const supportedAlgorithmIDs = [-8, -7, -257];
 
 /** The credential as the browser's toJSON() gives it; the library checks the rest. */
@@ -56,7 +57,7 @@ const credential = <Sent>() =>
     clientExtensionResults: z.looseObject({}),
   }) as z.ZodType as z.ZodType<Sent, Sent>;
 
-/** Takes the challenge that was signed out of the browser's answer, where the library checks the rest of it. */
+/** Extracts the signed challenge from the browser's response while the library verifies the rest. */
 function challengeIn() {
   let seen: string | null = null;
   return { check: (challenge: string) => (seen = asToken(challenge)) !== null, digest: () => tokenDigest(seen ?? '') };
@@ -125,7 +126,7 @@ export function passkeyRoutes(services: Services) {
       userVerification: 'required',
     });
     await database.run(keepChallenge(tokenDigest(token), null));
-    // None are asked for, and their type is not one of JSON.
+    // No extensions are requested, and their type is not a JSON type.
     return { ...options, extensions: undefined };
   });
 

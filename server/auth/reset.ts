@@ -1,4 +1,4 @@
-/** A forgotten password: asking for a link by mail, and choosing a new one with it. */
+/** Resetting a forgotten password: requesting a link by mail, and choosing a new password with it. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -21,15 +21,15 @@ const sent = `If there is an account with this e-mail address, an e-mail with a 
 const linkExpired = () =>
   new Problem(410, 'link_expired', 'This link has been used or has expired: ask for a new one.');
 
-/** Asking for the link, and the new password. */
+/** Routes for requesting the link and setting the new password. */
 export function resetRoutes(services: Services) {
   const { database, config } = services;
 
   const ask = action(z.object({ email: fields.email }), async (c, { email }) => {
-    // Each one may send a mail, so each one counts; apart from the failures to sign in.
+    // Each request may send a mail, so each is counted, separately from failed sign-ins.
     await countReset(services, c, email);
     const origin = originOf(c);
-    // Not waited for: what is done for an address that a person has would take longer.
+    // Not awaited: a response that takes longer would reveal that the address has an account.
     afterAnswer(services, 'a link to a new password', () =>
       database.run(askPasswordReset(email, mintLink(services.secrets, true).link, origin)),
     );

@@ -1,4 +1,4 @@
-/** The JSON routes at which people sign in, below /api/auth: for the application's pages and for programs alike. */
+/** The JSON routes for signing in, below /api/auth, for the application's pages and for programs. */
 
 import { Hono } from 'hono';
 import { problemHandler, writeProblemJson } from '../http/problem.ts';
@@ -13,11 +13,12 @@ import { sessionRoutes } from './sessions.ts';
 import { setUpRoutes } from './set-up.ts';
 import { signInRoutes } from './sign-in.ts';
 
-/** All of it; to be mounted at /api/auth. */
+/** All routes; to be mounted at /api/auth. */
 export function authRoutes(services: Services) {
   const app = new Hono();
   app.onError(problemHandler(services.log, writeProblemJson));
-  // Counted apart from the requests of the pages: a person who stole the session and floods these routes must not keep its owner from working.
+  // Counted separately from the requests of the pages: somebody who stole the session and floods these routes must not
+  // keep its owner from working.
   app.use(limitRequests(services, (session) => `auth ${session.toString('base64url')}`));
   return app
     .route('/', signInRoutes(services))
@@ -30,5 +31,5 @@ export function authRoutes(services: Services) {
     .route('/', passkeyRoutes(services));
 }
 
-/** The routes with what each takes and answers, for server/contract.ts. */
+/** The types of the routes' requests and responses, for server/contract.ts. */
 export type AuthRoutes = ReturnType<typeof authRoutes>;

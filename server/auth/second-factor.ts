@@ -1,4 +1,4 @@
-/** Setting up and removing the authenticator, and its recovery codes. */
+/** Setting up and removing the authenticator and its recovery codes. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -49,7 +49,7 @@ async function confirm(services: Services, c: Context, typed: string) {
   return { recovery_codes: codes, csrf_token: csrfToken(token) };
 }
 
-/** The routes below second-factor, and recovery-codes. */
+/** The routes below second-factor and recovery-codes. */
 export function secondFactorRoutes(services: Services) {
   const nothing = z.object({});
 

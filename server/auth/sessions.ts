@@ -1,4 +1,4 @@
-/** Signing out: here, elsewhere, everywhere; and the list of sessions. */
+/** Signing out of this, another or every session, and the list of sessions. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -12,15 +12,15 @@ import { action, smallBody } from './action.ts';
 import { asCaller } from './signed-in.ts';
 
 /**
- * Takes the session's cookie back, and has the browser forget what it kept of the person's pages. Other cookies stay: what
- * the browser is known by, and the theme.
+ * Deletes the session's cookie, and has the browser delete the data it stored of the person's pages. The device cookie
+ * and the theme stay.
  */
 function forgetPerson(c: Context): void {
   clearTokenCookie(c, 'dealkeep');
   c.header('Clear-Site-Data', '"cache", "storage"');
 }
 
-/** Signing out, and the list of sessions and their ends. */
+/** The routes for signing out, and for listing and ending sessions. */
 export function sessionRoutes(services: Services) {
   const leave = action(z.object({}), async (c) => {
     await services.database.run(signOut(sessionDigest(c), originOf(c)));

@@ -1,4 +1,4 @@
-/** The first run: a one-time link creates the first brokerage and its admin. */
+/** Initial set-up: a one-time link creates the first brokerage and its admin. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ const used = () =>
     'This link has been used or has expired. While there is no account yet, a restart makes a new one: in the terminal, or in the file set-up-link in the data folder.',
   );
 
-/** Setting up, and whether that is still to be done. */
+/** Routes for setting up, and for asking whether that is still to be done. */
 export function setUpRoutes(services: Services) {
   const { database, config } = services;
   const create = action(

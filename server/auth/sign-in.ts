@@ -1,4 +1,4 @@
-/** Signing in with address and password, and with the second factor where one is set up. */
+/** Signing in with address and password, and with the second factor if one is set up. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -31,7 +31,10 @@ const stepExpired = () =>
     'That took too long, or too many codes were wrong. Enter your password once more.',
   );
 
-/** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws 401 or 429. */
+/**
+ * Checks the password. `done` is undefined if a second factor is required, and `step` is then the token for it. Throws
+ * 401 or 429.
+ */
 async function checkPassword(services: Services, c: Context, email: string, password: string) {
   const { database, config } = services;
   const { passwordParameters } = config;
@@ -40,7 +43,7 @@ async function checkPassword(services: Services, c: Context, email: string, pass
   const recipe = await database.run(passwordRecipe(email, passwordParameters));
   const { token, session } = freshSession(c);
   const { phc, answer, person } = await usingHash(password, recipe, attempts.share, async (hash) => {
-    // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
+    // Concurrent attempts wait in one queue for the hash, so check the failures counted meanwhile.
     await attempts.check();
     const found = await database.run(signInWithPassword(email, hash, session, signInOriginOf(c)));
     const known = personOf(found);
@@ -57,7 +60,7 @@ async function checkPassword(services: Services, c: Context, email: string, pass
   return { step: token };
 }
 
-/** Finishes a step with what was typed. Throws 401 or 429. */
+/** Finishes a sign-in with the typed code. Throws 401 or 429. */
 async function finish(services: Services, c: Context, step: string, typed: string) {
   const { database, clock, secrets } = services;
   const owed = await database.run(stepSecret(tokenDigest(step)));
@@ -78,7 +81,7 @@ async function finish(services: Services, c: Context, step: string, typed: strin
   throw answer.outcome === 'refused' ? codeRefused() : stepExpired();
 }
 
-/** Signs in, with the code at once when the program sent it; else the answer says that it is owed. */
+/** Signs in, in one request if the program sent the code too; otherwise the response says that it is required. */
 async function signIn(services: Services, c: Context, { email, password, code }: z.infer<typeof credentials>) {
   const { done, step } = await checkPassword(services, c, email, password);
   if (done !== undefined) return done;
@@ -98,7 +101,7 @@ const code = z.object({
 });
 const proof = z.object({ password: fields.password });
 
-/** Signing in, the second factor after it, and proving once more who is signed in. */
+/** Routes for signing in, for the second factor, and for confirming who is signed in. */
 export function signInRoutes(services: Services) {
   const enter = action(credentials, (c, input) => signIn(services, c, input));
 

@@ -1,4 +1,6 @@
-/** What the handlers of signed-in people share: who they are, and giving the browser another session token. */
+/**
+ * Shared by the handlers for signed-in people: running statements as them, and giving the browser a new session token.
+ */
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
@@ -10,28 +12,34 @@ import { originOf } from '../http/origin.ts';
 import { personOr } from '../http/person.ts';
 import { clearTokenCookie, deviceDigest, notSignedIn, sessionDigest, setTokenCookie } from '../http/session.ts';
 
-/** Runs the statements as the person of the session, in one transaction: the person, and the answers. Throws {@link notSignedIn}. */
+/**
+ * Runs the statements as the session's person, in one transaction; returns the person and the results. Throws
+ * {@link notSignedIn}.
+ */
 export const asCaller = personOr(notSignedIn);
 
-/** From where and with what a person signs in. */
+/** The address, request id and user agent of a sign-in. */
 export function signInOriginOf(c: Context): SignInOrigin {
   return { ...originOf(c), agent: c.req.header('user-agent') ?? null };
 }
 
-/** A fresh session token, and what the database must know of it and of the session that the browser had before. */
+/** A new session token, with what the database needs: its digest and that of the browser's previous session. */
 export function freshSession(c: Context): { token: string; session: NewSession } {
   const token = mintToken();
   return { token, session: { token: tokenDigest(token), earlier: sessionDigest(c) } };
 }
 
-/** Makes the browser known to the owner of this session: what others guess does not keep them out of it any more. */
+/**
+ * Registers the browser as known for the owner of this session, so that guesses by others no longer lock the owner out
+ * in it.
+ */
 export async function knowDevice({ database }: Services, c: Context, session: string): Promise<void> {
   const device = mintToken();
   await database.run(keepDevice(tokenDigest(session), deviceDigest(c), tokenDigest(device)));
   setTokenCookie(c, 'dealkeep-device', device, deviceSeconds);
 }
 
-/** Gives the browser its new session; returns the body of the answer. */
+/** Gives the browser its new session; returns the body of the response. */
 export async function signedIn(services: Services, c: Context, token: string, user: Person) {
   await knowDevice(services, c, token);
   setTokenCookie(c, 'dealkeep', token);

@@ -1,29 +1,29 @@
 /**
- * When credentials were last used: gathered here and written down for all of them together, once a minute and when the node stops, so that
- * a request that only reads writes nothing. A page that shows it is a minute late at most.
+ * When credentials were last used: collected in memory and written in batches, once a minute and when the node stops,
+ * so that a request that only reads writes nothing. A page that shows the time is at most a minute late.
  */
 
 import type { Database } from '../database/database.ts';
 import { recordLastUses } from '../domain/clients/last-used.ts';
 import type { Logger } from '../lib/log.ts';
 
-/** How often they are written down, in milliseconds. */
+/** Time between two writes, in milliseconds. */
 const everyMillis = 60_000;
-/** The most credentials that are remembered; of further ones the use is not written down. */
+/** Maximum number of credentials in memory; the use of further ones is not recorded. */
 const most = 100_000;
-/** How many are written by one statement. */
+/** Number of credentials written by one statement. */
 const together = 5_000;
 
 export interface LastUsed {
-  /** Remembers that the credential with this digest, as latin1, was used just now. */
+  /** Records that the credential with this digest (as latin1) was used just now. */
   note(holder: string): void;
-  /** Writes down what is remembered. Rejects with a class of errors.ts; what was not written is still remembered. */
+  /** Writes the recorded uses. Rejects with an error class of errors.ts; unwritten uses stay in memory. */
   flush(database: Database): Promise<void>;
 }
 
-/** Opens an empty memory; `clock` is that of the node, of which only differences count. */
+/** Opens an empty collection; only differences of the node's `clock` matter. */
 export function openLastUsed(clock: () => Date = () => new Date()): LastUsed {
-  /** By digest, when it was used last: Unix time in milliseconds. */
+  /** Time of the last use, by digest: Unix time in milliseconds. */
   const usedAt = new Map<string, number>();
   return {
     note(holder) {
@@ -48,13 +48,16 @@ interface Writing {
   readonly log: Logger;
 }
 
-/** Writes down what is remembered, or logs why not. Never rejects. */
+/** Writes the recorded uses, or logs why that failed. Never rejects. */
 export const writeLastUsed = ({ lastUsed, database, log }: Writing): Promise<void> =>
   lastUsed
     .flush(database)
     .catch((error: unknown) => log.warn({ err: error }, 'the last use of credentials was not written'));
 
-/** Does so by the clock; the function that is returned stops it. What is left then is written when the services are closed. */
+/**
+ * Writes the recorded uses periodically; the returned function stops this. Uses left then are written when the services
+ * are closed.
+ */
 export function startWritingLastUsed(services: Writing): () => void {
   const timer = setInterval(() => void writeLastUsed(services), everyMillis).unref();
   return () => clearInterval(timer);

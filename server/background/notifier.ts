@@ -1,19 +1,25 @@
 /**
- * Notifies people of events: takes the events that wait, of which the database decides who is notified, and
- * writes the mails that are due, as long as the node runs.
+ * Notifies people of events while the node runs: processes waiting events, for which the database decides who is
+ * notified, and writes the mails that are due.
  */
 
 import { queueNotificationMails, createNotifications } from '../domain/notifications/events.ts';
 import type { Services } from '../services.ts';
 import { startQueueWorker } from './queue-worker.ts';
 
-/** The most events that are turned into notifications, and how many mails are written, in one transaction. */
+/** Maximum number of events turned into notifications, and of mails written, in one transaction. */
 const atOnce = 20;
 
-/** How long mails may wait while events are told, in milliseconds: those of a moment come in one mail, and many events hold up nobody's. */
+/**
+ * How long mails may wait while events are processed, in milliseconds: notifications of that time share one mail, and
+ * many events delay nobody's mail.
+ */
 const patience = 1_000;
 
-/** Starts it; the function returned stops it, when what is under way is done. Every node does it: each event is taken by one. */
+/**
+ * Starts notifying; the returned function stops it once the work in progress is done. Every node runs it, and each
+ * event is taken by one of them.
+ */
 export function startNotifier(services: Services): () => Promise<void> {
   const { database } = services;
   const tell = async () => (await database.run(createNotifications(atOnce))) > 0;
@@ -28,7 +34,7 @@ export function startNotifier(services: Services): () => Promise<void> {
         wroteAt = performance.now();
       }
     } catch (error) {
-      // Where events cannot be told, mails of what was told before are due all the same.
+      // Even if events cannot be processed, mails for earlier notifications are due.
       while (!stopping.aborted && (await writeMails()));
       throw error;
     }

@@ -1,17 +1,21 @@
-/** Background work of a node that a notification of the database wakes, and a timer every few seconds: it claims deliveries and makes them. */
+/**
+ * A node's background work, woken by notifications of the database and every few seconds by a timer: claims deliveries
+ * and makes them.
+ */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
 import type { Services } from '../services.ts';
 
-/** How often a node looks when nothing wakes it, in milliseconds. */
+/** Time between two runs when nothing wakes the worker, in milliseconds. */
 const every = 5_000;
-/** How often it is tried to note an end, and how long after one another, in milliseconds. */
+/** How often recording an outcome is tried, and the pause between two tries, in milliseconds. */
 const most = { notes: 10, pause: 2_000 } as const;
 
 /**
- * Starts it: `work` runs at once, never twice at the same time, and again when it was woken meanwhile. `failed` is the line of the log
- * when it rejects. The function returned ends it: it aborts the signal that `work` is given, and resolves when that is done.
+ * Starts a worker: `work` runs immediately, never concurrently with itself, and once more if it was woken meanwhile.
+ * `failed` is the log message when it rejects. The returned function stops the worker: it aborts the signal passed to
+ * `work`, and resolves when `work` has ended.
  */
 export function startQueueWorker(
   { changes, log }: Pick<Services, 'changes' | 'log'>,
@@ -39,8 +43,9 @@ export function startQueueWorker(
 }
 
 /**
- * Delivers as {@link startQueueWorker} works. The function returned ends that: `finish` takes no more and waits for what is under way, for as long as a node
- * may take to stop. What is not done by then, another node does when its claim has run out.
+ * Starts a worker that runs `deliver`, like {@link startQueueWorker}. The returned function stops it: `finish` claims
+ * nothing more and waits for deliveries in progress, for as long as a node may take to stop. Another node makes the
+ * remaining ones when their claims expire.
  */
 export function startDeliveryWorker(
   services: Pick<Services, 'changes' | 'log' | 'config'>,
@@ -55,8 +60,8 @@ export function startDeliveryWorker(
 }
 
 /**
- * Notes that a delivery has ended. Tries for a while, as it cannot be taken back: what is not noted is done again when its claim has run out. Rejects with what
- * went wrong last.
+ * Records the outcome of a delivery. Retries for a while, as a delivery cannot be undone: without a record it is
+ * repeated when its claim expires. Rejects with the last error.
  */
 export async function recordOutcome(note: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries += 1) {

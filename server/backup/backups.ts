@@ -1,4 +1,4 @@
-/** What a destination of backups holds, written and read: manifests, lists and bodies of documents. */
+/** Reads and writes the contents of a backup destination: manifests, lists of bodies and bodies of documents. */
 
 import { createHash } from 'node:crypto';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
@@ -12,7 +12,7 @@ import { fileOf, seriesOf } from './names.ts';
 import { wholeLines } from './rows.ts';
 import { Damaged, keyIdEnd, keyIdIn, opened, sealed } from './encryption.ts';
 
-/** There is no such backup; the message says where it was looked for. */
+/** The backup does not exist or is incomplete; the message names the destination. */
 class NoBackup extends Error {
   override readonly name = 'NoBackup';
 }
@@ -25,9 +25,12 @@ const manifestSchema = z.object({
   name: z.string(),
   made_at: z.string(),
   release: z.string(),
-  /** The id of the store of documents, which no copy of the database shares; not in backups of earlier releases, and before the first start. */
+  /**
+   * The id of the document store, which no copy of the database shares; missing in backups of earlier releases, and
+   * before the first start.
+   */
   store: z.string().optional(),
-  /** The version of PostgreSQL that the rows come from. */
+  /** The version of PostgreSQL that the rows were read from. */
   postgres: z.string(),
   migrations: z.array(z.object({ name: z.string(), digest: z.string() })),
   tables: z.array(held.extend({ name: z.string(), columns: z.array(z.string()) })),
@@ -36,16 +39,16 @@ const manifestSchema = z.object({
   rows: file,
   documents: file.extend({
     count: z.number().int(),
-    /** Of the bodies together. */
+    /** Total size of the bodies. */
     body_bytes: z.number().int(),
-    /** Keys of bodies that the store did not have, or not as they were taken in. */
+    /** Storage keys of bodies that the store lacked or that had changed since they were stored. */
     missing: z.array(z.string()),
   }),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 export type Written = z.infer<typeof file>;
 
-/** Writes a file, encrypted when there is a key, and returns its size and digest as it is stored. */
+/** Writes a file, encrypted when there is a key; returns the size and digest of the stored file. */
 export async function writeFileTo(
   destination: BackupDestination,
   name: string,
@@ -65,7 +68,7 @@ export async function writeFileTo(
   return { bytes, sha256: digest.digest('hex') };
 }
 
-/** The first bytes of a file, and all of it. */
+/** Passes a file on; `look` is called with its first bytes. */
 async function* withBeginning(
   body: AsyncIterable<Uint8Array>,
   look: (beginning: Uint8Array) => void,
@@ -78,7 +81,10 @@ async function* withBeginning(
   }
 }
 
-/** What was written to a file. Throws {@link Damaged} when it is not there, and at its end when it is not as it was `written`. */
+/**
+ * The original contents of a file. Throws {@link Damaged} when the file is missing, and at its end when its digest is
+ * not that of `written`.
+ */
 export async function* readFileFrom(
   destination: BackupDestination,
   name: string,
@@ -105,7 +111,10 @@ export async function* readFileFrom(
     throw new Damaged(`${name} was changed or cut off after it was written.`);
 }
 
-/** The id of the key that a backup was encrypted with; null when it was not. Throws {@link Damaged} when there is no manifest. */
+/**
+ * The id of the key that a backup was encrypted with; null when it is not encrypted. Throws {@link Damaged} when there
+ * is no manifest.
+ */
 export async function keyIdOf(destination: BackupDestination, backup: string): Promise<string | null> {
   const name = fileOf(backup, 'manifest');
   const body = await destination.read(name);
@@ -118,7 +127,7 @@ export async function keyIdOf(destination: BackupDestination, backup: string): P
   return keyIdIn(beginning);
 }
 
-/** Runs `body` through a stream that changes it, such as one of node:zlib; an error of either ends both. */
+/** Runs `body` through a transform stream, such as one of node:zlib; an error in either ends both. */
 export async function* through(
   body: AsyncIterable<Uint8Array>,
   change: NodeJS.ReadWriteStream,
@@ -129,11 +138,11 @@ export async function* through(
   await done;
 }
 
-/** The bytes, compressed. */
+/** The bytes, Zstandard-compressed. */
 export const compressed = (body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
   through(body, createZstdCompress());
 
-/** What was compressed. Throws {@link Damaged}. */
+/** Decompresses {@link compressed} bytes. Throws {@link Damaged}. */
 export async function* decompressed(body: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   try {
     yield* through(body, createZstdDecompress());
@@ -162,10 +171,10 @@ export async function writeManifest(
   await writeFileTo(destination, fileOf(manifest.name, 'manifest'), text(), key);
 }
 
-/** The largest manifest that is read, in bytes. */
+/** The maximum size of a manifest, in bytes. */
 const largestManifest = 16_000_000;
 
-/** What a whole backup says of itself. Throws {@link Damaged}. */
+/** The manifest of a complete backup. Throws {@link Damaged}. */
 export async function readManifest(
   destination: BackupDestination,
   backup: string,
@@ -194,7 +203,7 @@ export interface Found {
   readonly isWhole: boolean;
 }
 
-/** The backups in a destination, the oldest first; also those that were broken off. */
+/** The backups in a destination, oldest first, including incomplete ones. */
 export async function backupsIn(destination: BackupDestination): Promise<Found[]> {
   const names = (await destination.folders()).filter((name) => seriesOf(name) !== null).toSorted();
   const found: Found[] = [];
@@ -206,7 +215,7 @@ export async function backupsIn(destination: BackupDestination): Promise<Found[]
   return found;
 }
 
-/** The backup of this name, or the latest whole one. Throws {@link NoBackup}. */
+/** The backup of this name, or the latest complete one without a name. Throws {@link NoBackup}. */
 export async function chosenBackup(destination: BackupDestination, name: string | undefined): Promise<string> {
   const found = await backupsIn(destination);
   const chosen = name === undefined ? found.findLast(({ isWhole }) => isWhole) : found.find((one) => one.name === name);
@@ -220,7 +229,7 @@ export async function chosenBackup(destination: BackupDestination, name: string 
 export interface Body {
   readonly storageKey: string;
   readonly size: number;
-  /** Hexadecimal; empty when it was never known. */
+  /** Hexadecimal; empty when it was never recorded. */
   readonly sha256: string;
 }
 
@@ -243,7 +252,7 @@ export async function* bodiesOf(
   }
 }
 
-/** Passes a body on. Throws {@link Damaged} at its end when it is not the one that was taken in. */
+/** Passes a body on. Throws {@link Damaged} at its end when size or digest are not as recorded. */
 export async function* checked(
   body: AsyncIterable<Uint8Array>,
   { storageKey, size, sha256 }: Body,

@@ -1,4 +1,4 @@
-/** Where backups are kept: a folder, or a bucket of an S3-compatible store. */
+/** Destinations of backups: a folder, or a bucket of an S3-compatible store. */
 
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
@@ -14,19 +14,19 @@ export interface StoredFile {
 }
 
 export interface BackupDestination {
-  /** What it is, in words. */
+  /** A description for messages. */
   readonly label: string;
-  /** Keeps a file under `name`, whole or not at all. */
+  /** Stores a file under `name`, completely or not at all. */
   write(name: string, body: AsyncIterable<Uint8Array>): Promise<void>;
-  /** The file, read as it is taken; null when there is none. */
+  /** The file as a stream; null when it does not exist. */
   read(name: string): Promise<AsyncIterable<Uint8Array> | null>;
-  /** The files whose names begin with `folder` and a slash, sorted by their bytes. */
+  /** The files whose names begin with `folder` and a slash, sorted by bytes. */
   list(folder: string): AsyncIterable<StoredFile>;
-  /** The names of the folders at the top. */
+  /** The names of the top-level folders. */
   folders(): Promise<string[]>;
-  /** Takes a file away; one that is not there is no error. */
+  /** Deletes a file; a missing file is no error. */
   remove(name: string): Promise<void>;
-  /** Clears away files of backups that were begun before `before` and never finished. */
+  /** Deletes unfinished files of backups that were begun before `before`. */
   tidy(before: Date): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ const entriesOf = (directory: string) =>
     throw error;
   });
 
-/** Sorts as S3 does: by bytes. */
+/** Compares names by bytes, as S3 sorts. */
 export const byBytes = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 async function* filesBelow(directory: string, name: string): AsyncGenerator<StoredFile> {
@@ -79,7 +79,6 @@ function openFolder(directory: string): BackupDestination {
     },
     async remove(name) {
       await rm(path.join(directory, name), { force: true });
-      // Only an empty one goes.
       await rmdirIfEmpty(path.dirname(path.join(directory, name)));
     },
     async tidy(before) {
@@ -93,16 +92,16 @@ async function rmdirIfEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch(() => {});
 }
 
-/** Whether a place is where documents are kept: what no backup needs would be deleted from it. */
+/** Whether the destination is the document store itself: pruning backups would delete its documents. */
 export function isStore(place: DestinationConfig, { s3, dataDir }: Pick<Config, 's3' | 'dataDir'>): boolean {
   if ('directory' in place) return s3 === undefined && place.directory === dataDir;
   return s3?.bucket === place.s3.bucket && place.prefix === '';
 }
 
-/** Touches nothing yet. */
+/** Opens a destination, without I/O yet. */
 export async function openDestination(config: DestinationConfig): Promise<BackupDestination> {
   if ('directory' in config) return openFolder(config.directory);
-  // Loaded only here: it is large.
+  // Imported only when needed, as it is large.
   const { openBucket } = await import('../storage/s3.ts');
   const bucket = openBucket(config.s3, config.prefix);
   return {

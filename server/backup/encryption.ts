@@ -1,13 +1,14 @@
 /**
- * Encrypts files of a backup: AES-256-GCM in chunks of 64 KiB under a key of the file's own (HKDF, RFC 5869), whose nonces count the
- * chunks and mark the last one (the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár). A chunk that was changed,
- * exchanged, added or cut off is found, and so is a file that was put in the place of another: its name is part of its key.
+ * Encrypts files of a backup: AES-256-GCM in chunks of 64 KiB under a key for each file (HKDF, RFC 5869), with nonces
+ * that count the chunks and mark the last one (the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár).
+ * Decryption detects chunks that were changed, exchanged, added or cut off, and files that were swapped: the file's
+ * name is part of its key.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { derived, keyIdBytes, type BackupKey } from '../lib/backup-key.ts';
 
-/** The file cannot be read with the key that there is, or is not what was written; the message says which. */
+/** The file cannot be decrypted with this key, or was changed after it was written; the message says which. */
 export class Damaged extends Error {
   override readonly name = 'Damaged';
 }
@@ -18,11 +19,11 @@ const headBytes = magic.length + keyIdBytes + saltBytes;
 const tagBytes = 16;
 const chunkBytes = 65_536;
 
-/** How large a file of `bytes` bytes is when it is encrypted. */
+/** The encrypted size of a file of `bytes` bytes. */
 export const sealedSize = (bytes: number): number =>
   headBytes + bytes + tagBytes * Math.max(1, Math.ceil(bytes / chunkBytes));
 
-/** The same bytes in parts of `size`; the last one may be shorter. */
+/** The same bytes in chunks of `size`; the last one may be shorter. */
 export async function* regrouped(body: AsyncIterable<Uint8Array>, size = chunkBytes): AsyncGenerator<Buffer> {
   let parts: Uint8Array[] = [];
   let held = 0;
@@ -46,7 +47,7 @@ function nonceOf(chunk: number, isLast: boolean): Buffer {
   return nonce;
 }
 
-/** Each chunk, and whether it is the last; one empty chunk when there is nothing. */
+/** Each chunk, with a flag for the last one; a single empty chunk when the body is empty. */
 async function* withLast(body: AsyncIterable<Buffer>): AsyncGenerator<[chunk: Buffer, isLast: boolean]> {
   let held: Buffer | null = null;
   for await (const chunk of body) {
@@ -56,7 +57,7 @@ async function* withLast(body: AsyncIterable<Buffer>): AsyncGenerator<[chunk: Bu
   yield [held ?? Buffer.alloc(0), true];
 }
 
-/** `body` encrypted as the file `name`. */
+/** Encrypts `body` as the file `name`. */
 export async function* sealed(
   body: AsyncIterable<Uint8Array>,
   { secret, id }: BackupKey,
@@ -89,7 +90,7 @@ async function* following(first: Buffer, source: AsyncIterator<Uint8Array>): Asy
   for (let next = await source.next(); !next.done; next = await source.next()) yield next.value;
 }
 
-/** What {@link sealed} was given. Throws {@link Damaged}. */
+/** Decrypts the output of {@link sealed}. Throws {@link Damaged}. */
 export async function* opened(
   body: AsyncIterable<Uint8Array>,
   { secret, id }: BackupKey,
@@ -128,10 +129,10 @@ function openChunk(chunk: Buffer, key: Buffer, nonce: Buffer, name: string): Buf
   }
 }
 
-/** How many of the first bytes of a file {@link keyIdIn} needs. */
+/** The number of leading bytes of a file that {@link keyIdIn} needs. */
 export const keyIdEnd = magic.length + keyIdBytes;
 
-/** The id of the key that the file was encrypted with, by its first bytes; null when it is not encrypted. */
+/** The id of the key that the file was encrypted with, from its first bytes; null when it is not encrypted. */
 export function keyIdIn(beginning: Uint8Array): string | null {
   const bytes = Buffer.from(beginning);
   return bytes.subarray(0, magic.length).equals(magic)

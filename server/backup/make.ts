@@ -1,4 +1,4 @@
-/** Makes a backup while the service runs: one snapshot of the database, and the bodies of documents that belong to it. */
+/** Makes a backup while the service runs: one snapshot of the database, and the bodies of the documents in it. */
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
@@ -25,26 +25,26 @@ import { backupName, bodiesFolder, bodyName, fileOf, keyIdOfFolder, keyOfBody, m
 import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, type Table } from './rows.ts';
 import { Damaged, sealedSize } from './encryption.ts';
 
-/** It cannot be made as asked; the message says why. */
+/** The backup cannot be made as requested; the message says why. */
 class NoBackupMade extends Error {
   override readonly name = 'NoBackupMade';
 }
 
 interface BackupTask {
-  /** The owner's connection, for this alone. */
+  /** A connection as the owner, for the backup alone. */
   readonly client: pg.Client;
   readonly storage: Storage;
-  /** Where that is, in words. */
+  /** The location of `storage`, in words. */
   readonly storeLocation: string;
   readonly destination: BackupDestination;
   readonly key: BackupKey | null;
-  /** How many whole backups are kept; undefined: all. */
+  /** The number of complete backups to keep; undefined keeps all. */
   readonly keep?: number | undefined;
-  /** Not when there is one that is younger, in milliseconds. */
+  /** Age in milliseconds; no backup is made when a younger one exists. */
   readonly unlessYounger?: number | undefined;
-  /** Goes on with the backups of a database that this one was restored from, or the other way around. */
+  /** Whether to continue with the backups of a database that this one was restored from, or vice versa. */
   readonly takesOver: boolean;
-  /** Called when the backup is whole, before others are deleted. */
+  /** Called when the backup is complete, before others are deleted. */
   readonly onWhole: () => Promise<void>;
   readonly release: string;
   readonly now?: Date;
@@ -52,15 +52,15 @@ interface BackupTask {
 
 export interface Made {
   readonly manifest: Manifest;
-  /** How many bodies were new. */
+  /** The number of bodies that were new. */
   readonly copied: number;
-  /** Backups that were deleted: older than those that are kept, or broken off. */
+  /** Names of deleted backups: older than those kept, or incomplete. */
   readonly dropped: readonly string[];
-  /** What could not be deleted, and why; null when everything was. */
+  /** Which file could not be deleted, and why; null when everything was. */
   readonly undeleted: string | null;
 }
 
-/** Which database this is: the same for ever, also after it was restored. */
+/** Identifies the database; the same after it is restored. */
 async function seriesIn(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ first: string }>(
     `select min(extract(epoch from applied_at))::text as first from app.migrations`,
@@ -71,7 +71,10 @@ async function seriesIn(client: pg.ClientBase): Promise<string> {
     .slice(0, 8);
 }
 
-/** The id of the store in which this database keeps its documents; null before one was marked, and before there were marks. */
+/**
+ * The id of the store in which this database keeps its documents; null before a store was marked, and in releases
+ * before store markers.
+ */
 async function storeIn(client: pg.ClientBase): Promise<string | null> {
   const { rows: known } = await client.query<{ there: boolean }>(
     `select to_regclass('vault.document_store') is not null as there`,
@@ -83,12 +86,15 @@ async function storeIn(client: pg.ClientBase): Promise<string | null> {
   return rows[0]?.id ?? null;
 }
 
-/** A legal hold on the deal of a row, on its brokerage or on who uploaded it, as `app.bodies_to_clear` asks for it. */
+/** SQL condition for a legal hold on a row's deal, its brokerage or its uploader, as in `app.bodies_to_clear`. */
 const isHeld = `exists (select from vault.legal_holds h join public.deals l on l.id = deal_id
   where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id)
     or (h.kind = 'person' and h.subject_id = uploaded_by))`;
 
-/** A condition for the bodies that belong to the documents of now, and of removed ones on hold; what is about to be cleared away is left out. */
+/**
+ * SQL condition for the bodies of existing documents, of documents removed within six days, and of removed documents on
+ * legal hold. Bodies about to be cleared are left out.
+ */
 const needed = (columns: readonly string[], hasHolds: boolean): string => {
   const conditions = [];
   if (columns.includes('body_cleared_at')) conditions.push('body_cleared_at is null');
@@ -100,12 +106,15 @@ const needed = (columns: readonly string[], hasHolds: boolean): string => {
   return conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
 };
 
-/** The bodies that rows name: every table with the columns of one. In the order in which destinations list them. */
+/**
+ * SQL for the bodies that rows name, from every table with the columns of a body, in the order in which destinations
+ * list files.
+ */
 function bodiesQuery(tables: readonly Table[]): string {
   const withBodies = tables.filter(({ columns }) =>
     ['storage_key', 'size_bytes', 'sha256'].every((column) => columns.includes(column)),
   );
-  // Releases before holds had no such table.
+  // Releases before legal holds do not have this table.
   const hasHolds = tables.some(({ name }) => name === 'vault.legal_holds');
   const parts = withBodies.map(
     ({ name, columns }) =>
@@ -115,7 +124,7 @@ function bodiesQuery(tables: readonly Table[]): string {
     group by storage_key order by right(storage_key, 2) collate "C", storage_key collate "C"`;
 }
 
-/** Everything that comes from the database, of one moment. */
+/** Copies everything that comes from the database, from one snapshot. */
 async function copyDatabase(
   { client, destination, key, release }: BackupTask,
   name: string,
@@ -123,7 +132,7 @@ async function copyDatabase(
 ): Promise<Manifest> {
   const copy = async (): Promise<Manifest> => {
     const tables = await tablesOf(client);
-    // Nothing changes the schema meanwhile; reading and writing go on.
+    // Prevents schema changes; reads and writes continue.
     await client.query(`lock table ${tables.map((table) => quoted(table.name)).join(', ')} in access share mode`);
     const migrations = (await appliedMigrations(client)).map((applied) => ({
       name: applied.name,
@@ -138,7 +147,7 @@ async function copyDatabase(
       held.push({ name: table, columns: [...columns], ...found });
     });
     const written = await writeFileTo(destination, fileOf(name, 'rows'), compressed(rows), key);
-    // Last: a sequence is no part of the snapshot, and must not stand behind its rows.
+    // Read last: sequences are not part of the snapshot, and their values must not be behind the rows.
     const sequences = await sequencesOf(client);
     const list = compressed(copied(client, bodiesQuery(tables)));
     const documents = await writeFileTo(destination, fileOf(name, 'documents'), list, key);
@@ -159,10 +168,10 @@ async function copyDatabase(
   return inTransaction(client, copy, snapshot);
 }
 
-/** After how long a file that was begun is taken for one that nobody finishes, in milliseconds. */
+/** Age at which an unfinished file counts as abandoned, in milliseconds. */
 const unfinishedMillis = 24 * 3_600_000;
 
-/** The most bodies that a backup may lack and still be one. */
+/** The maximum number of missing bodies; with more, the backup fails. */
 const mostMissing = 1_000;
 
 async function keepBody({ storage, destination, key }: BackupTask, body: Body): Promise<boolean> {
@@ -177,7 +186,7 @@ async function keepBody({ storage, destination, key }: BackupTask, body: Body): 
   }
 }
 
-/** Copies the bodies that the destination does not have yet; both lists are in the same order, so neither is held in memory. */
+/** Copies the bodies that the destination lacks. Both lists have the same order, so neither is held in memory. */
 async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manifest: Manifest; copied: number }> {
   const { destination, key } = task;
   const there = destination.list(bodiesFolder(key))[Symbol.asyncIterator]();
@@ -203,7 +212,7 @@ async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manif
   return { manifest: { ...manifest, documents }, copied: copiedNow };
 }
 
-/** Deletes a file; the failure names it. */
+/** Deletes a file; an error names it. */
 async function remove(destination: BackupDestination, name: string): Promise<void> {
   await destination.remove(name).catch((error: unknown) => {
     throw new Error(`${name}: ${reasonOf(error)}`, { cause: error });
@@ -211,14 +220,17 @@ async function remove(destination: BackupDestination, name: string): Promise<voi
 }
 
 async function removeBackup(destination: BackupDestination, backup: string): Promise<void> {
-  // First what says that it is whole.
+  // The manifest first, as it marks the backup as complete.
   await remove(destination, fileOf(backup, 'manifest'));
   const inner: string[] = [];
   for await (const { name } of destination.list(backup)) inner.push(name);
   for (const name of inner) await remove(destination, name);
 }
 
-/** The storage keys of the bodies that these backups need, which were all encrypted with this key. Throws {@link Damaged}. */
+/**
+ * The storage keys of the bodies that these backups need; all of them must be encrypted with `key`. Throws
+ * {@link Damaged}.
+ */
 async function bodiesInUse(
   destination: BackupDestination,
   backups: readonly string[],
@@ -232,20 +244,20 @@ async function bodiesInUse(
   return inUse;
 }
 
-/** Deletes the bodies in a folder that are not in use, and nothing else that may be there. */
+/** Deletes the bodies in a folder that are not in use, and no other files. */
 async function clearBodies(destination: BackupDestination, folder: string, inUse: ReadonlySet<string>): Promise<void> {
   const unused: string[] = [];
   for await (const { name } of destination.list(folder)) {
     const storageKey = keyOfBody(name);
     if (storageKey === null) continue;
-    // A service keeps its documents in folders of the same shape.
+    // The service keeps its documents in folders of the same shape.
     if (isMark(storageKey)) throw new Error(`${folder} is a store of documents, by ${name}: nothing in it was deleted`);
     if (!inUse.has(storageKey)) unused.push(name);
   }
   for (const name of unused) await remove(destination, name);
 }
 
-/** Deletes the bodies that none of the backups that are kept needs, also those encrypted with keys of earlier ones. */
+/** Deletes the bodies that no kept backup needs, including those encrypted with earlier keys. */
 async function clearAllBodies({ destination, key }: BackupTask, kept: readonly string[]): Promise<void> {
   const keyIds = new Map<string, string | null>();
   for (const name of kept) keyIds.set(name, await keyIdOf(destination, name));
@@ -253,13 +265,16 @@ async function clearAllBodies({ destination, key }: BackupTask, kept: readonly s
     const id = keyIdOfFolder(folder);
     if (id === undefined) continue;
     const users = kept.filter((name) => keyIds.get(name) === id);
-    // Without its key a backup does not tell what it needs.
+    // Without its key, a backup's list of bodies cannot be read.
     if (users.length > 0 && id !== null && id !== key?.id) continue;
     await clearBodies(destination, folder, await bodiesInUse(destination, users, id === null ? null : key));
   }
 }
 
-/** Deletes what was broken off, whole backups but the latest `keep`, and then bodies; `dropped` takes the names of the backups. */
+/**
+ * Deletes incomplete backups, complete ones except the latest `keep`, and then bodies; appends the names of deleted
+ * backups to `dropped`.
+ */
 async function prune(task: BackupTask, dropped: string[]): Promise<void> {
   const { destination, keep = Infinity } = task;
   const found = await backupsIn(destination);
@@ -273,7 +288,7 @@ async function prune(task: BackupTask, dropped: string[]): Promise<void> {
   if (dropped.length > 0) await clearAllBodies(task, kept);
 }
 
-/** Refuses a destination with backups of another database: each would delete what the other needs. */
+/** Throws if the destination holds backups of another database: each would delete bodies that the other needs. */
 async function checkSeries(destination: BackupDestination, series: string): Promise<void> {
   const other = (await destination.folders()).find((name) => ![null, series].includes(seriesOf(name)));
   if (other !== undefined)
@@ -282,10 +297,13 @@ async function checkSeries(destination: BackupDestination, series: string): Prom
     );
 }
 
-/** Refuses to go on with the backups of a copy of this database: each would delete what the other needs, and they share a series. */
+/**
+ * Throws if the latest backup is of a copy of this database. Copies share a series, and each would delete bodies that
+ * the other needs.
+ */
 async function checkCopy({ destination, key }: BackupTask, latest: string, store: string): Promise<void> {
   const keyId = await keyIdOf(destination, latest);
-  // Without its key it does not tell.
+  // Without its key, the manifest cannot be read.
   if (keyId !== null && keyId !== key?.id) return;
   const manifest = await readManifest(destination, latest, keyId === null ? null : key).catch((error: unknown) => {
     if (error instanceof Damaged) return null;
@@ -297,7 +315,10 @@ async function checkCopy({ destination, key }: BackupTask, latest: string, store
   );
 }
 
-/** Makes a backup; null when there is one that is recent enough. Rejects with {@link NoBackupMade}, and what database, store and destination fail with. */
+/**
+ * Makes a backup; null when a recent enough one exists. Rejects with {@link NoBackupMade}, or with the errors of
+ * database, store and destination.
+ */
 export async function makeBackup(task: BackupTask): Promise<Made | null> {
   const { client, destination, unlessYounger, now = new Date() } = task;
   await client.query(textSettings);
@@ -321,7 +342,7 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
       throw new NoBackupMade(
         `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored to this place: dealkeep documents adopt.`,
       );
-    // Their names tell the second: the later of two in one has the name of the next.
+    // A name has the time in seconds: if it is taken, the backup gets the next free second.
     const taken = new Set(found.map(({ name }) => name));
     let at = now;
     while (taken.has(backupName(at, series))) at = new Date(at.getTime() + 1_000);
@@ -331,7 +352,7 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     await task.onWhole();
     const dropped: string[] = [];
     const undeleted = await prune(task, dropped).then(() => null, reasonOf);
-    // A login that may not look for them has no harm but the space that they take.
+    // A login without the permission to list unfinished files only leaves them taking up space.
     await destination.tidy(new Date(now.getTime() - unfinishedMillis)).catch(() => {});
     return { manifest, copied: copiedNow, dropped, undeleted };
   } finally {

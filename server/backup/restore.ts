@@ -1,4 +1,6 @@
-/** Brings a backup back into an empty database and into the store of documents, and compares the two. */
+/**
+ * Restores a backup into an empty database and into the document store, and compares the restored rows with the backup.
+ */
 
 import pg from 'pg';
 import { withClient } from '../database/client.ts';
@@ -23,7 +25,7 @@ import {
 } from './rows.ts';
 import { Damaged } from './encryption.ts';
 
-/** It cannot be restored there, or by this release; the message says why. */
+/** The backup cannot be restored there, or by this release; the message says why. */
 export class NotRestored extends Error {
   override readonly name = 'NotRestored';
 }
@@ -44,14 +46,17 @@ export interface Compared {
 export interface Restored {
   readonly manifest: Manifest;
   readonly tables: readonly Compared[];
-  /** How many bodies were there and are what was taken in. */
+  /** The number of bodies that were read and are unchanged. */
   readonly bodies: number;
 }
 
-/** The tables of which one row says that a database is in use; nothing of the rest is without them. */
+/** A single row in one of these tables shows that a database is in use; no other table has rows without one. */
 const inUse = ['public.users', 'public.brokerages'];
 
-/** Refuses a database that holds anything. One with the schema and nobody in it is empty: a restore broke off, or migrations ran. */
+/**
+ * Throws unless the database is empty. A schema without users or brokerages counts as empty: an interrupted restore or
+ * the migrations left it.
+ */
 async function checkEmpty(client: pg.Client, manifest: Manifest): Promise<void> {
   const { rows } = await client.query<{ migrated: boolean; tables: string }>(
     `select to_regclass('app.migrations') is not null as migrated,
@@ -77,7 +82,7 @@ async function checkEmpty(client: pg.Client, manifest: Manifest): Promise<void> 
     );
 }
 
-/** The migrations of the backup, which this release must know as they were. */
+/** The names of the backup's migrations, each of which this release must have with the same digest. */
 async function migrationsOf({ migrations }: Manifest): Promise<ReadonlySet<string>> {
   const files = new Map((await migrationFiles()).map(({ name, digest }) => [name, digest]));
   for (const { name, digest } of migrations) {
@@ -95,7 +100,10 @@ interface ForeignKey {
   readonly definition: string;
 }
 
-/** Takes the foreign keys away, so that rows come in any order; the function returned puts them back, which checks every row. */
+/**
+ * Drops the foreign keys, so that rows can be loaded in any order; the returned function adds them again, which checks
+ * every row.
+ */
 async function withoutForeignKeys(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
   const { rows } = await client.query<ForeignKey>(
     `select n.nspname || '.' || c.relname as owner, k.conname as name, pg_get_constraintdef(k.oid) as definition
@@ -112,7 +120,7 @@ async function withoutForeignKeys(client: pg.Client, names: readonly string[]): 
   };
 }
 
-/** Switches triggers off: what they do was done when the rows were written. */
+/** Disables triggers: their effects are already in the rows. */
 async function withoutTriggers(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
   const { rows } = await client.query<{ owner: string; name: string }>(
     `select n.nspname || '.' || c.relname as owner, t.tgname as name
@@ -128,7 +136,7 @@ async function withoutTriggers(client: pg.Client, names: readonly string[]): Pro
   return () => switched('enable');
 }
 
-/** PostgreSQL copies into no table whose policies apply to the role that copies. */
+/** Lifts forced row-level security, as PostgreSQL copies into no table whose policies apply to the copying role. */
 async function withoutForce(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
   const { rows } = await client.query<{ name: string }>(
     `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -144,7 +152,7 @@ async function withoutForce(client: pg.Client, names: readonly string[]): Promis
 const value = `(?:'[^'\\\\]*'|MINVALUE|MAXVALUE)`;
 const boundShape = new RegExp(`^(?:DEFAULT|FOR VALUES FROM \\(${value}\\) TO \\(${value}\\))$`);
 
-/** Makes the parts of tables those of the backup. */
+/** Gives the tables the partitions of the backup. */
 async function arrangeParts(client: pg.Client, wanted: readonly Part[], tables: readonly Table[]): Promise<void> {
   const parents = new Set(tables.map(({ name }) => name));
   for (const { parent, name, bound } of wanted)
@@ -183,7 +191,7 @@ async function compare(client: pg.Client, manifest: Manifest): Promise<Compared[
   return compared;
 }
 
-/** The file with the rows. Throws Damaged at its end when it is not as it was written. */
+/** The file with the rows. Throws Damaged at its end when its digest is wrong. */
 const rowsFile = ({ destination, backup, key }: Source, manifest: Manifest): AsyncIterable<Uint8Array> =>
   decompressed(readFileFrom(destination, fileOf(backup, 'rows'), key, manifest.rows), fileOf(backup, 'rows'));
 
@@ -215,7 +223,8 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
     for (const { name, last, called } of manifest.sequences)
       await client.query('select setval($1::regclass, $2::bigint, $3)', [quoted(name), last, called]);
     const compared = await compare(client, manifest);
-    // Places in the order of changes are given anew from here on, also where the database that was backed up was emptied for it.
+    // From here on, places in the change stream are assigned anew, even if this is the original database, emptied for
+    // the restore.
     if (known.get('vault.change_stream')?.has('history'))
       await client.query('update vault.change_stream set history = gen_random_uuid()');
     for (const restore of undo) await restore();
@@ -223,7 +232,7 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
   });
 }
 
-/** Reads each body, and gives it to `keep`; how many were as they were taken in. */
+/** Passes each body to `keep`; returns how many were unchanged. */
 async function readBodies(
   { destination, backup, key }: Source,
   manifest: Manifest,
@@ -241,16 +250,16 @@ async function readBodies(
   return count;
 }
 
-/** Reads a body to its end. */
+/** Reads a body to its end, which checks it. */
 async function discard(_storageKey: string, body: AsyncIterable<Uint8Array>): Promise<void> {
   const parts = body[Symbol.asyncIterator]();
   while (!(await parts.next()).done);
 }
 
 /**
- * Restores into the database of `owner`, which must be empty, with the schema that the backup was made of, and puts the bodies into
- * `storage`; with none they are only read and compared. Rejects with {@link NotRestored} or {@link Damaged}; then the database is
- * still empty.
+ * Restores into the database of `owner`, which must be empty, using the schema of the backup's migrations, and writes
+ * the bodies to `storage`; if that is null, the bodies are only read and checked. Rejects with {@link NotRestored} or
+ * {@link Damaged}; the database is then still empty.
  */
 export async function restoreBackup(
   source: Source,
@@ -260,11 +269,11 @@ export async function restoreBackup(
   const manifest = await readManifest(source.destination, source.backup, source.key);
   const only = await migrationsOf(manifest);
   await withClient(owner, 'restore', (client) => checkEmpty(client, manifest));
-  // All of it is looked at before anything is changed.
+  // Reads the whole file before anything is changed.
   await readRows(rowsFile(source, manifest), async (_table, lines) => {
     for await (const part of lines) if (part.length === 0) return;
   });
-  // The bodies first: they are of no effect without the rows, and rows without them would be.
+  // Bodies first: without rows they do no harm, but rows without bodies would.
   const bodies = await readBodies(source, manifest, storage ? (name, body) => storage.write(name, body) : discard);
   await migrate(owner, { only });
   const tables = await withClient(owner, 'restore', async (client) => {

@@ -1,6 +1,7 @@
 /**
- * The rows of the database as text of PostgreSQL's COPY, which every version reads and writes alike. One file holds them all: for each
- * table a line of JSON with its name and columns, its rows, and `\.`; then the line `{"end":true}`.
+ * The rows of the database in PostgreSQL's COPY text format, which is the same in every version. One file holds all of
+ * them: for each table a line of JSON with its name and columns, its rows, and `\.`; at the end the line
+ * `{"end":true}`.
  */
 
 import { hash } from 'node:crypto';
@@ -11,44 +12,44 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { Damaged, regrouped } from './encryption.ts';
 
 export interface Table {
-  /** With its schema, as in public.deals. */
+  /** Including the schema, as in public.deals. */
   readonly name: string;
   readonly columns: readonly string[];
 }
 
-/** What a table holds. */
+/** Row count and digest of a table. */
 export interface Held {
   readonly rows: number;
-  /** Of the rows in whatever order. */
+  /** Independent of the order of the rows. */
   readonly digest: string;
 }
 
-/** A part of a table that is kept in parts. */
+/** A partition of a partitioned table. */
 export interface Part {
   readonly parent: string;
   readonly name: string;
   readonly bound: string;
 }
 
-/** Rows would be missing: a policy keeps them from the owner. The message says of which table. */
+/** A policy hides rows from the owner, so they would be missing from the backup. The message names the table. */
 class HiddenRows extends Error {
   override readonly name = 'HiddenRows';
 }
 
-/** What the text of a value depends on, the same at every time. */
+/** Settings that fix the text form of values, and timeouts. */
 export const textSettings = `set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres';
   set extra_float_digits = 1; set bytea_output = 'hex'; set xmloption = 'content'; set lc_monetary = 'C';
   set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = '30s'`;
 
-/** The schema-qualified name, quoted where it has to be. */
+/** The schema-qualified name, quoted where necessary. */
 export const quoted = (name: string): string => name.split('.').map(pg.escapeIdentifier).join('.');
 
-// Our tables belong to the owner of the list of migrations. Unlogged tables hold nothing that has to outlive a crash.
+// Our tables belong to the owner of app.migrations. Unlogged tables hold nothing that must survive a crash.
 const ours = `c.relowner = (select m.relowner from pg_class m where m.oid = 'app.migrations'::regclass)
   and c.relpersistence = 'p' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
   and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`;
 
-/** The tables with the columns that are written, in the order of their names. */
+/** The tables with the columns that are backed up, ordered by name. */
 export async function tablesOf(client: pg.ClientBase): Promise<Table[]> {
   const { rows } = await client.query<Table & { hidden: boolean }>(`
     select n.nspname || '.' || c.relname as name,
@@ -66,7 +67,7 @@ export async function tablesOf(client: pg.ClientBase): Promise<Table[]> {
   return rows.map(({ name, columns }) => ({ name, columns: columns ?? [] }));
 }
 
-/** The parts of tables that are kept in parts. */
+/** The partitions of partitioned tables. */
 export async function partsOf(client: pg.ClientBase): Promise<Part[]> {
   const { rows } = await client.query<Part>(`
     select pn.nspname || '.' || p.relname as parent, n.nspname || '.' || c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
@@ -83,7 +84,7 @@ interface Sequence {
   readonly called: boolean;
 }
 
-/** Where the sequences stand. */
+/** The current values of the sequences. */
 export async function sequencesOf(client: pg.ClientBase): Promise<Sequence[]> {
   const { rows } = await client.query<{ name: string }>(`
     select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -98,17 +99,17 @@ export async function sequencesOf(client: pg.ClientBase): Promise<Sequence[]> {
   return found;
 }
 
-/** Adds up the digests of rows, so that their order is of no account. */
+/** Adds up the digests of rows, so that their order does not matter. */
 class RowDigest {
   #rows = 0;
   readonly #sums = new Uint32Array(8);
 
-  /** `lines` are whole lines. */
+  /** `lines` must be complete lines. */
   add(lines: Buffer): void {
     for (let at = 0; at < lines.length;) {
       const end = lines.indexOf(10, at) + 1;
       const digest = hash('sha256', lines.subarray(at, end), 'buffer');
-      // Modulo 2^32, each by itself.
+      // Each lane by itself, modulo 2^32.
       for (let lane = 0; lane < 8; lane += 1)
         this.#sums[lane] = (this.#sums[lane] ?? 0) + digest.readUInt32BE(lane * 4);
       this.#rows += 1;
@@ -121,7 +122,7 @@ class RowDigest {
   }
 }
 
-/** The same bytes, each part whole lines. Throws {@link Damaged} when the last one has no end. */
+/** The same bytes, in chunks of complete lines. Throws {@link Damaged} when the last line has no end. */
 export async function* wholeLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let begun: Buffer[] = [];
   for await (const part of source) {
@@ -136,7 +137,7 @@ export async function* wholeLines(source: AsyncIterable<Uint8Array>): AsyncGener
   if (begun.length > 0) throw new Damaged('The file ends in the middle of a line.');
 }
 
-/** The result of a query as COPY writes it, in parts of whole lines. */
+/** The result of a query in COPY format, in chunks of complete lines. */
 export async function* copied(client: pg.ClientBase, query: string): AsyncGenerator<Buffer> {
   yield* wholeLines(regrouped(client.query(copyTo(`copy (${query}) to stdout`))));
 }
@@ -144,7 +145,7 @@ export async function* copied(client: pg.ClientBase, query: string): AsyncGenera
 const rowsQuery = ({ name, columns }: Table): string =>
   `select ${columns.map(pg.escapeIdentifier).join(', ')} from ${quoted(name)}`;
 
-/** Counts and digests the rows of a table as they are in the database. */
+/** Counts and digests the rows of a table in the database. */
 export async function heldIn(client: pg.ClientBase, table: Table): Promise<Held> {
   const digest = new RowDigest();
   for await (const lines of copied(client, rowsQuery(table))) digest.add(lines);
@@ -154,7 +155,7 @@ export async function heldIn(client: pg.ClientBase, table: Table): Promise<Held>
 const end = Buffer.from('\\.\n');
 const endAfterRows = Buffer.from('\n\\.\n');
 
-/** The file with all rows; `written` is called with what each table held. */
+/** The file with all rows; `written` is called with each table's count and digest. */
 export async function* rowsOf(
   client: pg.ClientBase,
   tables: readonly Table[],
@@ -173,7 +174,7 @@ export async function* rowsOf(
   yield Buffer.from('{"end":true}\n');
 }
 
-/** Reads the file that {@link rowsOf} writes: `load` takes the rows of each table. Throws {@link Damaged}. */
+/** Reads the file that {@link rowsOf} writes; `load` gets the rows of each table. Throws {@link Damaged}. */
 export async function readRows(
   source: AsyncIterable<Uint8Array>,
   load: (table: Table, rows: AsyncIterable<Buffer>) => Promise<void>,
@@ -207,7 +208,7 @@ export async function readRows(
         columns: string[];
       };
       rest = block.subarray(lineEnd);
-      // To the very end: there it is compared with what was written.
+      // Reads the source to its end, where its digest is checked.
       if (line.end) {
         if (rest.length > 0 || !(await blocks.next()).done)
           throw new Damaged('The file with the rows continues after its end.');
@@ -224,7 +225,7 @@ export async function readRows(
   }
 }
 
-/** Loads rows into an empty table; what it was given. */
+/** Loads rows into an empty table; returns their count and digest. */
 export async function loadRows(
   client: pg.ClientBase,
   { name, columns }: Table,

@@ -1,4 +1,6 @@
-/** What the commands backup, restore and verify have in common: where backups are, with which key, and of which database. */
+/**
+ * Shared parts of the commands backup, restore and verify: where backups are, with which key, and of which database.
+ */
 
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
@@ -14,9 +16,9 @@ import { codeOf, UnusableOption } from './new-file.ts';
 
 export interface DestinationOptions {
   readonly json?: boolean;
-  /** Instead of BACKUP_TO. */
+  /** Replaces BACKUP_TO. */
   readonly place?: string;
-  /** Instead of BACKUP_KEY. */
+  /** A file whose key replaces BACKUP_KEY. */
   readonly keyFile?: string;
 }
 
@@ -44,7 +46,7 @@ export interface BackupContext {
   readonly key: BackupKey | null;
 }
 
-/** The configuration with `place` as its BACKUP_TO; what is wrong with it is said of the option. */
+/** The configuration with `place` as its BACKUP_TO; errors about it name the option. */
 function configWith(place: string): Config {
   try {
     return readConfig({ ...process.env, BACKUP_TO: place });
@@ -54,7 +56,7 @@ function configWith(place: string): Config {
   }
 }
 
-/** Runs `work` with the destination and the key that variables and options say. */
+/** Runs `work` with the destination and the key given by variables and options. */
 export async function withDestination<T>(
   { place, keyFile }: DestinationOptions,
   work: (context: BackupContext) => Promise<T>,
@@ -70,7 +72,10 @@ export async function withDestination<T>(
 /** Writes a line to standard output. */
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** The owner's connection to the database as it is: one that runs, or one that is started for this; nothing is migrated. */
+/**
+ * Runs `work` on the owner's connection to an existing database: a running one, or one that is started for this;
+ * nothing is migrated.
+ */
 export async function withExistingDatabase<T>(
   { databaseUrl, migrateDatabaseUrl, dataDir }: Config,
   work: (client: pg.Client) => Promise<T>,
@@ -82,7 +87,7 @@ export async function withExistingDatabase<T>(
   const running = await runningOwner(dataDir);
   if (running) return withClient(running, 'backup', work);
   const started = await startEmbedded({ dataDir }).catch(async (error: unknown) => {
-    // One that started at the same moment was not there to be joined yet.
+    // A database that started at the same time could not be joined before.
     const joined = error instanceof DirectoryInUse ? await runningOwner(dataDir) : null;
     if (joined) return { owner: joined, stop: async () => {} };
     throw error;
@@ -90,7 +95,7 @@ export async function withExistingDatabase<T>(
   return withClient(started.owner, 'backup', work).finally(() => started.stop());
 }
 
-/** Runs `work` on the database that is to be restored into, which nothing else may use. */
+/** Runs `work` on the database to restore into, which nothing else may use. */
 export async function withNewDatabase<T>(
   { databaseUrl, migrateDatabaseUrl, dataDir }: Config,
   work: (owner: pg.ClientConfig) => Promise<T>,

@@ -19,25 +19,31 @@ import {
 
 export interface BackupOptions extends DestinationOptions {
   readonly keep?: number;
-  /** Where the place has backups of a copy of the database. */
+  /**
+   * Whether to take over a destination with backups of a database that this one was restored from, or that was restored
+   * from this one.
+   */
   readonly continue?: boolean;
-  /** As BACKUP_EVERY and BACKUP_KEEP say: nothing is made when the latest is recent enough. */
+  /** Whether BACKUP_EVERY and BACKUP_KEEP apply: no backup is made when the latest is recent enough. */
   readonly scheduled?: boolean;
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** How many the service keeps where nobody has said. */
+/** How many backups a scheduled run keeps by default. */
 const usuallyKept = 14;
 
-/** How many of the latest are kept; undefined: all. BACKUP_KEEP is about BACKUP_TO, not about a place that is named by hand. */
+/**
+ * How many of the latest backups are kept; undefined: all. BACKUP_KEEP applies to BACKUP_TO, not to a `place` given by
+ * option.
+ */
 function howManyToKeep({ keep, scheduled, place }: BackupOptions, backupKeep: number | undefined): number | undefined {
   if (keep !== undefined) return keep;
   if (scheduled) return backupKeep ?? usuallyKept;
   return place === undefined ? backupKeep : undefined;
 }
 
-/** What a backup holds, in a sentence. */
+/** Describes the content of a backup. */
 function words({ manifest, copied, dropped, undeleted }: Made, { destination, key }: BackupContext): string {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   const { count, body_bytes: bytes, missing } = manifest.documents;
@@ -52,12 +58,17 @@ function words({ manifest, copied, dropped, undeleted }: Made, { destination, ke
   ].join('\n');
 }
 
-/** Stores the outcome for /status and /metrics. A schema that is too old to store it, or a broken connection, does not make the backup fail. */
+/**
+ * Stores the outcome for /status and /metrics. The backup does not fail when the schema is too old to store it, or the
+ * connection is broken.
+ */
 async function note(client: pg.Client, succeeded: boolean): Promise<void> {
   await runOn(client, noteJobRun(backupJob, succeeded)).catch(() => {});
 }
 
-/** Makes a backup. The exit status is 1 when the store lacks documents, or older ones could not be deleted. */
+/**
+ * Makes a backup. The exit status is 1 when documents are missing in the store, or older backups could not be deleted.
+ */
 export async function backup(options: BackupOptions): Promise<void> {
   await withDestination(options, async (context) => {
     const { config, destination, key } = context;
@@ -94,7 +105,7 @@ export async function backup(options: BackupOptions): Promise<void> {
   });
 }
 
-/** What is printed with --json, for scripts. */
+/** The result that is printed with --json, for scripts. */
 export type Summary = ReturnType<typeof summary>;
 function summary({ manifest: { name, made_at, tables, rows, documents }, copied, dropped, undeleted }: Made) {
   return {

@@ -15,7 +15,7 @@ function howMany(text: string): number {
   return Number(text);
 }
 
-/** Adds the commands to `program`; what they do is loaded only then. */
+/** Adds the commands to `program`; their modules are imported only when they run. */
 export function addBackups(program: Command): void {
   program
     .command('backup')

@@ -1,4 +1,7 @@
-/** What the commands for the operator have in common: the owner's connection, how a result is printed, and the values of options. */
+/**
+ * Shared parts of the operator's commands: the owner's connection, printing the result, and parsing the values of
+ * options.
+ */
 
 import { InvalidArgumentError } from 'commander';
 import type pg from 'pg';
@@ -10,9 +13,9 @@ import { isEmailAddress } from '../lib/email-address.ts';
 import { faultOfName } from '../domain/people/names.ts';
 
 interface CommandContext {
-  /** What can be done. */
+  /** The operations that commands carry out. */
   readonly do: typeof Administration;
-  /** The owner's connection to do it on. */
+  /** The connection of the database's owner. */
   readonly client: pg.Client;
   readonly config: Config;
 }
@@ -20,13 +23,13 @@ type Work<Options, Result> = (context: CommandContext, options: Options) => Prom
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Runs `work` as the owner and prints what it gives: as JSON with --json, else as `words` puts it. */
+/** Runs `work` as the owner and prints its result: as JSON with --json, otherwise as formatted by `words`. */
 export function command<Options extends { json?: boolean }, Result>(
   work: Work<Options, Result>,
   words: (result: Result) => string,
 ) {
   return async (options: Options): Promise<void> => {
-    // Loaded only now: help and a mistyped option need none of it.
+    // Imported only now: printing help or rejecting an option needs none of these modules.
     const [{ readConfig }, { asOwner }, administration] = await Promise.all([
       import('../config/config.ts'),
       import('../database/connections.ts'),
@@ -38,7 +41,7 @@ export function command<Options extends { json?: boolean }, Result>(
   };
 }
 
-/** The value of an option: a whole number from 1 to 100000. */
+/** Parses an option: a whole number from 1 to 100000. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,6}$/.test(text) || Number(text) < 1 || Number(text) > 100_000) {
     throw new InvalidArgumentError('It must be a whole number from 1 to 100000.');
@@ -46,10 +49,10 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** The value of an option: a date or time in the future. */
+/** Parses an option: a date or time in the future. */
 export function futureTime(text: string): Date {
   const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : null;
-  // The thirty-first of a shorter month would be a day of the next.
+  // Date would turn the 31st of a shorter month into a day of the next month.
   const day = text.slice(0, 10);
   const isDay = time !== null && !Number.isNaN(time.getTime()) && new Date(day).toISOString().startsWith(day);
   if (time === null || !isDay) {
@@ -59,7 +62,7 @@ export function futureTime(text: string): Date {
   return time;
 }
 
-/** The value of an option: scopes of API keys. */
+/** Parses an option: scopes of API keys. */
 export function scopeList(text: string): KeyScope[] {
   const scopes = text.split(/[\s,]+/).filter(Boolean);
   const unknown = scopes.filter((scope) => !(keyScopes as readonly string[]).includes(scope));
@@ -68,7 +71,7 @@ export function scopeList(text: string): KeyScope[] {
   return [...new Set(scopes)] as KeyScope[];
 }
 
-/** The value of an option that matches `pattern`; `allowed` ends the sentence "It must be …". */
+/** Makes the parser of an option that matches `pattern`; `allowed` ends the sentence "It must be …". */
 export function fitting(pattern: RegExp, allowed: string) {
   return (text: string): string => {
     if (!pattern.test(text)) throw new InvalidArgumentError(`It must be ${allowed}.`);
@@ -76,7 +79,7 @@ export function fitting(pattern: RegExp, allowed: string) {
   };
 }
 
-/** The value of an option: a line of 1 to `max` visible characters, without the space around it. */
+/** Makes the parser of an option: a line of 1 to `max` visible characters, trimmed. */
 export const lineUpTo =
   (max: number) =>
   (text: string): string => {
@@ -86,7 +89,7 @@ export const lineUpTo =
     return given;
   };
 
-/** The value of an option: the name of a person or a brokerage. */
+/** Parses an option: the name of a person or a brokerage. */
 export function properName(text: string): string {
   const name = text.trim();
   const fault = faultOfName(name);
@@ -94,7 +97,7 @@ export function properName(text: string): string {
   return name;
 }
 
-/** The value of an option: an e-mail address. */
+/** Parses an option: an e-mail address. */
 export function emailAddress(text: string): string {
   if (!isEmailAddress(text)) throw new InvalidArgumentError('It must be an e-mail address.');
   return text;

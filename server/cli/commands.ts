@@ -1,4 +1,4 @@
-/** The commands with which the operator looks at and changes data, such as keys, users and brokerages, on the owner's connection. */
+/** The operator's commands that show and change data, such as keys, users and brokerages, on the owner's connection. */
 
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -187,7 +187,7 @@ function addDocuments(program: Command): void {
     );
 }
 
-/** Months; null keeps them for ever. */
+/** Parses a number of months; null for `forever`. */
 function monthsToKeep(text: string): number | null {
   if (text === 'forever') return null;
   if (!/^\d{1,4}$/.test(text) || Number(text) < 1 || Number(text) > 1200)
@@ -214,10 +214,10 @@ function addAudit(program: Command): void {
     );
 }
 
-/** How many of the mails that wait, and of those that were given up, are listed at most. */
+/** At most this many waiting mails are listed, and as many that were given up. */
 const mostMails = 1_000;
 
-/** A line for each mail, and one more where there may be others. */
+/** A line for each mail, and a note if there may be more. */
 function mailLines(found: readonly Administration.WaitingMail[]): string {
   const lines = found.map(
     ({ id, state, recipient, kind, attempts, last_error }) =>
@@ -309,7 +309,7 @@ function addPeople(program: Command): void {
           const { exportPerson } = await import('../domain/accounts/erasure.ts');
           if (output === undefined) return exportPerson(client, who);
           const [{ openNew }, { rm }] = await Promise.all([import('./new-file.ts'), import('node:fs/promises')]);
-          // Before it is read: that leaves a record of an export.
+          // Opened before the data is read, because reading leaves a record of an export.
           const file = await openNew(output, '--output');
           try {
             await file.writeFile(await exportPerson(client, who));
@@ -409,7 +409,7 @@ function addHolds(program: Command): void {
     );
 }
 
-/** A number of days for which a brokerage that is to be deleted stays. */
+/** Parses the number of days before a brokerage is deleted. */
 function daysToWait(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) < 7 || Number(text) > 365)
     throw new InvalidArgumentError('It must be a whole number of days from 7 to 365.');

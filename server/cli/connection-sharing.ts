@@ -1,51 +1,54 @@
 /**
- * Shares out connections among processes that answer. Each is given one at a time and says whether it took it, so that one which hangs or is
- * busy keeps one from the others and no more. The connection is kept open here until then: when it was not taken, nothing of it was
- * read, and another process gets it.
+ * Distributes connections among workers. Each worker is given one connection at a time and reports whether it accepted
+ * it, so that a worker that hangs or is busy delays only one connection. The connection is kept open here until then:
+ * if it was not accepted, nothing has been read from it, and another worker gets it.
  */
 
 import type { Worker } from 'node:cluster';
 import type { Socket } from 'node:net';
 import type { ToWorker } from './worker-messages.ts';
 
-/** So many connections wait for a process; more are closed. */
+/** At most this many connections wait for a worker; further ones are closed. */
 const mostWaiting = 10_000;
 
 export class ConnectionSharing {
   readonly #waiting: Socket[] = [];
-  /** Those who take connections, with the one that each was given and has not taken yet. Who was given one last is last. */
+  /**
+   * Workers that accept connections, with the connection that each was given and has not accepted yet. The worker that
+   * was given one last comes last.
+   */
   readonly #takers = new Map<Worker, Socket | null>();
   readonly #emptied = Promise.withResolvers<void>();
   #isClosing = false;
 
-  /** Gives a worker the connection, of which nothing was read, as soon as one is free. */
+  /** Gives the connection, of which nothing has been read, to a worker as soon as one is free. */
   share(socket: Socket): void {
     if (this.#waiting.length >= mostWaiting) return void socket.destroy();
-    // Node.js would have every process keep a list of those of a server.
+    // Otherwise Node.js would make every process keep a list of the server's connections.
     Object.assign(socket, { server: null });
     socket.on('error', () => {});
     this.#waiting.push(socket);
     this.#give();
   }
 
-  /** Lets it have connections. */
+  /** Lets the worker receive connections. */
   admit(worker: Worker): void {
     if (!this.#takers.has(worker)) this.#takers.set(worker, null);
     this.#give();
   }
 
-  /** What it was given last it took, or did not because it ends. */
+  /** The worker has accepted the last connection given to it, or has not because it ends. */
   answered(worker: Worker, took: boolean): void {
     const socket = this.#takers.get(worker);
     if (!socket) return;
     if (!took) return this.dismiss(worker);
-    // The other process holds it.
+    // The worker now holds the connection.
     socket.destroy();
     this.#takers.set(worker, null);
     this.#give();
   }
 
-  /** Lets it have no more; what it did not take goes to another. */
+  /** Gives the worker no more connections; a connection that it has not accepted goes to another worker. */
   dismiss(worker: Worker): void {
     const socket = this.#takers.get(worker);
     this.#takers.delete(worker);
@@ -53,7 +56,10 @@ export class ConnectionSharing {
     this.#give();
   }
 
-  /** None is shared from now on; resolves when none waits any more. Where nobody is left to take them they are closed. */
+  /**
+   * Begins closing; resolves when no connection is waiting. Waiting connections are closed if no worker is left to
+   * accept them.
+   */
   emptied(): Promise<void> {
     this.#isClosing = true;
     this.#give();

@@ -1,8 +1,8 @@
 /**
- * Looks at what comes on connections before Node.js's parser does, so that a request can be answered at next to no cost.
- * That is done only between two requests: when everything that the parser was given has been answered. It never sees a
- * part of such a request, and nothing else is ever kept from it. There are thousands of connections, so that one takes no
- * function and no timer of its own.
+ * Inspects incoming bytes before Node.js's parser gets them, so that a request can be answered at almost no cost. This
+ * happens only between two requests: when everything that the parser was given has been answered. It never sees part of
+ * a request that the parser handles, and withholds nothing else from the parser. There are thousands of connections, so
+ * no function or timer is created for each.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -10,50 +10,53 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 interface Watching {
-  /** How long the first bytes of a connection may take, in milliseconds. */
+  /** Milliseconds within which a connection must send its first bytes. */
   readonly patience: number;
-  /** How long it is kept afterwards without a request. */
+  /** Milliseconds that a connection is then kept open without a request. */
   readonly keptMillis: number;
-  /** What to answer to the bytes, which came together between two requests; null leaves them to the parser. */
+  /** Returns the response to bytes that arrived together between two requests; null leaves them to the parser. */
   answer(bytes: Buffer, socket: Socket): string | null;
-  /** Nothing came. */
+  /** Called when a connection sent no bytes in time. */
   tooLate(socket: Socket): void;
 }
 
 export interface Connections {
-  /** Called with each request that the parser made. */
+  /** Called with each request that the parser produced. */
   begun(request: IncomingMessage, response: ServerResponse): void;
   /** The last response on this connection. */
   answerOn(socket: Duplex): ServerResponse | undefined;
-  /** Closes connections on which the parser was never given anything, but for new ones: a request is on its way there. */
+  /**
+   * Closes connections of which the parser was never given anything, except new ones: their first request is on its
+   * way.
+   */
   closeUnused(): void;
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
-/** How often connections are looked for on which nothing came, in milliseconds. */
+/** Milliseconds between two searches for connections that sent no bytes. */
 const lookEvery = 1_000;
-/** How long after it was made a connection still gets its first request at a stop, in milliseconds. */
+/** During a stop, connections younger than this still get their first request answered, in milliseconds. */
 const newFor = 1_000;
 
-/** The length of the body in bytes; NaN where only the parser knows. */
+/** The length of the body in bytes; NaN when only the parser knows it. */
 function bodyLength({ headers }: IncomingMessage): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : NaN;
 }
 
-/** What the parser was given of a connection since it was last between two requests. */
+/** What the parser was given of a connection since the connection was last between two requests. */
 class Connection {
-  /** Gives the parser bytes; null as long as it does not know the connection. */
+  /** Gives the parser bytes; null until the parser has been attached to the connection. */
   parse: ((bytes: Buffer) => void) | null = null;
-  /** Until then the parser must have been given something, by performance.now(). */
+  /** Deadline for the parser to be given bytes, by performance.now(). */
   until: number;
-  /** Whether something was answered without the parser. */
+  /** Whether a request was answered without the parser. */
   wasAnswered = false;
   response: ServerResponse | null = null;
   #request: IncomingMessage | null = null;
-  /** How many requests the parser made of what it was given. */
+  /** How many requests the parser produced from the bytes given. */
   #requests = 0;
   #given = 0;
-  /** Where the head of the first request ended; negative when it came in parts. */
+  /** Where the head of the first request ended; negative when it arrived in parts. */
   #headEnds = 0;
   #bodyLength = 0;
 
@@ -61,14 +64,14 @@ class Connection {
     this.until = until;
   }
 
-  /** Whether all of it was one request, and that is answered. */
+  /** Whether the bytes given were exactly one request, and it has been answered. */
   get isBetween(): boolean {
     if (this.#given === 0) return true;
     const isDone = this.#requests === 1 && this.#request?.complete === true && this.response?.destroyed === true;
     return isDone && this.#headEnds > 0 && this.#given === this.#headEnds + this.#bodyLength;
   }
 
-  /** Notes what the parser is about to be given. */
+  /** Records the bytes that the parser is about to be given. */
   give(bytes: Buffer): void {
     if (this.isBetween) {
       this.#given = 0;
@@ -87,16 +90,19 @@ class Connection {
   }
 }
 
-/** Takes the place of the server's own listener for connections, and hands each on to it with the first bytes that are not answered. */
+/**
+ * Replaces the server's own connection listener, and hands each connection on to it with the first bytes that are not
+ * answered here.
+ */
 export function watchConnections(server: Server, { patience, keptMillis, answer, tooLate }: Watching): Connections {
   const known = new WeakMap<Duplex, Connection>();
-  /** Those that went around the parser. */
+  /** Connections that the parser was not attached to yet. */
   const unused = new Set<Socket>();
   const [serve] = server.listeners('connection');
   if (serve === undefined) throw new Error('An HTTP server listens to its connections.');
   server.removeAllListeners('connection');
 
-  /** Lets Node.js's parser have the connection; returns what gives it bytes. */
+  /** Attaches Node.js's parser to the connection; returns the function that gives it bytes. */
   function handOver(socket: Socket): (bytes: Buffer) => void {
     unused.delete(socket);
     socket.removeListener('error', forget).removeListener('close', forget).removeListener('end', end);
@@ -104,7 +110,7 @@ export function watchConnections(server: Server, { patience, keptMillis, answer,
     const parse = socket.listeners('data').find((listener) => listener !== look);
     if (parse === undefined) throw new Error('An HTTP server listens to the data of its connections.');
     socket.removeListener('data', parse as () => void);
-    // Set anew, so that the parser does not read the connection itself.
+    // Registered again, so that the parser does not read from the connection itself.
     socket.removeListener('data', look);
     socket.on('data', look);
     return parse as (bytes: Buffer) => void;
@@ -113,7 +119,7 @@ export function watchConnections(server: Server, { patience, keptMillis, answer,
   function look(this: Socket, bytes: Buffer): void {
     const connection = known.get(this);
     if (connection === undefined) return;
-    // A client that does not read gets no further answer here.
+    // A client that does not read gets no further responses here.
     const mayAnswer = connection.isBetween && this.writable && this.writableLength === 0;
     const text = mayAnswer ? answer(bytes, this) : null;
     if (text !== null) {

@@ -1,4 +1,6 @@
-/** Loads the demo brokerages into an empty database and the store, and keeps what people need to try them in DATA_DIR/demo.json. */
+/**
+ * Loads the demo brokerages into an empty database and the store, and writes sign-ins and keys to DATA_DIR/demo.json.
+ */
 
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -10,7 +12,7 @@ import { withClient } from '../database/client.ts';
 import { restPath } from '../http/rest-path.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** Kept only for the one who runs the service, and complete or not there. */
+/** Writes a file that only the service's user can read; it is complete or does not exist. */
 async function keep(file: string, content: Readonly<Record<string, unknown>>): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const unfinished = `${file}.${process.pid}`;
@@ -29,7 +31,7 @@ class NotADemo extends Error {
   override readonly name = 'NotADemo';
 }
 
-/** Keeps the bodies of the demo's documents; they have the same keys in every load. */
+/** Stores the bodies of the demo's documents; they have the same storage keys in every load. */
 export async function keepDemoBodies(storage: Storage): Promise<void> {
   for (const { storageKey, bytes } of demoBodies()) await storage.write(storageKey, oncePart(bytes));
 }
@@ -38,7 +40,7 @@ async function* oncePart(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Makes sure of the demo data and returns the file that describes it. Throws {@link NotADemo}. */
+/** Loads the demo data if needed and returns the file that describes it. Throws {@link NotADemo}. */
 export async function prepareDemo(config: Config, owner: pg.ClientConfig, storage: Storage): Promise<string> {
   const file = path.join(config.dataDir, 'demo.json');
   const addresses = { rest_url: `${config.baseUrl}${restPath}`, mcp_url: config.baseUrl };

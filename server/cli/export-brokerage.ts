@@ -18,11 +18,11 @@ import { readConfig } from '../config/config.ts';
 
 interface ExportOptions {
   readonly json?: boolean;
-  /** The archive to write; by default named by the brokerage and the day, here. */
+  /** The archive to write; by default in the current directory, named after the brokerage and the day. */
   readonly to?: string;
 }
 
-/** Everything, in one snapshot of the database. */
+/** Reads all rows, in one snapshot of the database. */
 function ownersSource(client: pg.Client, storage: Storage): ExportSource {
   return {
     async run<T>({ text, values, read }: Statement<T>) {
@@ -53,7 +53,7 @@ async function writeExport(
     sight: 'Everything that the brokerage has, as of one moment.',
   };
   refuseExisting(file, '--to');
-  // Under its own name there is nothing but a whole archive, whatever ends this process.
+  // A file with the final name is always a complete archive, however this process ends.
   const unfinished = `${file}.unfinished`;
   const handle = await openNew(unfinished, '--to');
   const takeBack = undoneBySignal(() => rm(unfinished, { force: true }));
@@ -74,7 +74,10 @@ async function writeExport(
   return manifest;
 }
 
-/** Writes everything that a brokerage has into an archive. The exit status is 1 when the store lacks documents, or has them changed. */
+/**
+ * Writes all data of a brokerage into an archive. The exit status is 1 when documents are missing in the store or were
+ * changed there.
+ */
 export async function exportCommand(which: string, { to, json }: ExportOptions): Promise<void> {
   const config = readConfig();
   const storage = await openStorage(config);

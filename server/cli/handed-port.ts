@@ -1,14 +1,20 @@
-/** The port of a worker: the process that started it listens, and hands it connections one by one (connection-sharing.ts). */
+/**
+ * The port of a worker: the parent process listens, and hands connections to the worker one by one
+ * (connection-sharing.ts).
+ */
 
 import type { Server, Socket } from 'node:net';
 import type { Port } from './port.ts';
 
 interface HandedPort extends Port {
-  /** Has the server answer the connection. When the port is shut it does not, and gives up its hold of the connection, of which it has read nothing. */
+  /**
+   * Passes the connection to the server. False when the port is shut: the worker then closes its handle of the
+   * connection, of which it has read nothing.
+   */
   take(socket: Socket): boolean;
 }
 
-/** `server` gets the connections; `port` is what clients connect to. */
+/** Opens the port: `server` gets the connections; `port` is the number that clients connect to. */
 export function openHandedPort(server: Server, port: number): HandedPort {
   let isShut = false;
   let open = 0;
@@ -26,7 +32,7 @@ export function openHandedPort(server: Server, port: number): HandedPort {
     isShut = true;
     look();
   }
-  // From then on an HTTP server looks for connections on which the head of a request does not come.
+  // Makes the HTTP server check for connections whose request head does not arrive.
   server.emit('listening');
   return {
     port,
@@ -36,7 +42,8 @@ export function openHandedPort(server: Server, port: number): HandedPort {
         return false;
       }
       open += 1;
-      // As it is where an HTTP server took it itself: who has said all may still be answered.
+      // As on connections that an HTTP server accepts itself: a client that has closed its sending side can still
+      // receive the response.
       socket.allowHalfOpen = true;
       socket.on('close', closed);
       server.emit('connection', socket);

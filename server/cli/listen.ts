@@ -1,4 +1,4 @@
-/** Listens for requests, and stops in an orderly way. */
+/** Listens for requests, and stops gracefully. */
 
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -17,13 +17,22 @@ import { watchConnections } from './connections.ts';
 import { openPort, type Port } from './port.ts';
 
 export interface Listener {
-  /** The port, also when a free one was asked for. */
+  /** The port, even if a free one was requested. */
   readonly port: number;
-  /** From now on `app` answers, as much at once as `load` lets it; before, everything gets 503 with Retry-After. */
+  /**
+   * From now on `app` answers, at most as many requests at once as `load` admits; before, every request except /healthz
+   * gets 503 with Retry-After.
+   */
   answerWith(app: Hono, services?: Pick<Services, 'load' | 'lookAfterAnswers'>): void;
-  /** From now on every answer is the last on its connection, so that clients go elsewhere; requests are still taken. */
+  /**
+   * From now on every response is the last on its connection, so that clients go elsewhere; requests are still
+   * accepted.
+   */
   leave(): void;
-  /** Leaves, takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. May be called again. */
+  /**
+   * Leaves, accepts no new connections, waits at most `seconds` for the requests in flight, then closes the remaining
+   * connections. May be called again.
+   */
   close(seconds: number): Promise<void>;
 }
 
@@ -38,15 +47,18 @@ const notReady: RequestListener = (request, response) => {
   response.end(alive ? 'ok\n' : 'Starting: try again in a moment.\n');
 };
 
-/** How long a connection is kept without a request, in seconds. */
+/** Seconds that a connection is kept open without a request. */
 const keptSeconds = 65;
-/** How long the head of a request may take, in milliseconds. */
+/** Milliseconds within which the head of a request must arrive. */
 const patience = 30_000;
 
-/** What every request is for, whatever Host it names: no path and nothing else is taken from there. */
+/** The host of every request, whatever its Host header says: the header is not used for anything. */
 const ourName = 'localhost';
 
-/** The refusal as the app says it; before there is one, and from an app that does not know refusals, in a plain line. */
+/**
+ * The refusal as the app formats it; a line of plain text before there is an app, or from an app that does not handle
+ * refusals.
+ */
 async function refusalBy(app: Hono | null, socket: Duplex, url: string, refused: Problem): Promise<Response> {
   const incoming = { socket };
   markRefused(incoming, refused);
@@ -61,15 +73,17 @@ const statuses: Readonly<Record<string, RefusalStatus>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** The address in the first line of what could not be read as a request, where it is there. */
+/** The URL in the first line of bytes that could not be parsed as a request; '/' if missing. */
 const addressIn = (packet: Buffer | undefined): string =>
   /^[A-Z]{1,20} (\S{1,2000})/.exec(packet?.toString('latin1', 0, 2_048) ?? '')?.[1] ?? '/';
 
-/** Opens the port; `rate` is how fast the body of a request must come. Rejects with CannotListen. */
+/**
+ * Opens the port; `rate` is the minimum speed at which the body of a request must arrive. Rejects with CannotListen.
+ */
 export const listen = (host: string, port: number, rate = leastBodyRate): Promise<Listener> =>
   listenBy((server) => openPort(server, host, port), rate);
 
-/** Answers at the port that `open` leads to the server; rejects as `open` does. */
+/** Answers requests at the port that `open` opens for the server; rejects as `open` does. */
 export async function listenBy(open: (server: Server) => Promise<Port>, rate = leastBodyRate): Promise<Listener> {
   let answer: RequestListener = notReady;
   let known: Hono | null = null;
@@ -79,31 +93,34 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
   let load: LoadShedding | undefined;
   let lookAfterAnswers: LookAfterAnswers | undefined;
 
-  /** Answers, past Node.js, what has no response of its own or whose handler waits for the body; then closes the connection. */
+  /**
+   * Refuses, bypassing Node.js, a request that has no response object or whose handler waits for the body; then closes
+   * the connection.
+   */
   async function refuse(socket: Duplex, url: string, refused: Problem): Promise<void> {
     const bytes = await refusalBy(known, socket, url, refused)
       .then(onWire)
       .catch(() => null);
-    // What is half answered cannot be answered otherwise.
+    // A response that was partly sent cannot be replaced.
     const current = connections.answerOn(socket);
     const isBegun = current !== undefined && current.headersSent && !current.writableFinished;
     if (bytes === null || isBegun || !socket.writable) socket.destroy();
     else socket.end(bytes, () => socket.destroy());
   }
 
-  // One function for all responses: an answer may stay open for long.
+  // One function for all responses, which may stay open for long.
   function finished(this: ServerResponse): void {
     unfinished.delete(this);
   }
 
-  /** Lets the app answer; it also answers a request that is refused. */
+  /** Lets the app answer, also to format a refusal. */
   const handle =
     (expectation: Problem | null): RequestListener =>
     (request, response) => {
       connections.begun(request, response);
       unfinished.add(response);
       response.on('close', finished);
-      // Node.js says `Connection: close` for it.
+      // Makes Node.js send `Connection: close`.
       if (isLeaving) response.shouldKeepAlive = false;
       const url = request.url ?? '/';
       const refused = malformation(request) ?? expectation;
@@ -117,7 +134,7 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
       answer(request, response);
     };
 
-  // A request has no time in which it must be complete, since a document of 2 GB may take hours, but a least rate.
+  // A request has no time limit, since a document of 2 GB may take hours, but a minimum rate.
   const server = createServer(
     { keepAliveTimeout: keptSeconds * 1_000, requestTimeout: 0, headersTimeout: patience, requireHostHeader: false },
     handle(null),
@@ -149,8 +166,8 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
       known = app;
       load = services?.load;
       lookAfterAnswers = services?.lookAfterAnswers;
-      // Its own Request and Response stand in for the global ones: an answer of text goes out without a stream, which
-      // saves a good part of the time that we add.
+      // With its own Request and Response in place of the global ones, the listener sends text responses without a
+      // stream, which saves much of our overhead.
       const answerByApp = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
       const direct = directListenerOf(app);
       const answerAtOnce: RequestListener = direct
@@ -172,17 +189,17 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
     },
     leave,
     async close(seconds) {
-      // A client that kept its connection would send the next request while it is closed.
+      // Otherwise clients with open connections would send the next request while they are closed.
       leave();
       const closed = opened.close();
       const until = performance.now() + seconds * 1_000;
       const closing = setInterval(() => {
-        // What has come by now is read first.
+        // Bytes that have already arrived are read first.
         setImmediate(() => {
-          // A connection that became idle after its answer would be kept for the next request.
+          // A connection that became idle after its response would otherwise be kept for the next request.
           server.closeIdleConnections();
           connections.closeUnused();
-          // Also those which were taken by a socket that was closed last.
+          // Includes connections accepted by a socket that was closed last.
           if (performance.now() >= until) server.closeAllConnections();
         });
       }, 50);

@@ -1,4 +1,4 @@
-/** The command line: puts the commands together and runs the one that was asked for. */
+/** The command line: defines the commands and runs the requested one. */
 
 import cluster from 'node:cluster';
 import { Command } from 'commander';
@@ -13,10 +13,10 @@ interface Output {
   readonly json?: boolean;
 }
 
-/** Runs one of run.ts, which is loaded only then: help needs none of it. */
+/** Runs a command of run.ts, which is imported only then: help does not need it. */
 function runs(what: 'serve' | 'demo' | 'migrateOnly') {
   return async (output: Output): Promise<void> => {
-    // One of several processes is started with the same words (workers.ts).
+    // Workers are started with the same arguments (workers.ts).
     if (cluster.worker) await (await import('./worker.ts')).runWorker(cluster.worker.id);
     else await (await import('./run.ts'))[what](output);
   };
@@ -53,7 +53,7 @@ program
   .description(
     'Check everything that the service needs, and say what to do about what is wrong. Changes nothing. 0: all is well, 1: warnings, 2: faults, 3: it was called with options that it does not have.',
   )
-  // Else 1, which would be warnings.
+  // Otherwise the status would be 1, which stands for warnings.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 3))
   .option('--documents', 'read the body of every document, and compare its size and digest')
   .option('--json', 'print the findings as JSON')
@@ -66,10 +66,10 @@ try {
   await program.parseAsync();
 } catch (error) {
   await unlessInterrupted();
-  // A foreseen failure is printed as a sentence that says what to change; only an unforeseen one with its stack.
+  // An expected error is printed as a sentence that says what to change; only an unexpected one with its stack.
   const known = error instanceof Error ? error : new Error(String(error));
   const { name, stack } = known;
-  // What the system says of a file names the file: a folder that this user may not write to, a full disk.
+  // System errors about a file name the file: a folder that this user may not write to, a full disk.
   const isOfFile = 'syscall' in known && 'path' in known;
   const foreseen = isOfFile || (name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError');
   process.stderr.write(`${foreseen ? reasonOf(error) : (stack ?? reasonOf(error))}\n`);

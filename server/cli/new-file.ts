@@ -1,4 +1,4 @@
-/** The files that options of commands name. */
+/** Files named by the options of commands. */
 
 import { existsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -8,10 +8,10 @@ export class UnusableOption extends Error {
   override readonly name = 'UnusableOption';
 }
 
-/** Why a file cannot be used, of what the system says: ENOENT and its like. */
+/** The system's error code, such as ENOENT, of a file that cannot be used. */
 export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
 
-/** Refuses a file that is there, before work is done that would be lost. */
+/** Throws if the file exists, before work is done that would be lost. */
 export function refuseExisting(file: string, option: string): void {
   if (existsSync(file)) throw new UnusableOption(`${option}: ${file} already exists.`);
 }

@@ -1,8 +1,8 @@
-/** Opens the port of the service: several sockets listen on it. */
+/** Opens the port of the service, on which several sockets listen. */
 
 import { createServer, type AddressInfo, type Server, type ServerOpts, type Socket } from 'node:net';
 
-/** The address cannot be listened on; the message says what to do. */
+/** Listening on the address failed; the message says what to do. */
 export class CannotListen extends Error {
   override readonly name = 'CannotListen';
 }
@@ -24,31 +24,34 @@ function refusal(error: NodeJS.ErrnoException, host: string, port: number): Cann
   );
 }
 
-/** Connections that may wait at a socket to be taken, as far as the system allows: with Node.js's own 511 a burst while we work is lost. */
+/**
+ * Connections that may wait at a socket to be accepted, as far as the system allows: with Node.js's default of 511, a
+ * burst while the process is busy is lost.
+ */
 const backlog = 4_096;
 
 /**
- * How many sockets listen. Node.js takes one connection of each in a turn of its event loop, and turns are long while more is asked
- * for than can be answered: connections, those of health checks too, would wait for seconds to be taken.
+ * How many sockets listen. Node.js accepts one connection of each socket per turn of its event loop, and turns are long
+ * under overload: connections, including those of health checks, would wait for seconds to be accepted.
  */
 const sockets = 64;
 
-/** A turn of the event loop that takes longer, in milliseconds, leaves time in which others connect. */
+/** A turn of the event loop that takes longer, in milliseconds, leaves time in which clients connect. */
 const quietMillis = 0.2;
-/** How long quiet turns are waited for when the port is closed, in milliseconds. */
+/** Milliseconds to wait for quiet turns when the port is closed. */
 const patience = 1_000;
 
 /** An open port. */
 export interface Port {
-  /** The port, also when a free one was asked for. */
+  /** The port, even if a free one was requested. */
   readonly port: number;
-  /** Takes those who are connected by now, and then no new connections. May be called again. */
+  /** Accepts the connections that are waiting by now, and then no new ones. May be called again. */
   shut(): Promise<void>;
-  /** The same; resolves when those that were taken are closed. May be called again. */
+  /** Does the same; resolves when the accepted connections are closed. May be called again. */
   close(): Promise<void>;
 }
 
-/** Those of an HTTP server. */
+/** The options of an HTTP server's socket. */
 const optionsOfHttp: ServerOpts = { allowHalfOpen: true, noDelay: true };
 
 /** Resolves when the server listens; rejects with the system's error. */
@@ -66,17 +69,18 @@ const closed = (server: Server): Promise<void> => new Promise((resolve) => void 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
- * Closes sockets, whose connections `server` gets, so that hardly a connection is reset: closing a socket resets what waits there to be taken.
- * Each is closed by itself, right after a turn in which nobody came and little was done, while the others are still listened to. Closed all at
- * once they take as long as it takes to connect, and much longer where another process is let in between. Returns what resolves when the
- * connections of each are closed.
+ * Closes sockets, whose connections `server` gets, so that hardly any connection is reset: closing a socket resets the
+ * connections that wait there to be accepted. Each socket is closed separately, right after a turn in which no
+ * connection came and little was done, while the others still listen. Closing all at once takes as long as a client
+ * needs to connect, and much longer when the system schedules another process in between. Resolves with promises that
+ * resolve when the connections of each socket are closed.
  */
 async function closeOneByOne(server: Server, all: readonly Server[]): Promise<readonly Promise<void>[]> {
   let came = 0;
   const count = () => void (came += 1);
   server.on('connection', count);
   const until = performance.now() + patience;
-  // Where this turn stands is not known: what is left of it may be without a look at the sockets.
+  // The current turn may already have passed its check of the sockets, so that its remainder cannot be judged.
   await turn();
   const closing: Promise<void>[] = [];
   for (const one of all) {
@@ -94,14 +98,20 @@ async function closeOneByOne(server: Server, all: readonly Server[]): Promise<re
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/** Rejects where the port is taken: when several sockets may share it, it is not found taken by another process of ours. */
+/**
+ * Rejects if the port is in use: with several sockets sharing the port, listening would not fail when another process
+ * of ours has it.
+ */
 async function findFree(host: string, port: number): Promise<void> {
   const alone = createServer();
   await listening(alone, { host, port });
   await closed(alone);
 }
 
-/** Has the server listen by several sockets, `others` for those beside its own; by its own alone where the system does not divide connections among them. */
+/**
+ * Makes the server listen on several sockets, adding those besides its own to `others`; on its own alone where the
+ * system does not distribute connections among them.
+ */
 async function share(server: Server, others: Server[], host: string, port: number, options: ServerOpts): Promise<void> {
   if (port !== 0) await findFree(host, port);
   try {
@@ -118,11 +128,15 @@ async function share(server: Server, others: Server[], host: string, port: numbe
   }
 }
 
-/** Opens the port, whose connections `server` gets, an HTTP server where `options` are not given. Rejects with {@link CannotListen}. */
+/**
+ * Opens the port, whose connections `server` gets: an HTTP server unless `options` are given. Rejects with the error
+ * {@link CannotListen}.
+ */
 export async function openPort(server: Server, host: string, port: number, options = optionsOfHttp): Promise<Port> {
   const others: Server[] = [];
   let closing: Promise<readonly Promise<void>[]> | undefined;
-  // An HTTP server closes its idle connections before its socket, which takes a while: the last is to be one of the others.
+  // An HTTP server closes its idle connections before its socket, which takes a while: therefore the last socket must
+  // not be its own.
   const closeAll = () => (closing ??= closeOneByOne(server, [server, ...others]));
   const shut = async () => void (await closeAll());
   const close = async () => void (await Promise.all(await closeAll()));
@@ -135,7 +149,10 @@ export async function openPort(server: Server, host: string, port: number, optio
   return { port: portOf(server), shut, close };
 }
 
-/** Opens the port for other processes: `take` gets each connection before anything of it is read. Rejects with {@link CannotListen}. */
+/**
+ * Opens the port for other processes: `take` gets each connection before anything is read from it. Rejects with the
+ * error {@link CannotListen}.
+ */
 export function openPortForOthers(host: string, port: number, take: (socket: Socket) => void): Promise<Port> {
   const options = { ...optionsOfHttp, pauseOnConnect: true };
   return openPort(createServer(options, take), host, port, options);

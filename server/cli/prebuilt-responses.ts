@@ -1,6 +1,6 @@
 /**
- * Answers that the app makes once, to be sent without running it again: for each interface the refusal while the node is
- * overloaded, and the answer that the process is alive.
+ * Responses that the app produces once and that are then sent without running it: for each interface the refusal while
+ * the node is overloaded, and the response that the process is alive.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -16,9 +16,9 @@ import { interfaceAt } from '../app.ts';
 interface Prepared {
   readonly status: number;
   readonly headers: readonly string[];
-  /** The first lines as they go over the wire, without those that each answer has of its own. */
+  /** Status line and headers as sent on the wire, without the headers that differ per response. */
   readonly head: string;
-  /** What stands around the id of the request, wherever the body names it. */
+  /** The parts of the body around the request's id, wherever the body contains it. */
   readonly body: readonly string[];
 }
 
@@ -26,7 +26,7 @@ type Header = (name: string) => string | undefined;
 
 const perRequest = new Set(['x-request-id', 'content-length', 'date', 'connection']);
 
-/** What the app answers at this path; with `isRefused`, when it refuses. */
+/** The app's response at this path; with `isRefused`, its refusal. */
 async function prepare(
   app: Hono,
   target: string,
@@ -57,7 +57,7 @@ async function prepare(
 function send(request: IncomingMessage, response: ServerResponse, prepared: Prepared): void {
   const id = idFrom(request.headers['x-request-id']) ?? randomUUID();
   const text = prepared.body.join(id);
-  // What follows of a body is not read: its connection is of no more use.
+  // The rest of a long body is not read, so the connection cannot be reused.
   const length = Number(request.headers['content-length'] ?? 0);
   const isLong = request.headers['transfer-encoding'] !== undefined || length > 65_536;
   const closing = isLong ? ['Connection', 'close'] : [];
@@ -76,7 +76,7 @@ function send(request: IncomingMessage, response: ServerResponse, prepared: Prep
 let dateLine = '';
 let dateUntil = 0;
 
-/** The header Date, made once a second. */
+/** The Date header, formatted once a second. */
 function date(): string {
   const now = Date.now();
   if (now >= dateUntil) {
@@ -86,7 +86,7 @@ function date(): string {
   return dateLine;
 }
 
-/** The bytes of an answer on a connection that is kept for `keptSeconds`, as Node.js writes them. */
+/** A response for a connection that is kept for `keptSeconds`, in the format of Node.js. */
 function onWire(prepared: Prepared, given: string | undefined, keptSeconds: number): string {
   const id = idFrom(given) ?? randomUUID();
   const text = prepared.body.join(id);
@@ -97,20 +97,21 @@ function onWire(prepared: Prepared, given: string | undefined, keptSeconds: numb
 }
 
 export interface PrebuiltResponses {
-  /** Refuses a request with 503, in the form of the interface that was meant. */
+  /** Refuses a request with 503, in the format of the interface that it addresses. */
   refuse(request: IncomingMessage, response: ServerResponse): void;
   /**
-   * What to write to a connection in answer to a request that Node.js never sees: the refusal when there is no place for
-   * it, that the process is alive when it asks for that; null when it is to be answered in the usual way.
+   * Returns what to write to a connection in response to a request that Node.js never sees: the refusal when the node
+   * has no capacity for the request, the response that the process is alive when the request asks for that; null when
+   * the request is to be handled in the usual way.
    */
   answerTo(asked: SimpleRequest, socket: Socket): string | null;
 }
 
-/** Refuses requests to the app when `load` is too much. */
+/** Makes the refusals of requests to the app while `load` is too high. */
 export function openPrebuiltResponses(app: Hono, load: LoadShedding, keptSeconds: number): PrebuiltResponses {
   const made = new Map<string, Prepared>();
 
-  /** Which interface was meant, and which of the prepared answers refuses this. */
+  /** The interface that the request addresses, and the key of the prebuilt response that refuses it. */
   function meant(target: string, header: Header): { name: string; kind: string } {
     const [path = '/'] = target.split('?', 1);
     const { name } = interfaceAt(path);
@@ -118,7 +119,7 @@ export function openPrebuiltResponses(app: Hono, load: LoadShedding, keptSeconds
     return { name, kind: `${name} ${destination === 'document' || destination === 'iframe'}` };
   }
 
-  /** Has what is answered ready for the next time. */
+  /** Keeps the response for later requests. */
   function makeReady(kind: string, prepared: Promise<Prepared>): Promise<Prepared> {
     void prepared.then(
       (answer) => made.set(kind, answer),
@@ -150,7 +151,7 @@ export function openPrebuiltResponses(app: Hono, load: LoadShedding, keptSeconds
       }
       const { name, kind } = meant(target, header);
       const known = made.get(kind);
-      // The first is refused by the app itself, and those who operate us are answered.
+      // The app itself refuses the first request of each kind, and requests of operators are answered.
       if (known === undefined || isForOperators(target)) return null;
       if (!load.hasNoPlace({ target, header, remoteAddress: socket.remoteAddress })) return null;
       load.refused(name);

@@ -14,11 +14,14 @@ import { withDestination, say, withNewDatabase, type DestinationOptions } from '
 import { comparison, isSame } from './verify.ts';
 
 export interface RestoreOptions extends DestinationOptions {
-  /** Where the store has the documents of the database that was backed up. */
+  /** Whether to take over the store that has the documents of the database that was backed up. */
   readonly continue?: boolean;
 }
 
-/** Refuses a copy beside its original: both would know the same bodies, and each would delete what the other needs. */
+/**
+ * Throws if the store has the documents of the original database: copy and original would share bodies, and each would
+ * delete some that the other needs.
+ */
 async function checkOriginal(storage: Storage, original: string | undefined, location: string): Promise<void> {
   if (original === undefined || !(await wasMarked(storage, original))) return;
   throw new NotRestored(
@@ -35,12 +38,13 @@ export async function restore(name: string | undefined, options: RestoreOptions)
     try {
       if (!options.continue) await checkOriginal(storage, original, storeLocation(config));
       const storeId = randomUUID();
-      // What needs it comes after the rows, when it is too late to begin again.
+      // Both are needed only after the rows are restored, when it is too late to start over.
       if (config.databaseUrl !== undefined) await loginOf(config);
       await checkOwnersUrl(config);
       const restored = await withNewDatabase(config, async (owner) => {
         const result = await restoreBackup({ destination, backup, key }, owner, storage);
-        // The store is another one than that of the backup, even at the same place: a node that still keeps documents there is refused.
+        // The store gets a new id, even at the same location: a node that still stores documents there for the original
+        // is refused.
         await markStore(storage, storeId);
         await withClient(owner, 'restore', (client) => adoptStore(client, storeId));
         if (original !== undefined) await retireMark(storage, original);

@@ -22,7 +22,7 @@ interface Output {
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** What the service is reached at. */
+/** The URLs of the service. */
 function addresses({ config }: CoreServices) {
   return { url: `${config.baseUrl}/`, rest_url: `${config.baseUrl}${restPath}`, mcp_url: config.baseUrl };
 }
@@ -30,17 +30,18 @@ function addresses({ config }: CoreServices) {
 interface End {
   readonly reason: string;
   readonly failed: boolean;
-  /** Whether others are given time to notice that this node leaves. */
+  /** Whether load balancers and clients are given time to notice that this node leaves. */
   readonly drains?: boolean;
 }
 
-/** Resolves with the reason to stop: a signal, the end of the process that started us, or a fault of ours. */
+/** Resolves with the reason to stop: a signal, the end of the parent process, or an uncaught error. */
 function reasonToStop(log: Logger): Promise<End> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => resolve({ reason: signal, failed: false, drains: signal === 'SIGTERM' }));
     }
-    // bin/dealkeep.js holds the other end: it closes when that process was killed and could send no signal.
+    // bin/dealkeep.js holds the other end of the channel: it closes even when that process was killed and could send no
+    // signal.
     process.once('disconnect', () => resolve({ reason: 'the process that started this one is gone', failed: false }));
     process.channel?.unref();
     const fault = (error: unknown) => {
@@ -59,14 +60,16 @@ function nextSignal(): AbortSignal {
   return asked.signal;
 }
 
-/** What is done before the first answer; it returns what to announce beside the addresses. */
+/** Work before the first request is answered; resolves with what to announce besides the addresses. */
 type Prepare = (services: CoreServices, connections: Connections) => Promise<Announcement>;
 
-/** Loads only what one process, or the one that holds several together, needs. */
+/** Loads only the modules for a single process, or for the primary of several workers. */
 const starter = async (workers: number) =>
   workers > 1 ? (await import('./workers.ts')).startWorkers : (await import('./serve.ts')).start;
 
-/** Runs the service until there is a reason to stop, then ends the process: 0 when it was asked to. */
+/**
+ * Runs the service until there is a reason to stop, then ends the process: with exit code 0 when it was asked to stop.
+ */
 async function run({ json }: Output, prepare: Prepare): Promise<void> {
   const config = readConfig();
   const telemetry = await openTelemetry(config);
@@ -103,11 +106,11 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
     if (failed) process.exitCode = 1;
   }
   log.info('stopped');
-  // Nothing is open any more; what a library may still hold does not keep us.
+  // Everything is closed; handles that a library may still hold must not keep the process alive.
   process.exit();
 }
 
-/** What is printed when the service is ready; a null is left out. */
+/** Lines printed when the service is ready; a null is left out. */
 interface Announcement {
   readonly set_up_url?: string | null;
   readonly demo_file?: string;
@@ -122,8 +125,8 @@ const labels = {
 };
 
 /**
- * Where the set-up link is printed: in the terminal in which the service was started; else in a file that only its user can read, since what is
- * printed goes to a log then, and anybody who reads that could use the link.
+ * Where the set-up link is printed: in the terminal in which the service was started; otherwise in a file that only its
+ * user can read, since the output then goes to a log, whose readers could use the link.
  */
 function placeOfSetUp({ config }: CoreServices, url: string): string {
   if (process.stdout.isTTY) return url;
@@ -154,7 +157,7 @@ const keepSetUpLink = row<{ offered: boolean }, [digest: Buffer]>(
   'select app.offer_set_up($1) as offered',
 );
 
-/** A new one-time link that creates the first brokerage; null when there is one. */
+/** A new one-time link that creates the first brokerage; null when a brokerage exists. */
 async function offerSetUp({ config, database }: CoreServices): Promise<string | null> {
   const token = mintToken();
   const kept = await database.run(keepSetUpLink(tokenDigest(token)));
@@ -168,7 +171,7 @@ export function serve(output: Output): Promise<void> {
 
 /** The command demo. */
 export async function demo(output: Output): Promise<void> {
-  // Who tries webhooks has their receiver on the same machine. Workers read it from here too.
+  // Developers who try webhooks run their receiver on the same machine. Workers inherit the variable.
   process.env['WEBHOOKS_ALLOW_LOOPBACK'] ??= 'on';
   const { prepareDemo } = await import('./demo.ts');
   return run(output, async ({ config, storage }, { owner }) => {

@@ -1,4 +1,4 @@
-/** Makes scheduled backups, each in a process of its own, so that requests are not slowed down. */
+/** Makes scheduled backups, each in a separate process, so that requests are not slowed down. */
 
 import { spawn } from 'node:child_process';
 import { backupsIn } from '../backup/backups.ts';
@@ -10,11 +10,11 @@ import type { CoreServices } from '../services.ts';
 import type { Summary } from './backup.ts';
 
 const minute = 60_000;
-/** How long to wait after one that failed, and at most before looking again, in milliseconds. */
+/** Milliseconds to wait after a failed backup, and at most before checking again. */
 const afterFailure = 5 * minute;
 const longest = 60 * minute;
 
-/** When the latest whole backup was made; null when there is none. */
+/** When the latest complete backup was made; null when there is none. */
 async function latestBackup(config: Config): Promise<Date | null> {
   if (!config.backup.to) return null;
   const destination = await openDestination(config.backup.to);
@@ -23,7 +23,7 @@ async function latestBackup(config: Config): Promise<Date | null> {
   return latest ? madeAt(latest.name) : null;
 }
 
-/** What the command printed; rejects with what it complained of. Ended when `signal` is aborted. */
+/** Resolves with the command's output; rejects with its error output. Aborting `signal` ends the command. */
 async function runBackup(signal: AbortSignal): Promise<string> {
   const args = [...process.execArgv, process.argv[1] ?? '', 'backup', '--json', '--scheduled'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], signal });
@@ -40,8 +40,8 @@ async function runBackup(signal: AbortSignal): Promise<string> {
 }
 
 /**
- * Makes a backup whenever the latest one in the destination is older than BACKUP_EVERY; the function returned stops it. Every node looks;
- * of those that find one to be due at the same moment the database lets one make it.
+ * Makes a backup whenever the latest one in the destination is older than BACKUP_EVERY; the returned function stops it.
+ * Every node checks; if several find a backup due at the same time, the database lets one of them make it.
  */
 export function startScheduledBackups({ config, log, database }: CoreServices): () => void {
   const every = config.backup.everyMillis;
@@ -66,7 +66,7 @@ export function startScheduledBackups({ config, log, database }: CoreServices): 
       look().then(again, (error: unknown) => {
         if (stopping.signal.aborted) return;
         log.error({ err: error }, 'no backup was made');
-        // The command notes it too, where it came far enough to reach the database.
+        // The command records a failure itself if it has reached the database.
         database
           .run(noteJobRun(backupJob, false))
           .catch((failure: unknown) => log.warn({ err: failure }, 'the failure of the backup could not be recorded'));

@@ -1,4 +1,4 @@
-/** The life of a running server: everything is opened in order, and closed in the reverse one. */
+/** The lifecycle of a running server: everything is opened in order, and closed in reverse order. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../app.ts';

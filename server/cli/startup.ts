@@ -1,4 +1,4 @@
-/** What is made ready before the first answer, by a service of one process and of several alike. */
+/** Preparations before the first request is answered, shared by a service of one process and of several. */
 
 import type { Config } from '../config/config.ts';
 import { openConnections, type Connections } from '../database/connections.ts';
@@ -11,31 +11,40 @@ import { buildWeb, needsBuild } from './web-build.ts';
 
 export interface Running {
   readonly services: CoreServices;
-  /** Resolves with a sentence when what the service cannot do without has ended. */
+  /** Resolves with a sentence when something that the service cannot run without has ended. */
   readonly died: Promise<string>;
-  /** Is not ready any more and closes each connection with its next answer, but answers, for these seconds or until `hurry`. */
+  /**
+   * Reports not ready and closes each connection after its next response, but keeps answering, for this many seconds or
+   * until `hurry`.
+   */
   drain(seconds: number, hurry: AbortSignal): Promise<void>;
-  /** Finishes the requests in flight, then closes everything. Calling it again waits for the same end. */
+  /** Finishes the requests in flight, then closes everything. May be called again. */
   stop(): Promise<void>;
 }
 
-/** What is done between the opening of the database and the first answer. */
+/** Work between the opening of the database and the first response. */
 export type Prepare = (services: CoreServices, connections: Connections) => Promise<void>;
 
 /**
- * Starts the server. Rejects, with everything closed again, when something is not as it must be, and when `signal`
- * asks to stop before it is ready.
+ * Starts the server. Rejects, with everything closed again, when a precondition is not met, and when `signal` asks to
+ * stop before the server is ready.
  */
 export type Start = (config: Config, telemetry: Telemetry, prepare: Prepare, signal: AbortSignal) => Promise<Running>;
 
-/** What a start has to hand: the migrated database, what is to be closed, last first, and what does that, once. */
+/**
+ * What a start works with: the migrated database, functions that close what was opened, called in reverse order, and
+ * `stop`, which calls them once.
+ */
 interface Opened {
   readonly connections: Connections;
   readonly closers: (() => Promise<unknown>)[];
   readonly stop: () => Promise<void>;
 }
 
-/** Opens the database, then what `open` opens; a start that fails, or that `signal` ends, closes all that is open by then. */
+/**
+ * Opens the database, then what `open` opens; when the start fails or `signal` aborts it, closes everything opened so
+ * far.
+ */
 export async function opening(
   config: Config,
   log: Logger,
@@ -59,7 +68,7 @@ export async function opening(
   }
 }
 
-/** The database, migrated. */
+/** Opens the database and migrates it. */
 async function openPrepared(config: Config, log: Logger): Promise<Connections> {
   const connections = await openConnections(config, (files) => {
     if (files.length > 0) log.info({ files }, 'applied migrations');
@@ -69,25 +78,25 @@ async function openPrepared(config: Config, log: Logger): Promise<Connections> {
 }
 
 /**
- * Whether the port is opened before all else is ready, and says meanwhile that the service starts. With a database that other nodes
- * may use it is opened last: a balancer that asks nothing beforehand goes to another node when it is refused, but hands
- * on what it is answered.
+ * Whether the port is opened before everything else is ready, and meanwhile answers that the service is starting. With
+ * a database that other nodes may use the port is opened last: a load balancer without health checks goes to another
+ * node when a connection is refused, but passes on any response.
  */
 export const opensPortFirst = ({ databaseUrl, port, buildWeb: builds }: Config): boolean =>
   databaseUrl === undefined || port === 0 || (builds && needsBuild());
 
-/** Builds the web application where the configuration says so and its sources are newer. */
+/** Builds the web application if configured and its sources are newer. */
 async function prepareWeb(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   if (!config.buildWeb || !needsBuild()) return;
   log.info('building the web application');
-  // The interfaces work without it, so its failure does not keep them from starting.
+  // The other interfaces work without the web application, so a failed build does not prevent the start.
   await buildWeb(signal).catch((error: Error) =>
     log.error({ reason: error.message }, 'the web application is not built'),
   );
   signal.throwIfAborted();
 }
 
-/** Makes sure of the store and the secrets, builds what is to be built, and prepares. */
+/** Checks the store and the secrets, builds the web application if needed, and runs `prepare`. */
 export async function makeReady(
   services: CoreServices,
   connections: Connections,

@@ -11,11 +11,11 @@ import { homeDirectory, installedEngine, PostgresFailure } from '../database/pos
 import { undoneBySignal } from '../lib/interruption.ts';
 import { withDestination, say, type DestinationOptions } from './backup-destination.ts';
 
-/** Whether every table came back as it was backed up, and no body was missing. */
+/** Whether every table was restored as it was backed up, and no body was missing. */
 export const isSame = ({ manifest, tables }: Restored): boolean =>
   tables.every((table) => table.isSame) && manifest.documents.missing.length === 0;
 
-/** A table of what was backed up and what was restored. */
+/** A text table that compares the backup with the restored database. */
 export function comparison({ manifest, tables, bodies }: Restored): string {
   const width = Math.max(...tables.map(({ table }) => table.length), 'documents'.length);
   const row = (name: string, rows: string, restored: string, verdict: string) =>
@@ -34,12 +34,12 @@ export function comparison({ manifest, tables, bodies }: Restored): string {
   ].join('\n');
 }
 
-/** A new directory for a PostgreSQL, and what removes it with all that is in it, which a signal does, too. */
+/** Creates a directory for a temporary PostgreSQL; `remove` deletes it with its content. A signal does so, too. */
 function temporaryDirectory(): { readonly dataDir: string; readonly remove: () => Promise<void> } {
   const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-verify-'));
   const dataDir = path.join(directory, 'data');
   const removeAll = async () => {
-    // As root it can be elsewhere.
+    // When run as root, the data may be outside the directory.
     await rm(homeDirectory(dataDir), { recursive: true, force: true });
     await rm(directory, { recursive: true, force: true });
   };
@@ -49,7 +49,10 @@ function temporaryDirectory(): { readonly dataDir: string; readonly remove: () =
   return { dataDir, remove };
 }
 
-/** Restores the backup of this name, or the latest, into a PostgreSQL of its own, and compares. The exit status is 1 when it differs. */
+/**
+ * Restores the backup of this name, or the latest, into a temporary PostgreSQL, and compares. The exit status is 1 when
+ * they differ.
+ */
 export async function verify(name: string | undefined, options: DestinationOptions): Promise<void> {
   await withDestination(options, async ({ destination, key }) => {
     await installedEngine().catch((error: unknown) => {
@@ -61,7 +64,7 @@ export async function verify(name: string | undefined, options: DestinationOptio
     const backup = await chosenBackup(destination, name);
     const { dataDir, remove } = temporaryDirectory();
     try {
-      // Nothing in it has to outlive the comparison.
+      // The database need not outlive the comparison, so nothing has to be durable.
       const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
       const postgres = await startEmbedded({ dataDir, settings });
       const restored = await restoreBackup({ destination, backup, key }, postgres.owner, null).finally(() =>

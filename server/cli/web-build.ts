@@ -1,4 +1,4 @@
-/** Builds the web application when its sources are newer than what was built. */
+/** Builds the web application when its sources are newer than the last build. */
 
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -8,7 +8,7 @@ const root = path.join(import.meta.dirname, '../..');
 const sources = path.join(root, 'web');
 const built = path.join(sources, 'dist');
 
-/** When something in the directory, or below it, was changed last; what was built in it does not count. */
+/** When anything in or below the directory last changed, except the build's output. */
 export function newest(directory: string): number {
   const times = readdirSync(directory, { withFileTypes: true }).map((entry) => {
     const inner = path.join(directory, entry.name);
@@ -18,12 +18,12 @@ export function newest(directory: string): number {
   return Math.max(statSync(directory).mtimeMs, ...times);
 }
 
-/** Whether there is something to build: nothing is built yet, or a source or a dependency changed since. */
+/** Whether a build is needed: there is none yet, or a source or a dependency has changed since. */
 export function needsBuild(): boolean {
   if (!existsSync(path.join(sources, 'index.html'))) return false;
   const page = path.join(built, 'index.html');
   if (!existsSync(page)) return true;
-  // The directory itself changes when dist is made anew.
+  // The directory's own time also changes when dist is recreated.
   const inputs = readdirSync(sources, { withFileTypes: true }).filter(({ name }) => name !== 'dist');
   const times = inputs.map((entry) => {
     const inner = path.join(sources, entry.name);
@@ -37,7 +37,7 @@ const limitMillis = 180_000;
 /** Builds the web application. */
 export const buildWeb = (signal: AbortSignal): Promise<void> => build([sources], signal);
 
-/** Builds with Vite in a process of its own, which leaves no memory behind. Rejects with the end of what the build said. */
+/** Builds with Vite in a separate process, so that its memory is freed. Rejects with the end of the build's output. */
 export async function build(args: readonly string[], signal: AbortSignal): Promise<void> {
   const program = path.join(root, 'node_modules/vite/bin/vite.js');
   const child = spawn(process.execPath, [program, 'build', ...args, '--logLevel', 'error'], {

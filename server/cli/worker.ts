@@ -1,4 +1,7 @@
-/** A process that answers requests for the one that started it (workers.ts), which opened the database and decides when to stop. */
+/**
+ * A worker: a process that answers requests for its parent process (workers.ts), which opened the database and decides
+ * when to stop.
+ */
 
 import type { Socket } from 'node:net';
 import type { ClientConfig } from 'pg';
@@ -12,16 +15,16 @@ import { listenBy, type Listener } from './listen.ts';
 import { openTelemetry } from './telemetry.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
-/** Resolves when it is sent. */
+/** Resolves when the message has been sent. */
 const say = (message: FromWorker): Promise<void> =>
   new Promise((resolve) => {
     process.send?.(message, undefined, undefined, () => resolve());
   });
 
-/** How long /metrics waits for the counters of the other processes, in milliseconds. */
+/** Milliseconds that /metrics waits for the counters of the other processes. */
 const metricsMillis = 5_000;
 
-/** Runs the worker of this id until it is asked to stop; the process ends with it. */
+/** Runs the worker with this id until it is asked to stop; then the process ends. */
 export async function runWorker(id: number): Promise<never> {
   const config = readConfig();
   const { log: logOfAll, tracing } = await openTelemetry(config);
@@ -39,7 +42,7 @@ export async function runWorker(id: number): Promise<never> {
       over.resolve();
     })());
 
-  // A terminal and some supervisors send these to every process: it is for the one that started this one to say what follows.
+  // A terminal and some supervisors send these signals to every process: the parent process decides what follows.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   const fault = (error: unknown) => {
     log.fatal({ err: error }, 'an uncaught error');
@@ -89,7 +92,7 @@ export async function runWorker(id: number): Promise<never> {
         return say({ is: 'answering' });
       }
       case 'take':
-        // One that is gone by now is as good as taken.
+        // A connection that closed in transit counts as accepted.
         return say({ is: 'took', took: socket === undefined || take(socket) });
       case 'leave': {
         opened?.leave();
@@ -111,6 +114,6 @@ export async function runWorker(id: number): Promise<never> {
   });
   await say({ is: 'started' });
   await over.promise;
-  // Nothing is open any more; what a library may still hold does not keep us.
+  // Everything is closed; handles that a library may still hold must not keep the process alive.
   process.exit();
 }

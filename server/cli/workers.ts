@@ -1,6 +1,7 @@
 /**
- * A service of several processes: this one opens the database, migrates, listens and does what is done once, and shares out the
- * connections of clients (connection-sharing.ts) among workers (worker.ts), which answer. One that ends without being asked is replaced.
+ * A service of several processes. This process, the primary, opens the database, migrates, listens and does one-time
+ * work, and distributes client connections (connection-sharing.ts) among workers (worker.ts), which answer requests. A
+ * worker that ends without being asked to is replaced.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -16,20 +17,23 @@ import { openPortForOthers } from './port.ts';
 import { makeReady, opening, opensPortFirst, type Start } from './startup.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
-/** Workers cannot be started, or do not stay; the message says why. */
+/** Workers cannot be started or do not keep running; the message says why. */
 class WorkersFailed extends Error {
   override readonly name = 'WorkersFailed';
 }
 
-/** After so many starts of one worker in succession that fail, no more are tried. */
+/** After this many consecutive failed starts of one worker, no further start is attempted. */
 const mostFailures = 5;
-/** How long the next start waits after one worker has ended, in milliseconds: doubled each time, forgotten by one that lasts. */
+/**
+ * Milliseconds between the end of a worker and the next start: doubled after each end, up to `most`, and reset by a
+ * worker that ran for `forgottenAfter`.
+ */
 const backOff = { first: 100, most: 10_000, forgottenAfter: 60_000 } as const;
-/** How long the counters of a worker are waited for, in milliseconds. */
+/** Milliseconds to wait for the counters of a worker. */
 const countersMillis = 1_000;
-/** How long after its end the last that a worker said may be heard, in milliseconds. */
+/** Milliseconds after a worker's exit in which its last messages may still arrive. */
 const lastWordsMillis = 100;
-/** How much longer than its own limit a worker may take to end before it is killed, in milliseconds. */
+/** Milliseconds that a worker may take to end beyond its own limit before it is killed. */
 const graceMillis = 5_000;
 
 type Stage = 'starting' | 'listening' | 'answering';
@@ -37,28 +41,29 @@ interface Place {
   worker: Worker;
   stage: Stage;
   began: number;
-  /** Ends in succession that came soon after the start. */
+  /** Consecutive ends of the worker that came soon after its start. */
   ends: number;
-  /** Starts in succession that failed. */
+  /** Consecutive failed starts. */
   failures: number;
-  /** What it said of its failure. */
+  /** The worker's message about its failure. */
   complaint: string;
 }
 
 interface Workers {
-  /** The port whose connections they are given. */
+  /** The port whose connections the workers are given. */
   readonly port: number;
-  /** Resolves when all answer. Rejects with {@link WorkersFailed}. */
+  /** Resolves when all workers answer. Rejects with {@link WorkersFailed}. */
   answer(): Promise<void>;
-  /** Resolves with a sentence when they cannot be kept running. */
+  /** Resolves with a sentence when the workers cannot be kept running. */
   readonly failed: Promise<string>;
   leave(): void;
   stop(): Promise<void>;
 }
 
 /**
- * Starts them; resolves when all listen, or answer, as `first` says. The port is opened at once to those who listen, and last of all to those who
- * answer. Rejects with CannotListen and with {@link WorkersFailed}, also when `signal` asks to stop before that.
+ * Starts the workers; resolves when all are listening or answering, depending on `first`. With `listening` the port is
+ * opened immediately, with `answering` only after all workers answer. Rejects with {@link WorkersFailed} and with
+ * CannotListen, also when `signal` asks to stop before that.
  */
 async function openWorkers(
   { workers: count, host, port: wantedPort, shutdownSeconds }: Config,
@@ -95,7 +100,7 @@ async function openWorkers(
     if (worker.isConnected()) worker.send(message, () => {});
   };
 
-  /** The counters of all that answer, added up. One that does not send its own in time is left out. */
+  /** The counters of all answering workers, summed. A worker that does not send its counters in time is left out. */
   async function metrics(): Promise<string> {
     const answering = places.filter(({ stage }) => stage === 'answering');
     const all = answering.map(
@@ -122,7 +127,7 @@ async function openWorkers(
         return send(place, { to: 'listen', connection, port });
       case 'listening': {
         place.stage = 'listening';
-        // Nobody is led to one that cannot answer yet where others can.
+        // While other workers answer, a worker that cannot answer yet gets no connections.
         if (goal === 'answering') send(place, { to: 'answer' });
         else sharing.admit(place.worker);
         break;
@@ -159,10 +164,11 @@ async function openWorkers(
       if (message.is === 'took') sharing.answered(worker, message.took);
       else heard(place, message);
     });
-    // What it said last may be heard after its end. Node.js says nothing of a channel that closes with a connection on its way.
+    // The worker's last messages may arrive after its exit. Node.js reports nothing when a channel closes with a
+    // connection in transit.
     place.worker.once('exit', () => setTimeout(() => sharing.dismiss(worker), lastWordsMillis));
     place.worker.once('exit', (code, by) => void ended(place, by === null ? `code ${code}` : by));
-    // One that cannot be started has no exit.
+    // A worker that cannot be started emits no exit.
     worker.on('error', (error) => {
       if (worker.process.pid === undefined) notStarted(place, error);
     });
@@ -181,7 +187,7 @@ async function openWorkers(
     const isStarted = stage === 'answering' || stage === goal;
     if (!isStarted) place.failures += 1;
     const why = complaint || `worker ${worker.id} ended with ${how} before it was ready`;
-    // At the first start nothing is gained by waiting.
+    // During the first start, retrying gains nothing.
     if (place.failures >= mostFailures || !isUp) {
       failure.resolve(complaint || `Workers do not start: ${why}; see the log.`);
       return;
@@ -205,7 +211,7 @@ async function openWorkers(
     begin(place);
   }
 
-  /** Waits until all have come so far. */
+  /** Waits until all workers have reached the goal. */
   async function come(): Promise<void> {
     const reason = await Promise.race([reached.promise, failure.promise, aborted(signal)]);
     if (typeof reason === 'string') throw new WorkersFailed(reason);
@@ -224,7 +230,7 @@ async function openWorkers(
       },
       shutdownSeconds * 1000 + graceMillis,
     );
-    // Whoever kept their connection would send the next request while it is closed.
+    // Otherwise clients with open connections would send the next request while they are closed.
     leave();
     await opened?.shut();
     await sharing.emptied();
@@ -263,7 +269,7 @@ const aborted = (signal: AbortSignal): Promise<string> =>
     else signal.addEventListener('abort', say, { once: true });
   });
 
-/** Starts the server, with `config.workers` processes that answer. */
+/** Starts the server with `config.workers` processes that answer requests. */
 export const startWorkers: Start = (config, { log, tracing }, prepare, signal) =>
   opening(config, log, signal, async ({ connections, closers, stop }) => {
     const metrics = openServiceMetrics();
@@ -271,7 +277,7 @@ export const startWorkers: Start = (config, { log, tracing }, prepare, signal) =
       openWorkers(config, connections.server, log, metrics, signal, first);
     let listening = opensPortFirst(config) ? await open('listening') : null;
     closers.push(async () => listening?.stop());
-    // What is done once, one thing after the other.
+    // This process does one-time work only, one task after another.
     const own = { ...settled(config, listening?.port ?? config.port), poolSize: Math.min(config.poolSize, 2) };
     closers.push(async () => tracing?.close());
     const services = await openCoreServices(own, connections.server, { log, metrics, tracing });

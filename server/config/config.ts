@@ -1,4 +1,4 @@
-/** The configuration: read once at start from environment variables, validated, and never changed after. */
+/** The configuration: read from environment variables once at start, validated, and never changed afterwards. */
 
 import { isIP } from 'node:net';
 import path from 'node:path';
@@ -8,10 +8,13 @@ import { secretNames, variableNames, variables, type Values } from './variables.
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
 import { tracingOf, type TracingConfig } from './tracing.ts';
 
-/** The parameters of new password hashes in every service: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
+/**
+ * The parameters of new password hashes in every service, as recommended by OWASP. Stored hashes keep their parameters
+ * until the next sign-in.
+ */
 export const recommendedParameters = '$argon2id$v=19$m=19456,t=2,p=1';
 
-/** Requests a minute, by what is counted; see server/http/limits.ts. */
+/** Limits in requests per minute; see server/http/limits.ts. */
 export interface Ceilings {
   readonly rest_ip: number;
   readonly rest_key: number;
@@ -31,10 +34,10 @@ export interface Ceilings {
   readonly web_ip: number;
 }
 
-/** What is counted. */
+/** The name of a rate limit. */
 export type LimitKind = keyof Ceilings;
 
-/** An S3-compatible store for the bodies of documents. */
+/** An S3-compatible object store for document bodies. */
 export interface S3Config {
   readonly endpoint: string | undefined;
   readonly region: string;
@@ -44,84 +47,89 @@ export interface S3Config {
   readonly forcePathStyle: boolean;
 }
 
-/** Where backups are kept: a bucket, with what reaches it, or a folder. */
+/** Where backups are kept: in a bucket, with the credentials to reach it, or in a folder. */
 export type DestinationConfig =
   | { readonly directory: string }
-  | { readonly s3: S3Config; /** Empty, or with a slash at its end. */ readonly prefix: string };
+  | { readonly s3: S3Config; /** Empty, or ends with a slash. */ readonly prefix: string };
 
 export interface Config {
   readonly host: string;
   readonly port: number;
-  /** How many processes answer requests; with more than one, another holds them together. */
+  /** Number of processes that answer requests; with more than one, a separate process supervises them. */
   readonly workers: number;
-  /** Absolute. */
+  /** An absolute path. */
   readonly dataDir: string;
-  /** Not set: the embedded PostgreSQL under dataDir. */
+  /** Undefined: the embedded PostgreSQL under `dataDir` is used. */
   readonly databaseUrl: string | undefined;
   readonly migrateDatabaseUrl: string | undefined;
-  /** Where the service listens to changes (LISTEN); not set: at databaseUrl. */
+  /** The database on which the service listens for changes (LISTEN); undefined: `databaseUrl`. */
   readonly listenDatabaseUrl: string | undefined;
   readonly poolSize: number;
   /** False behind a transaction-mode pooler. */
   readonly prepare: boolean;
-  /** Our public origin, without a slash at the end. */
+  /** The public origin of the service, without a trailing slash. */
   readonly baseUrl: string;
-  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  /** Addresses and CIDR ranges whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Clients that say who they are by a document at an address of theirs. */
+  /** OAuth clients that are identified by a metadata document at a URL of their own. */
   readonly clientMetadata: {
-    /** pinned: those of `file` alone. */
+    /** pinned: only the clients in `file` are accepted. */
     readonly mode: Values['CLIENT_METADATA'];
-    /** Documents that are not fetched: an array, as JSON. */
+    /** File of metadata documents that are not fetched: a JSON array. */
     readonly file: string | undefined;
-    /** For development and tests alone: whether they may be on this machine, and the certificate authority to trust. */
+    /**
+     * For development and tests only: whether the documents may be on this machine, and the certificate authority to
+     * trust.
+     */
     readonly guard: { readonly allowLoopback: boolean; readonly ca?: string };
   };
-  /** Whether webhooks may go to addresses of this machine, also by http: for development alone. */
+  /** Whether webhooks may go to addresses of this machine, and by http: for development only. */
   readonly webhooksAllowLoopback: boolean;
   readonly features: { readonly findings: boolean; readonly financing: boolean };
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
   /** Origins of other sites whose pages may call the interfaces that allow it. */
   readonly allowedOrigins: readonly string[];
-  /** For how many milliseconds overlapping refreshes of one token share a successor; 0: never. */
+  /** Milliseconds within which overlapping refreshes of one token get the same successor; 0: never. */
   readonly refreshOverlapMillis: number;
   /** Redis or Valkey. */
   readonly redisUrl: string | undefined;
   readonly rateLimitStore: 'memory' | 'postgres' | 'redis';
   readonly rateLimits: Ceilings;
-  /** How many requests are answered at once, and how long others wait for their turn. */
+  /** Maximum number of concurrent requests, and milliseconds that further requests wait for their turn. */
   readonly load: { readonly atOnce: number; readonly waitMillis: number };
-  /** The parameters of new hashes of passwords. No variable sets them: only what tests something else takes less. */
+  /** The parameters of new password hashes. No variable sets them; only tests of something else use cheaper ones. */
   readonly passwordParameters: string;
-  /** How often an open stream is checked and gets a heartbeat. */
+  /** Seconds between two checks of an open stream, each with a heartbeat. */
   readonly streamHeartbeatSeconds: number;
   readonly logLevel: Values['LOG_LEVEL'];
   readonly metricsToken: string | undefined;
-  /** Whether a start builds the web application when its sources are newer. */
+  /** Whether the web application is built at start when its sources are newer. */
   readonly buildWeb: boolean;
-  /** How long a node that was asked to end by SIGTERM still answers, so that load balancers notice. */
+  /** Seconds for which a node keeps answering after SIGTERM, so that load balancers notice. */
   readonly drainSeconds: number;
-  /** How long a stop waits for requests in flight. */
+  /** Seconds for which shutdown waits for requests in flight. */
   readonly shutdownSeconds: number;
   readonly s3: S3Config | undefined;
-  /** The keys with which secrets in the database are encrypted, the first, and decrypted, all; none: they are not. */
+  /**
+   * Keys for secrets in the database: the first one encrypts, all of them decrypt. Empty: secrets are not encrypted.
+   */
   readonly secretsKeys: readonly string[];
-  /** How many days after it was asked for in the settings a brokerage is deleted. */
+  /** Days between the request to delete a brokerage, made in the settings, and its deletion. */
   readonly brokerageDeletionDays: number;
   readonly backup: {
     readonly to: DestinationConfig | undefined;
-    /** How often the service makes one, in milliseconds. */
+    /** Milliseconds between two backups that the service makes. */
     readonly everyMillis: number | undefined;
-    /** How many are kept; undefined where nobody has said. */
+    /** Number of backups to keep; undefined when not configured. */
     readonly keep: number | undefined;
     readonly key: BackupKey | null;
   };
-  /** Undefined: no traces are made. */
+  /** Undefined: no traces are recorded. */
   readonly tracing: TracingConfig | undefined;
 }
 
-/** The configuration cannot be used; `message` has one line for each fault. */
+/** The configuration is invalid; `message` has one line for each error. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly string[];
@@ -131,7 +139,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What a variable holds, on one line and without a password. */
+/** The value of a variable, on one line and without a password. */
 const shown = (held = ''): string => withoutPassword(held).replaceAll(/\r?\n/g, '\\n');
 
 function readValues(given: Environment): Values {
@@ -194,13 +202,16 @@ function localOrigin(host: string, port: number): string {
   return `http://${isIP(reached) === 6 ? `[${reached}]` : reached}:${port}`;
 }
 
-/** The configuration once `chosen` is listened on: with PORT=0 the system chose the port, and with it our address. */
+/**
+ * The configuration once the service listens on port `chosen`: with PORT=0 the system chooses the port, and the default
+ * base URL follows from it.
+ */
 export function settled(config: Config, chosen: number): Config {
   const { host, port, baseUrl } = config;
   return port === 0 && baseUrl === localOrigin(host, 0) ? { ...config, baseUrl: localOrigin(host, chosen) } : config;
 }
 
-/** Where requests are counted unless RATE_LIMIT_STORE says it. */
+/** Where requests are counted when RATE_LIMIT_STORE is not set. */
 function sharedStore({ REDIS_URL, DATABASE_URL, WORKERS }: Values): Config['rateLimitStore'] {
   if (REDIS_URL) return 'redis';
   return DATABASE_URL || WORKERS > 1 ? 'postgres' : 'memory';
@@ -211,7 +222,6 @@ type S3Values = Pick<
   'S3_ENDPOINT' | 'S3_REGION' | 'S3_ACCESS_KEY_ID' | 'S3_SECRET_ACCESS_KEY' | 'S3_FORCE_PATH_STYLE'
 >;
 
-/** A bucket, reached as S3_ENDPOINT and its like say. */
 const bucketOf = (values: S3Values, bucket: string): S3Config => ({
   endpoint: values.S3_ENDPOINT,
   region: values.S3_REGION,
@@ -227,7 +237,10 @@ function destinationConfig(values: S3Values, given: string): DestinationConfig {
   return { s3: bucketOf(values, bucket), prefix: folder === '' ? '' : `${folder}/` };
 }
 
-/** Reads the environment. Throws a {@link ConfigError} that lists every fault: the variable, what it held, what is allowed. */
+/**
+ * Reads the environment. Throws a {@link ConfigError} that lists every error: the variable, its value and the allowed
+ * values.
+ */
 export function readConfig(env: Environment = process.env): Config {
   const values = readValues(env);
   return {
@@ -274,7 +287,7 @@ export function readConfig(env: Environment = process.env): Config {
       web_ip: values.RATE_LIMIT_WEB_IP ?? 12_000,
     },
     load: {
-      // Enough to keep every connection to the database at work while others are read and written.
+      // Enough to keep every database connection busy while other requests are being read or written.
       atOnce: values.REQUESTS_AT_ONCE ?? Math.max(32, 4 * values.DATABASE_POOL),
       waitMillis: values.REQUEST_WAIT_MS,
     },

@@ -1,16 +1,16 @@
-/** The environment before config.ts reads it: secrets that are given by files, and variables that are probably misspelt. */
+/** Prepares the environment for config.ts: reads secrets from files, and finds variables that are probably misspelt. */
 
 import { readFileSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What was found, and a sentence for each fault. */
+/** The environment, and a sentence for each error. */
 export interface Resolved {
   readonly env: Environment;
   readonly faults: readonly string[];
 }
 
-/** The most characters that a file with a secret holds. */
+/** Maximum number of characters in a secret's file. */
 const longestSecret = 65_536;
 
 function contentOf(variable: string, file: string): { content?: string; fault?: string } {
@@ -25,7 +25,9 @@ function contentOf(variable: string, file: string): { content?: string; fault?: 
   }
 }
 
-/** Puts the content of the file that NAME_FILE names into NAME, for each of these names; a line break at its end is dropped. */
+/**
+ * Sets each of these variables NAME to the content of the file that NAME_FILE names, without a line break at its end.
+ */
 export function withSecretFiles(env: Environment, names: readonly string[]): Resolved {
   const found: Record<string, string> = {};
   const faults: string[] = [];
@@ -44,7 +46,10 @@ export function withSecretFiles(env: Environment, names: readonly string[]): Res
   return { env: { ...env, ...found }, faults };
 }
 
-/** How many letters are added, left out, changed or swapped with their neighbour between two words (optimal string alignment). */
+/**
+ * The number of letters that are added, omitted, changed or swapped with their neighbour between two words (optimal
+ * string alignment).
+ */
 function distance(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;
@@ -68,7 +73,9 @@ function distance(one: string, other: string): number {
   return at(one.length, other.length);
 }
 
-/** How many letters a misspelt name may differ from one of ours: short names resemble too many others. */
+/**
+ * Maximum number of letters by which a misspelt name may differ from one of ours: short names resemble too many others.
+ */
 function furthest(name: string): number {
   if (name.length < 6) return 0;
   return name.length < 9 ? 1 : 2;
@@ -79,11 +86,11 @@ const sorted = (word: string): string => [...word].toSorted().join('');
 function isNear(given: string, name: string): boolean {
   if (Math.abs(given.length - name.length) > 2) return false;
   const found = distance(given, name);
-  // Of a short one only two letters in the wrong order: PROT.
+  // In a short name only two swapped letters count: PROT.
   return found <= furthest(name) || (found === 1 && given.length === name.length && sorted(given) === sorted(name));
 }
 
-/** Variables of other programs and platforms that resemble one of ours and mean something else. */
+/** Variables of other programs and platforms that resemble one of ours but mean something else. */
 const others: ReadonlySet<string> = new Set([
   'DATABASE_PORT',
   'OTEL_BLRP_SCHEDULE_DELAY',
@@ -92,8 +99,8 @@ const others: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A sentence for each variable that is one or two letters from one of `names` which is not set, nor is the file for it. One whose
- * neighbour is set was not meant for us.
+ * A sentence for each variable whose name is one or two letters from one of `names` that is not set. A variable that
+ * resembles only names that are set was meant for another program.
  */
 export function misspelt(env: Environment, names: readonly string[]): string[] {
   const known = new Set(names);

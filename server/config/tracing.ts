@@ -1,6 +1,9 @@
-/** Which traces are taken and where they are sent, by the standard variables of OpenTelemetry (Environment Variable Specification 1.x). */
+/**
+ * Which traces are recorded and where they are sent, from the standard variables of OpenTelemetry (Environment Variable
+ * Specification 1.x).
+ */
 
-/** The variables as they were read; undefined where one is not set. */
+/** The parsed variables; undefined when not set. */
 interface TracingVariables {
   readonly OTEL_SDK_DISABLED: boolean;
   readonly OTEL_TRACES_EXPORTER: 'otlp' | 'none' | undefined;
@@ -35,23 +38,26 @@ export const samplerNames = [
 type SamplerName = (typeof samplerNames)[number];
 
 export interface TracingConfig {
-  /** Where spans are posted. */
+  /** The URL to which spans are posted. */
   readonly url: string;
   readonly asJson: boolean;
   readonly headers: Readonly<Record<string, string>>;
-  /** How long the collector may take to answer. */
+  /** Milliseconds before a request to the collector times out. */
   readonly timeoutMillis: number;
-  /** How often spans are sent, how many wait at most (more are dropped), and how many are sent at once. */
+  /**
+   * Milliseconds between exports, maximum number of queued spans (further ones are dropped), and maximum number of
+   * spans per export.
+   */
   readonly delayMillis: number;
   readonly queueSize: number;
   readonly batchSize: number;
   readonly sampler: {
-    /** Whether a caller that traces itself decides. */
+    /** Whether the sampling decision of a caller with a trace of its own applies. */
     readonly followsParent: boolean;
-    /** The part of the other traces that is taken: 0 to 1. */
+    /** The fraction of the other traces that is recorded: 0 to 1. */
     readonly ratio: number;
   };
-  /** What is said of this service. */
+  /** The resource attributes of this service. */
   readonly resource: Readonly<Record<string, string>>;
 }
 
@@ -63,7 +69,7 @@ function decoded(text: string): string {
   }
 }
 
-/** `a=1,b=two%20words`, as headers and attributes of the resource are given. What has no name is left out. */
+/** Parses `a=1,b=two%20words`, the format of headers and resource attributes. Entries without a name are ignored. */
 function pairsOf(text = ''): Record<string, string> {
   const pairs = text.split(',').map((pair) => /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair));
   return Object.fromEntries(pairs.flatMap((pair) => (pair ? [[pair[1] ?? '', decoded(pair[2] ?? '')]] : [])));
@@ -75,7 +81,9 @@ function samplerOf(name: SamplerName, ratio: number): TracingConfig['sampler'] {
   return { followsParent: root !== name, ratio: ratios[root] };
 }
 
-/** What the variables ask for; undefined where they ask for no traces. Adds to `faults` what cannot be done. */
+/**
+ * The configuration in the variables; undefined when tracing is not configured. Adds unsupported settings to `faults`.
+ */
 export function tracingOf(given: TracingVariables, faults: string[]): TracingConfig | undefined {
   const base = given.OTEL_EXPORTER_OTLP_ENDPOINT;
   const own = given.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;

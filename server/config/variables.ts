@@ -1,4 +1,4 @@
-/** The environment variables of the configuration: what each may hold, and its default. */
+/** The environment variables of the configuration: their allowed values and defaults. */
 
 import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -17,7 +17,7 @@ const words = z.string().transform((text) =>
     .map((word) => word.trim())
     .filter(Boolean),
 );
-/** A URL with a host after two slashes: without them what follows is a path to the parser, and no host. */
+/** A URL with a host after two slashes: without the slashes the parser takes what follows for a path. */
 const urlOf = (protocol: RegExp) => z.url({ protocol }).regex(/^[a-z]+:\/\//i);
 const postgresUrl = urlOf(/^postgres(ql)?$/);
 
@@ -33,7 +33,7 @@ const network = z.string().refine((text) => {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 });
 
-/** Whether nothing else than a directory is there. What cannot be looked at is found when it is used. */
+/** Whether the path is a directory or does not exist. An inaccessible path is reported when it is used. */
 function mayBeDirectory(text: string): boolean {
   try {
     return statSync(text).isDirectory();
@@ -42,7 +42,10 @@ function mayBeDirectory(text: string): boolean {
   }
 }
 
-/** Whether mail can come from it: an address, or one in angle brackets behind a name. Its host may be one of the own network, without a dot. */
+/**
+ * Whether the value is a sender address, optionally in angle brackets after a name. Its host may be a name without a
+ * dot in the local network.
+ */
 function isSender(given: string): boolean {
   const named = /^(?:"(?:[^"\\\p{Cc}]|\\\P{Cc})*" *|[^"<>,;:@\p{Cc}]*)<([^<>]*)>$/u.exec(given);
   const address = named?.[1] ?? given;
@@ -51,9 +54,9 @@ function isSender(given: string): boolean {
 
 interface Variable<Schema extends z.ZodType> {
   schema: Schema;
-  /** What is allowed, as the end of the sentence "… must be". */
+  /** The allowed values, completing the sentence "… must be". */
   allowed: string;
-  /** A secret is not repeated in the message about a fault. */
+  /** Whether the value is a secret, which error messages do not repeat. */
   secret: boolean;
 }
 
@@ -72,7 +75,7 @@ const milliseconds = variable(whole(1, 600_000).optional(), 'a whole number of m
 
 const units = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A span of time such as 30m, 24h or 7d, in milliseconds. */
+/** A duration such as 30m, 24h or 7d, in milliseconds. */
 const span = z
   .string()
   .regex(/^[1-9]\d{0,4}[mhd]$/)
@@ -84,7 +87,7 @@ const span = z
       .max(366 * units.d),
   );
 
-/** Where backups are kept: s3://bucket/folder, or a folder. */
+/** A backup destination: s3://bucket/folder, or a folder. */
 const backupDestination = z
   .string()
   .refine(
@@ -92,7 +95,7 @@ const backupDestination = z
   )
   .refine(mayBeDirectory);
 
-/** Every variable there is. An empty one counts as not set. */
+/** All variables. An empty value counts as not set. */
 export const variables = {
   HOST: variable(
     z
@@ -226,11 +229,11 @@ export const variables = {
 
 /** The names of the variables. */
 export const variableNames: readonly string[] = Object.keys(variables);
-/** Those that hold a secret: each can be given by a file too, which NAME_FILE names. */
+/** The names of variables that hold a secret: NAME_FILE can name a file with the value of each. */
 export const secretNames: readonly string[] = Object.entries(variables)
   .filter(([, { secret: hidden }]) => hidden)
   .map(([name]) => name);
 
 type Name = keyof typeof variables;
-/** The values of all variables, as read. */
+/** The parsed values of all variables. */
 export type Values = { [N in Name]: z.output<(typeof variables)[N]['schema']> };

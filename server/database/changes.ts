@@ -1,8 +1,11 @@
-/** Receives notifications of changes on a database connection of its own, and passes them to the listeners in this process. */
+/**
+ * Receives notifications of changes on a dedicated database connection, and passes them to the listeners in this
+ * process.
+ */
 
 import pg from 'pg';
 
-/** A change of a record, as 025_told_by_deal.sql announces it. */
+/** A change of a record, as announced by 025_told_by_deal.sql. */
 export interface Change {
   topic: string;
   table: string;
@@ -15,28 +18,31 @@ const reconnectAfter = 2_000;
 /** How long `close` waits for a connection to end, in milliseconds. */
 const closingMillis = 2_000;
 
-/** `null`: the connection was away, so anything may have changed. */
+/** Called with `null` after the connection was lost, when anything may have changed. */
 export type Listener = (change: Change | null) => void;
 
 export interface Changes {
   /** Calls `listener` for every change until the returned function is called. */
   follow(listener: Listener): () => void;
   /**
-   * Calls `wake` when work was put into a queue of the database (a mail, an event to notify of, a delivery of a webhook), on the node that
-   * listens to the database, until the returned function is called.
+   * Calls `wake` when work was put into a queue of the database (a mail, an event to notify of, a webhook delivery), on
+   * the node that listens to the database, until the returned function is called.
    */
   onQueued(wake: () => void): () => void;
-  /** Reads no more changes until `resume`: they wait in the database's queue. Listeners still get those already read. */
+  /**
+   * Stops reading changes until `resume`; they stay in the database's queue. Listeners still get the changes already
+   * read.
+   */
   pause(): void;
   resume(): void;
   close(): Promise<void>;
 }
 
-/** Changes read on a connection of this process's own. */
+/** Changes read on a database connection of this process. */
 export interface DatabaseChanges extends Changes {
-  /** Settles when it listens, or could not at first and tries again. Changes before that may be missed. */
+  /** Settles when the first connection listens, or has failed and will be retried. Earlier changes may be missed. */
   readonly begun: Promise<void>;
-  /** Whether it listens, as far as is known: what does not answer any more is noticed at the next question. */
+  /** Whether the connection listens, as far as is known: a dead connection is noticed at the next check. */
   isListening(): boolean;
 }
 
@@ -67,16 +73,19 @@ export class Listeners implements Pick<Changes, 'follow' | 'onQueued'> {
 const destroy = (client: pg.Client) => client.connection.stream.destroy();
 
 interface ChangesOptions {
-  /** The first call, too, says that anything may have changed. */
+  /** Whether listeners are also called with `null` after the first connection. */
   readonly saysMissed?: boolean;
-  /** How long the database may take for a connection, and for an answer on it, in milliseconds. */
+  /** How long the database may take to connect, and to respond, in milliseconds. */
   readonly silenceMillis?: number | undefined;
 }
 
-// Named after the first of the queues: nodes of earlier releases listen to it, too.
+// Named after the first of the queues, because nodes of earlier releases listen to it too.
 const queuedChannel = 'dealkeep_mail';
 
-/** Starts listening for changes and for what is put into queues; a lost connection is reported and made again by itself. */
+/**
+ * Starts listening for changes and for work put into queues; a lost connection is reported and re-established
+ * automatically.
+ */
 export function openChanges(
   connection: pg.ClientConfig,
   onAway: (reason: string) => void,
@@ -109,7 +118,7 @@ export function openChanges(
       ...connection,
     });
     client = next;
-    // What becomes of one that was given up is of no interest any more.
+    // Events of a connection that was already dropped are ignored.
     const lost = (reason: string) => next === client && retry(reason);
     next.on('error', (error) => lost(error.message));
     next.on('end', () => lost('the connection ended'));
@@ -129,10 +138,13 @@ export function openChanges(
     }
   }
 
-  /** Gives the connection up when it does not answer: nothing else is sent on it, and a proxy acknowledges for a server that is gone. */
+  /**
+   * Drops the connection when it does not respond: nothing else is sent on it, and a proxy acknowledges packets for a
+   * server that is gone.
+   */
   async function ask(): Promise<void> {
     const asked = listening;
-    // What is not read has no answer.
+    // While the stream is paused, no response is read.
     if (asked === undefined || isPaused) return;
     try {
       await asked.query('select');
@@ -164,10 +176,10 @@ export function openChanges(
       closed = true;
       clearTimeout(again);
       clearInterval(asking);
-      // Neither a handshake nor the end of a connection is answered where the network is silent.
+      // On a silent network neither a handshake nor the end of a connection is answered.
       const late = setTimeout(() => client && destroy(client), closingMillis);
       await connecting;
-      // The end of a connection is noticed where it is read.
+      // The end of a connection is noticed only while it is read.
       resume();
       await client?.end().catch(() => {});
       clearTimeout(late);

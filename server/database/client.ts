@@ -1,21 +1,21 @@
-/** A connection of its own, for a command or a start. What requests do runs in database.ts. */
+/** A dedicated connection for a command or a start. Statements of requests run in database.ts. */
 
 import pg from 'pg';
 import { reasonOf } from '../lib/reason.ts';
 import type { Statement } from './statement.ts';
 
-/** The database is there but cannot be used as it is; the message says what to change. */
+/** The database exists but cannot be used as it is; the message says what to change. */
 export class UnusableDatabase extends Error {
   override readonly name = 'UnusableDatabase';
 }
 
-/** What a command that works as the owner says where the variable that names their connection is not set. */
+/** Returns the error of a command that works as the owner when MIGRATE_DATABASE_URL is not set. */
 export const needsOwner = (): UnusableDatabase =>
   new UnusableDatabase('This needs the connection of the owner: set MIGRATE_DATABASE_URL.');
 
 /**
- * Connects for `work`, and ends the connection after it. Rejects with {@link UnusableDatabase}, which names the `variable` that says
- * where it leads, when there is no connection within 10 s, and as `work` does.
+ * Connects, runs `work`, and ends the connection. Rejects with {@link UnusableDatabase}, which names the `variable`
+ * that holds the address, when it cannot connect within 10 s, and as `work` does.
  */
 export async function withClient<T>(
   connection: pg.ClientConfig,
@@ -28,7 +28,7 @@ export async function withClient<T>(
     application_name: `dealkeep ${name}`,
     ...connection,
   });
-  // A statement under way fails when its connection breaks.
+  // A statement in progress fails when its connection breaks.
   client.on('error', () => {});
   await client.connect().catch((error: unknown) => {
     throw new UnusableDatabase(
@@ -39,7 +39,7 @@ export async function withClient<T>(
   return work(client).finally(() => client.end());
 }
 
-/** Runs a statement of the domain on a connection of a command. */
+/** Runs a statement of the domain on the connection of a command. */
 export async function runOn<T>(client: pg.ClientBase, { text, values, read }: Statement<T>): Promise<T> {
   return read((await client.query(text, [...values])).rows);
 }

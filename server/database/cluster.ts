@@ -1,4 +1,4 @@
-/** The cluster of the embedded PostgreSQL: how it is made, and how its programs are run. */
+/** The cluster of the embedded PostgreSQL: how it is created, and how its programs are run. */
 
 import { spawnSync } from 'node:child_process';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,13 +10,16 @@ export const database = 'dealkeep';
 export const ownerLogin = 'dealkeep_owner';
 export const serverLogin = 'dealkeep_app';
 
-/** The command line of one of PostgreSQL's programs, run as the right user. */
+/** Returns the command line of one of PostgreSQL's programs, run as the right user. */
 export function command(home: PostgresHome, program: string, args: readonly string[]): [string, string[]] {
   const [first = '', ...rest] = [...home.prefix, path.join(home.engine, 'bin', program), ...args];
   return [first, rest];
 }
 
-/** With what a program of PostgreSQL is run. Nothing of our own environment but PATH: PGDATA, PGOPTIONS and their like would change what it does. */
+/**
+ * Returns the options to spawn a program of PostgreSQL with. Of our environment only PATH is passed on: PGDATA,
+ * PGOPTIONS and the like would change its behaviour.
+ */
 export function spawnOptions(home: PostgresHome) {
   return { cwd: home.directory, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }, ...home.user };
 }
@@ -29,7 +32,7 @@ function runTool(home: PostgresHome, program: string, args: readonly string[], i
     timeout: 120_000,
     ...spawnOptions(home),
   });
-  // A stand-alone backend reports a failed statement and still ends with 0.
+  // A single-user backend reports a failed statement and still exits with 0.
   if (result.status !== 0 || /^\S.*\b(?:ERROR|FATAL|PANIC):/m.test(result.stderr)) {
     throw new PostgresFailure(
       `The embedded PostgreSQL could not be set up (${program}): ${(result.stderr || String(result.error)).trim()}`,
@@ -37,7 +40,9 @@ function runTool(home: PostgresHome, program: string, args: readonly string[], i
   }
 }
 
-/** Makes the cluster: three roles, one database, entry by password alone. Complete or not there. */
+/**
+ * Creates the cluster: three roles, one database, login only with a password. It is created completely or not at all.
+ */
 export function createCluster(home: PostgresHome, cluster: string, dataDir: string): void {
   const unfinished = `${cluster}.new`;
   rmSync(unfinished, { recursive: true, force: true });

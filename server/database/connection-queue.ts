@@ -1,19 +1,20 @@
 /**
- * Who gets the next connection. A connection goes to the one that has waited longest among those whose share is not used up: a
- * credential has at most half of the connections and of the queue, the same statements four fifths, or two
- * fifths while one of them takes long, and whatever has been slow of late half in all. So neither one caller nor a lock on one table holds everybody else up.
+ * Decides which run gets the next connection: the one that has waited longest among those whose share is not used up. A
+ * credential has at most half of the connections and of the queue; runs of the same statements have four fifths, or two
+ * fifths while one of them takes long; and all runs that have recently been slow have half together. So neither one
+ * caller nor a lock on one table blocks all others.
  */
 
 import { Counts } from '../lib/counts.ts';
 import { Busy } from './errors.ts';
 
-/** What a run is, for its share of the connections. */
+/** The properties of a run that determine its share of the connections. */
 export interface RunKind {
-  /** Whose credential it enters with; null where it enters with none. */
+  /** The credential that the run authenticates with; null without one. */
   readonly holder: string | null;
-  /** The names of its statements: runs of one shape differ in their parameters alone. */
+  /** The names of its statements: runs of one shape differ only in their parameters. */
   readonly shape: string;
-  /** Goes first, and takes no share. */
+  /** Whether the run goes first, regardless of all shares. */
   readonly first?: boolean;
 }
 
@@ -21,30 +22,32 @@ interface ConnectionQueue {
   /** Resolves when a connection is free for this run, with a function that gives it back. Rejects with {@link Busy}. */
   enter(kind: RunKind): Promise<(succeeded: boolean) => void>;
   waiting(): number;
-  /** How many have had to wait so far. */
+  /** How many runs have had to wait so far. */
   waits(): number;
 }
 
 interface ConnectionQueueOptions {
-  /** How many connections there are. */
+  /** The number of connections. */
   readonly size: number;
   /** How long a run may wait, in milliseconds. */
   readonly waitMillis: number;
-  /** How many may wait. */
+  /** How many runs may wait. */
   readonly most: number;
 }
 
-/** A run that takes longer, in milliseconds, is slow: most take less than a hundredth of it. */
+/** Milliseconds after which a run counts as slow; most take less than a hundredth of this. */
 const slowAfter = 250;
-/** While one takes longer, in milliseconds, it may be waiting for a lock, and so may others like it. */
+/**
+ * A run that has taken longer than this, in milliseconds, may be waiting for a lock, and so may others of its shape.
+ */
 const longAfter = 50;
-/** How many shapes are remembered. */
+/** At most this many shapes are remembered. */
 const mostShapes = 2_000;
 
 interface Shape {
-  /** When the runs that are under way began. */
+  /** Start times of the runs in progress, oldest first. */
   readonly running: Set<{ readonly since: number }>;
-  /** Whether the last run that ended was slow, or failed because it could not go on. */
+  /** Whether the last finished run took long; a run that failed quickly does not change it. */
   slow: boolean;
 }
 
@@ -57,7 +60,7 @@ interface Waiting {
 
 const busy = (): Busy => new Busy('The service is busy: try again in a moment.');
 
-/** Opens the queue in front of so many connections. */
+/** Opens the queue in front of `size` connections. */
 export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueOptions): ConnectionQueue {
   const half = Math.max(1, Math.floor(size / 2));
   const shapeShare = Math.ceil(size * 0.8);
@@ -81,7 +84,7 @@ export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueO
   }
 
   function runsLonger({ running: now }: Shape, moment: number, millis: number): boolean {
-    // The first of a set is the eldest.
+    // A set keeps the order of insertion, so the first run is the oldest.
     const [eldest] = now;
     return eldest !== undefined && moment - eldest.since > millis;
   }
@@ -107,7 +110,7 @@ export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueO
     return !isSlow(shape, now) || heldBySlow(now) < half;
   }
 
-  /** Counts a run that begins, and returns what to call when it ends. */
+  /** Counts a run that begins, and returns the function to call when it ends. */
   function begun({ holder, shape: name }: RunKind): (succeeded: boolean) => void {
     const shape = shapeOf(name);
     const run = { since: performance.now() };
@@ -119,7 +122,7 @@ export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueO
       shape.running.delete(run);
       if (holder !== null) holders.add(holder, -1);
       const isQuick = performance.now() - run.since <= slowAfter;
-      // A run that failed quickly does not show how long one takes.
+      // A run that failed quickly does not show how long a successful one takes.
       if (succeeded || !isQuick) shape.slow = !isQuick;
       next();
     };
@@ -135,7 +138,7 @@ export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueO
     }
   }
 
-  /** Lets everybody begin who may. */
+  /** Starts every waiting run that may begin. */
   function next(): void {
     if (queue.length === 0 || running >= size) return;
     for (const waiting of queue.slice()) {
@@ -146,7 +149,10 @@ export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueO
     }
   }
 
-  /** Sends away who has waited too long; what has become slow meanwhile has another share. */
+  /**
+   * Rejects the runs that have waited too long, then starts those that may begin now: shares change while runs take
+   * long.
+   */
   function sweepQueue(): void {
     const now = performance.now();
     for (const waiting of queue.filter(({ until }) => until <= now)) {

@@ -1,4 +1,4 @@
-/** The database that the configuration asks for: the embedded one, or the one at DATABASE_URL. */
+/** Opens the configured database: the embedded one, or the one at DATABASE_URL. */
 
 import pg from 'pg';
 import type { Config } from '../config/config.ts';
@@ -14,9 +14,9 @@ export interface Connections {
   readonly server: pg.ClientConfig;
   /** The owner's login; undefined with DATABASE_URL and without MIGRATE_DATABASE_URL. */
   readonly owner: pg.ClientConfig | undefined;
-  /** Where the data of the embedded PostgreSQL is. */
+  /** The data directory of the embedded PostgreSQL. */
   readonly directory?: string;
-  /** Resolves with a sentence when the embedded PostgreSQL ends without being asked. */
+  /** Resolves with a sentence when the embedded PostgreSQL ends unexpectedly. */
   readonly died: Promise<string>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ interface Login {
   readonly member: boolean;
 }
 
-// Membership counts as much as the attribute itself: `set role` would be enough to get it.
+// Membership counts as much as the attribute itself: `set role` is enough to use it.
 const describeLogin = `
   select current_user::text as name, current_setting('server_version_num')::int as version,
     exists (select from pg_roles r where r.rolsuper and pg_has_role(current_user, r.oid, 'member')) as superuser,
@@ -53,11 +53,11 @@ const describeLogin = `
 
 const howToMigrate = 'Set MIGRATE_DATABASE_URL to the connection of its owner and run: dealkeep migrate';
 
-/** Why a login, or a database, will not do. */
+/** Why a login, or a database, is rejected. */
 interface Objection {
   readonly what: string;
   readonly remedy: string;
-  /** There is nothing in the database that could be looked at further. */
+  /** Whether the database has nothing that could be checked further. */
   readonly isEmpty: boolean;
 }
 
@@ -82,13 +82,16 @@ function objection({ name, version, superuser, bypasses, owns, migrated, member 
   return null;
 }
 
-/** Why the login of this connection will not do for the server, which row-level security must hold; null when it does. */
+/**
+ * Returns why the server must not use the login of this connection, since row-level security has to apply to it; null
+ * when it may.
+ */
 export async function loginObjection(client: pg.Client): Promise<Objection | null> {
   const login = (await client.query<Login>(describeLogin)).rows[0];
   return login ? objection(login) : null;
 }
 
-/** A pooler in transaction mode stands before the database, and {@link Config.prepare} expects none. */
+/** DATABASE_URL leads to a pooler in transaction mode although {@link Config.prepare} is on. */
 export class BehindPooler extends UnusableDatabase {
   constructor(options?: ErrorOptions) {
     super(
@@ -98,13 +101,13 @@ export class BehindPooler extends UnusableDatabase {
   }
 }
 
-/** How often two connections are asked which process of PostgreSQL serves them. */
+/** How many times the backend process ids of two connections are compared. */
 const looks = 4;
 
 /**
- * Refuses a pooler that hands one connection to several of ours: what is prepared on a connection, or set at its beginning, is not
- * there for the next transaction. Such a pooler refuses our settings, or serves two connections that are open at once by one
- * process of PostgreSQL.
+ * Throws {@link BehindPooler} when a transaction-mode pooler is in front of the database: prepared statements and
+ * session settings would be missing in the next transaction. Such a pooler rejects our settings, or serves two
+ * concurrent connections from the same PostgreSQL process.
  */
 export async function checkNotPooled(url: string): Promise<void> {
   const { statementMillis, lockMillis } = longest;
@@ -125,7 +128,7 @@ export async function checkNotPooled(url: string): Promise<void> {
   }
 }
 
-/** The login of DATABASE_URL. Throws {@link UnusableDatabase} when it cannot be connected to. */
+/** Returns the login of DATABASE_URL. Throws {@link UnusableDatabase} when it cannot connect. */
 export async function loginOf(config: Config): Promise<string> {
   const name = await connected('DATABASE_URL', { connectionString: config.databaseUrl }, async (client) => {
     const { rows } = await client.query<{ name: string }>('select current_user::text as name');
@@ -134,7 +137,10 @@ export async function loginOf(config: Config): Promise<string> {
   return name ?? '';
 }
 
-/** Refuses a login that row-level security would not hold, a database without the current schema, and a pooler that is not expected. */
+/**
+ * Throws when row-level security would not apply to the login, when migrations are missing, or when there is an
+ * unexpected pooler.
+ */
 async function checkServer(url: string, prepare: boolean): Promise<void> {
   if (prepare) await checkNotPooled(url);
   const files = await migrationFiles();
@@ -147,20 +153,27 @@ async function checkServer(url: string, prepare: boolean): Promise<void> {
   });
 }
 
-/** Applies what is missing to the database at MIGRATE_DATABASE_URL, lets the login of DATABASE_URL in, and returns the files. */
+/**
+ * Applies missing migrations to the database at MIGRATE_DATABASE_URL, grants access to the login of DATABASE_URL, and
+ * returns the files.
+ */
 async function migrateExternal(config: Config): Promise<string[]> {
   if (!config.migrateDatabaseUrl) throw new UnusableDatabase(howToMigrate);
   await checkOwnersUrl(config);
   return migrate({ connectionString: config.migrateDatabaseUrl }, { serverLogin: await loginOf(config) });
 }
 
-/** Refuses a MIGRATE_DATABASE_URL that is not the owner's, or leads elsewhere, before anything is made there. */
+/**
+ * Throws when MIGRATE_DATABASE_URL is not the owner's or leads to another database, before anything is created there.
+ */
 export async function checkOwnersUrl({ databaseUrl, migrateDatabaseUrl }: Config): Promise<void> {
   if (databaseUrl !== undefined && migrateDatabaseUrl !== undefined)
     await withOwner({ databaseUrl, migrateDatabaseUrl }, { name: 'start', needed: 'nothing' }, async () => {});
 }
 
-/** Refuses a DATABASE_LISTEN_URL that leads to another database. One that cannot be connected to keeps no node from starting. */
+/**
+ * Throws when DATABASE_LISTEN_URL leads to another database. A failed connection does not keep a node from starting.
+ */
 export async function checkListenUrl({ databaseUrl, listenDatabaseUrl }: Config): Promise<void> {
   if (databaseUrl === undefined || listenDatabaseUrl === undefined) return;
   let isThere = false;
@@ -176,12 +189,15 @@ export async function checkListenUrl({ databaseUrl, listenDatabaseUrl }: Config)
   });
 }
 
-/** How many connections the embedded PostgreSQL takes: those of every process (pool, limits, changes), and some for commands. */
+/**
+ * The connection limit of the embedded PostgreSQL: the connections of every process (pool, limits, changes), and some
+ * for commands.
+ */
 const mostConnections = ({ workers, poolSize }: Config): number => Math.max(60, workers * (poolSize + 3) + 20);
 
 /**
- * Opens the database with its schema up to date. Throws DirectoryInUse, {@link UnusableDatabase}, SchemaMismatch, or
- * the failure of a migration.
+ * Opens the database and applies missing migrations. Throws DirectoryInUse, {@link UnusableDatabase}, SchemaMismatch,
+ * or the error of a migration.
  */
 export async function openConnections(
   config: Config,
@@ -207,7 +223,7 @@ export async function openConnections(
   return embedded;
 }
 
-/** Brings the configured database up to date and returns the applied files. */
+/** Migrates the configured database and returns the applied files. */
 export async function migrateDatabase(config: Config): Promise<string[]> {
   if (config.databaseUrl !== undefined) return migrateExternal(config);
   const applied: string[] = [];
@@ -218,7 +234,8 @@ export async function migrateDatabase(config: Config): Promise<string[]> {
 
 /**
  * Runs an administrator's command as the owner: on the database of a Dealkeep that is running on the same DATA_DIR, on
- * one started for the command, or through MIGRATE_DATABASE_URL. None is made: a command in the wrong place would answer from nothing.
+ * one started for the command, or through MIGRATE_DATABASE_URL. No database is created: a command run in the wrong
+ * place would otherwise report on an empty one.
  */
 export async function asOwner<T>(config: Config, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const { databaseUrl, migrateDatabaseUrl } = config;
@@ -232,7 +249,7 @@ export async function asOwner<T>(config: Config, work: (client: pg.Client) => Pr
   const opened =
     (await join()) ??
     (await openConnections(config).catch(async (error: unknown) => {
-      // One that started at the same moment was not there to be joined yet.
+      // A Dealkeep that is starting at the same time could not be joined earlier.
       const joined = error instanceof DirectoryInUse ? await join() : null;
       if (joined) return joined;
       throw error;

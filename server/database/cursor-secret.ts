@@ -1,4 +1,4 @@
-/** The secret with which cursors of lists are sealed. */
+/** The secret that seals the cursors of lists. */
 
 import { loadedOnce } from '../lib/loaded-once.ts';
 import { keyIdOf, secretRows, type Secrets } from '../lib/secrets.ts';
@@ -7,19 +7,25 @@ import { mapped, row, type Statement } from './statement.ts';
 
 const secret = row<{ secret: Buffer }, []>('cursor_secret', 'select app.cursor_secret() as secret');
 
-/** The key with which it is encrypted; null when it is not. Each rotation encrypts it anew, so that a node without its key has none for what else is encrypted. */
+/**
+ * Returns the id of the key that encrypts the secret; null when it is not encrypted. Each rotation re-encrypts it, so a
+ * node that lacks this key cannot decrypt other values either.
+ */
 export const keyOfCursors = (): Statement<string | null> =>
   mapped(secret(), (found) => (found === null ? null : keyIdOf(found.secret.toString('utf8'))));
 
-/** As it is, or encrypted: then base64 is what was encrypted, and its text what is stored. */
+/**
+ * Returns the stored secret, decrypted when it is encrypted: the plaintext is then base64, and the ciphertext is stored
+ * as text.
+ */
 function openedSecret(secrets: Secrets, stored: Buffer): Buffer {
   const text = stored.toString('utf8');
   return keyIdOf(text) === null ? stored : Buffer.from(secrets.open(text, secretRows.cursors), 'base64');
 }
 
 /**
- * What `make` makes of the secret, fetched when it is first needed and kept: 32 bytes, made with the database and the
- * same for every node.
+ * Returns a function that resolves with the result of `make` for the secret, fetched at the first call and kept. The
+ * secret has 32 bytes, is created with the database, and is the same for every node.
  */
 export function fromCursorSecret<T>(
   { database, secrets }: { readonly database: Database; readonly secrets: Secrets },

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../lib/reason.ts';
 import { UnusableDatabase } from './client.ts';
 
-/** Another process works on the same directory. */
+/** Another process uses the same directory. */
 export class DirectoryInUse extends Error {
   override readonly name = 'DirectoryInUse';
 }
@@ -31,7 +31,7 @@ function lastHolder(file: string): string {
 
 function openLock(directory: string): DatabaseSync {
   try {
-    // As root, PostgreSQL runs as another user, who must be able to walk through; what is secret has modes of its own.
+    // As root, PostgreSQL runs as another user, who needs search permission; secret files have modes of their own.
     mkdirSync(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
     return new DatabaseSync(path.join(directory, 'dealkeep.lock'));
   } catch (error) {
@@ -43,11 +43,11 @@ function openLock(directory: string): DatabaseSync {
 }
 
 /**
- * Takes `directory`, created when missing, for this process until the returned function is called or the process
- * ends, however it ends. Throws {@link DirectoryInUse} when another process has it.
+ * Locks `directory`, created when missing, for this process until the returned function is called or the process ends
+ * in any way. Throws {@link DirectoryInUse} when another process has locked it.
  *
- * The lock is the kernel's, on an SQLite file: Node has no other way to one, and unlike a file with a process id it
- * cannot be left behind by kill -9, nor taken by two at once.
+ * The lock is the kernel's, on an SQLite file: Node offers no other way to take one, and unlike a file with a process
+ * id it cannot be left behind by kill -9, nor taken by two processes at once.
  */
 export function takeDirectory(directory: string): () => void {
   const holder = path.join(directory, 'dealkeep.pid');
@@ -69,11 +69,14 @@ export function takeDirectory(directory: string): () => void {
 
 const passwordsFile = (directory: string): string => path.join(directory, 'postgres-passwords.json');
 
-/** Whose embedded PostgreSQL is in `directory`: the user who made the passwords. Undefined when nobody has yet. */
+/**
+ * Returns the id of the user who owns the embedded PostgreSQL in `directory`: the owner of its passwords file.
+ * Undefined when there is none yet.
+ */
 export const ownerIn = (directory: string): number | undefined =>
   statSync(passwordsFile(directory), { throwIfNoEntry: false })?.uid;
 
-/** The passwords kept in `directory`, made up at the first call. */
+/** Returns the passwords kept in `directory`, generated at the first call. */
 export function passwordsIn(directory: string): Passwords {
   const file = passwordsFile(directory);
   try {

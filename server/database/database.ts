@@ -6,37 +6,41 @@ import { bound, forgetPrepared, pipelined, RolledBack, type Bound, type Next } f
 import { openConnectionQueue, type RunKind } from './connection-queue.ts';
 import { row, type Row, type Statement } from './statement.ts';
 
-/** The answers of several statements, in their order. */
+/** The results of several statements, in their order. */
 export type Results<S extends readonly Statement<unknown>[]> = {
   -readonly [K in keyof S]: S[K] extends Statement<infer Result> ? Result : never;
 };
 
 export interface Database {
-  /** The answer of one statement, in a transaction of its own. Rejects with a class of errors.ts. */
+  /** Resolves with the result of one statement, run in a transaction of its own. Rejects with a class of errors.ts. */
   run<T>(statement: Statement<T>): Promise<T>;
-  /** The answers of several statements, sent together in one transaction: all or nothing. Rejects with a class of errors.ts. */
+  /**
+   * Resolves with the results of several statements, sent together in one transaction: all or nothing. Rejects with a
+   * class of errors.ts.
+   */
   together<const S extends readonly Statement<unknown>[]>(...statements: S): Promise<Results<S>>;
   /**
-   * The same with one more statement, which `next` makes of the answers: a second round trip in the same transaction. What
-   * `next` throws takes everything back, and is what this rejects with. `next` does nothing but make a statement.
+   * Like `together`, with one more statement that `next` makes from the results: a second round trip in the same
+   * transaction. If `next` throws, the transaction is rolled back and the call rejects with that error. `next` must
+   * only make a statement.
    */
   followed<const S extends readonly Statement<unknown>[], T>(
     statements: S,
     next: (answers: Results<S>) => Statement<T>,
   ): Promise<T>;
-  /** How many connections are open, unused, and how many runs wait for one. */
+  /** The number of open connections, of idle ones, and of runs that wait for one. */
   connections(): { total: number; idle: number; waiting: number };
-  /** Waits for the runs under way, then closes every connection. */
+  /** Waits for the runs in progress, then closes every connection. */
   close(): Promise<void>;
 }
 
 /** How long one run took. */
 export interface RunTimes {
-  /** The statement that the run was made for: the first that does not only enter with a credential. */
+  /** Name of the run's main statement: the first that does not authenticate a credential. */
   readonly name: string;
-  /** From sending it to its answer. */
+  /** From sending to the response. */
   readonly seconds: number;
-  /** What it waited for a connection before; 0 when one was free. */
+  /** Seconds that the run waited for a connection before; 0 when one was free. */
   readonly waited: number;
 }
 
@@ -47,45 +51,50 @@ export interface TracedRun {
   readonly statements: readonly { readonly name: string; readonly text: string }[];
   readonly sent: number;
   readonly ended: number;
-  /** What it waited for a connection before, in milliseconds. */
+  /** Milliseconds that the run waited for a connection before. */
   readonly waited: number;
-  /** When the answer to each statement was read: fewer than there are statements when one of them failed. */
+  /** When the result of each statement was read; shorter than `statements` when one of them failed. */
   readonly answered: readonly number[];
-  /** Why it failed, if it did. */
+  /** Why the run failed, if it did. */
   readonly error: unknown;
 }
 
 export interface DatabaseOptions {
   /** postgres://… of a login that is a member of dealkeep_server. */
   url?: string;
-  /** The same, in pg's own form. */
+  /** Alternative to `url`, in pg's own form. */
   connection?: pg.ClientConfig;
   poolSize?: number;
-  /** False behind a transaction-mode pooler: no prepared statements and no settings at connection. */
+  /** False behind a transaction-mode pooler: no prepared statements, and no settings when a connection is opened. */
   prepare?: boolean;
-  /** How long a run may wait for a connection, and for one to be made, in milliseconds. */
+  /** How long a run may wait for a connection, and a connection may take to open (at least 2,000), in milliseconds. */
   waitMillis?: number;
-  /** How long one statement may take, in milliseconds; enforced by the database, so not behind a pooler. */
+  /** Time limit of one statement, in milliseconds; enforced by the database, so not applied behind a pooler. */
   statementMillis?: number;
-  /** The same for those that take long (statement.ts), and behind a pooler, too. */
+  /** Time limit of a statement with `takesLong` (statement.ts), in milliseconds; also applied behind a pooler. */
   longMillis?: number;
-  /** How long a statement may wait for a lock, in milliseconds, where it may take as long; not behind a pooler. */
+  /**
+   * How long a statement may wait for a lock, in milliseconds, within `statementMillis`; not applied behind a pooler.
+   */
   lockMillis?: number;
-  /** How long the database may stay silent before the connection is given up, in milliseconds. */
+  /** How long the database may stay silent before the connection is dropped, in milliseconds. */
   silenceMillis?: number;
-  /** Called for connections that broke while they were idle. */
+  /** Called for connections that broke while idle. */
   onConnectionLost?: (error: Error) => void;
-  /** Called after every run that was sent, also one that failed. */
+  /** Called after every run that was sent, including failed ones. */
   onRun?: (times: RunTimes) => void;
-  /** Called with the details of the same run; without it none are gathered. */
+  /** Called with the details of the same run; they are collected only when it is given. */
   onTrace?: ((run: TracedRun) => void) | undefined;
   /** Called with the digest of every credential that was used, as latin1. */
   onUse?: (holder: string) => void;
-  /** The clock of the tests: app.now() returns its time instead of the real one. */
+  /** The clock of the tests: app.now() returns its time instead of the real time. */
   clock?: () => Date;
 }
 
-/** A client that knows whether its server is a standby, which the server says by itself at connection and when it changes. */
+/**
+ * A client that knows whether its server is a standby: the server reports this when a connection opens and when it
+ * changes.
+ */
 class PoolClient extends pg.Client {
   isStandby = false;
   constructor(config?: string | pg.ClientConfig) {
@@ -97,16 +106,16 @@ class PoolClient extends pg.Client {
   }
 }
 
-/** The most runs that wait for a connection. */
+/** At most this many runs wait for a connection. */
 const mostWaiting = 500;
 /**
- * How long a statement may take, one that takes long, and how long it may wait for a lock, in milliseconds: meanwhile it holds a connection. Many proxies wait a minute for an
- * answer.
+ * Time limits in milliseconds: of a statement, of a statement with `takesLong`, and of a wait for a lock. A statement
+ * occupies a connection meanwhile. Many proxies wait a minute for a response.
  */
 export const longest = { statementMillis: 9_000, longMillis: 50_000, lockMillis: 3_000 } as const;
 
 const setClock = row('set_clock', `select set_config('dealkeep.now', $1, true)`);
-/** PostgreSQL looks at it when the next statement of the transaction begins. */
+/** PostgreSQL applies the setting when the next statement of the transaction begins. */
 const setLimit = row<unknown, [millis: string]>('set_limit', `select set_config('statement_timeout', $1, true)`);
 
 /** Opens a pool; the first connection is made by the first run. */
@@ -124,24 +133,26 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: Math.max(waitMillis, 2_000),
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    // A pooler refuses what it does not know at connection: there they are set on the login, which the doctor checks.
+    // A pooler rejects settings that it does not know when a connection opens; they are then set on the login, which
+    // the doctor checks.
     ...(prepare
       ? {
           statement_timeout: statementMillis,
           lock_timeout: Math.min(statementMillis, lockMillis),
           idle_in_transaction_session_timeout: statementMillis,
-          // As in the embedded one: compiling the expressions of a statement pays where it runs for seconds.
+          // JIT is off, as in the embedded PostgreSQL: compiling expressions pays off only for statements that run for
+          // seconds.
           options: '-c TimeZone=UTC -c DateStyle=ISO -c jit=off',
         }
       : {}),
   });
   const lost = (error: Error) => options.onConnectionLost?.(error);
   pool.on('error', lost);
-  // While a client is in use the pool does not listen; the run itself reports the loss.
+  // The pool does not listen for errors while a client is in use; the run itself reports the loss.
   pool.on('connect', (client) => client.on('error', () => {}));
 
-  // A primary that was demoted still answers on the connections that there are: all of them are left, not only the one
-  // on which it was noticed. New ones lead to wherever the primary is by then.
+  // A demoted primary still responds on the existing connections: all of them are dropped, not only the one on which
+  // the demotion was noticed. New connections lead to the current primary.
   let generation = 0;
   const generations = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => generations.set(client, generation));
@@ -150,7 +161,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     lost(new Error(reason));
   };
 
-  /** A connection to a server that takes writes, as far as is known. Rejects with Unavailable. */
+  /** Returns a connection to a server that accepts writes, as far as is known. Rejects with Unavailable. */
   async function connected(): Promise<pg.PoolClient> {
     for (;;) {
       const client = await pool.connect().catch((error: unknown) => {
@@ -160,7 +171,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       if (!isOld && !(client as unknown as PoolClient).isStandby) return client;
       client.release(true);
       if (isOld) continue;
-      // What it answers may be late, and must not admit anybody whose access was revoked.
+      // A standby may return stale data, which must not admit a caller whose access was revoked.
       throw new NotWritable('The database is a standby, which accepts no writes: try again shortly.');
     }
   }
@@ -177,7 +188,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       const answers = await pipelined(client, statements, { prepare, answered, next }).catch((error: unknown) => {
         if (!isStale(error)) throw error;
-        // The server itself refused and rolled back, so sending it once more is safe.
+        // The server itself rejected the statement and rolled back, so sending it once more is safe.
         forgetPrepared(client);
         answered?.splice(0);
         return pipelined(client, statements, { prepare, answered, next });
@@ -265,13 +276,13 @@ export function openDatabase(options: DatabaseOptions): Database {
 const readAll = <const S extends readonly Statement<unknown>[]>(statements: S, answers: readonly Row[][]): Results<S> =>
   statements.map((statement, index) => statement.read(answers[index] as Row[])) as Results<S>;
 
-/** The name of the statement that a run is made for; those before it enter with a credential. */
+/** The name of the run's main statement; the statements before it authenticate a credential. */
 function purposeOf(statements: readonly Statement<unknown>[]): string {
   const purpose = statements.find(({ holder }) => holder === undefined) ?? statements[0];
   return purpose?.name ?? '';
 }
 
-/** Whose share of the connections statements take, and which. */
+/** The credential and the shape by which the run gets its share of the connections. */
 function kindOf(statements: readonly Statement<unknown>[]): RunKind {
   let holder: string | null = null;
   let shape = '';
@@ -282,7 +293,7 @@ function kindOf(statements: readonly Statement<unknown>[]): RunKind {
   return { holder, shape, first: statements[0]?.first ?? false };
 }
 
-/** A prepared statement that is gone (failover, pooler) or whose columns have changed (migration). */
+/** Whether a prepared statement is missing (failover, pooler) or its columns have changed (migration). */
 function isStale(error: unknown): boolean {
   return (
     error instanceof pg.DatabaseError &&

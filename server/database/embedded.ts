@@ -1,4 +1,6 @@
-/** The embedded PostgreSQL: a real one, from npm, in DATA_DIR, on a Unix socket, for this process alone. */
+/**
+ * The embedded PostgreSQL: a full server, installed from npm, in DATA_DIR, on a Unix socket, for this process alone.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import {
@@ -36,17 +38,17 @@ export interface EmbeddedPostgres {
   readonly owner: pg.ClientConfig;
   /** The login of the server: a member of dealkeep_server. */
   readonly server: pg.ClientConfig;
-  /** Where the data is: under DATA_DIR, or elsewhere where PostgreSQL cannot reach that. */
+  /** The data directory: under DATA_DIR, or elsewhere when PostgreSQL cannot reach that. */
   readonly directory: string;
-  /** Resolves with a sentence when PostgreSQL ends without {@link stop}. */
+  /** Resolves with a sentence when PostgreSQL ends without a call of {@link stop}. */
   readonly died: Promise<string>;
-  /** Ends PostgreSQL in an orderly way and lets go of the directory. */
+  /** Shuts PostgreSQL down cleanly and releases the directory. */
   stop(): Promise<void>;
 }
 
 interface EmbeddedOptions {
   readonly dataDir: string;
-  /** Settings of PostgreSQL on top of ours. Only the tests switch durability off here. */
+  /** Additional settings of PostgreSQL. Only the tests switch durability off here. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -58,8 +60,8 @@ const ourSettings = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   jit: 'off',
-  // The log names no values: no parameters, no details of errors. Nor has it errors of statements, which the service hears of itself:
-  // each refusal is one, and can name a deal.
+  // The log contains no values: no parameters and no error details. It does not contain errors of statements either,
+  // which the service receives itself: every rejected request causes one, and it can name a deal.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -67,18 +69,22 @@ const ourSettings = {
   log_checkpoints: 'off',
 };
 
-// Higher than any process id that Linux and macOS give out.
+// Higher than any process id on Linux and macOS.
 const nobodysPid = 2_147_483_646;
 
-/** Ends the PostgreSQL that a killed Dealkeep left behind. We hold the lock of its directory, so nobody else uses it. */
+/**
+ * Ends the PostgreSQL that a killed Dealkeep left behind. This process holds the lock of the directory, so nobody else
+ * uses it.
+ */
 async function endOrphan(cluster: string): Promise<void> {
   const file = path.join(cluster, 'postmaster.pid');
   if (!existsSync(file)) return;
   const [pidLine = '', ...rest] = readFileSync(file, 'utf8').split('\n');
   const pid = Number(pidLine);
   if (pid > 1 && isAlive(pid) && commandLine(pid).includes(cluster)) await endPostgres(pid);
-  // PostgreSQL takes whatever has this number by now, also a zombie, for its predecessor. With nobody's number it goes
-  // by the rest of the file, which tells it whether a process of its predecessor still works on the data.
+  // PostgreSQL takes any process that now has this id, even a zombie, for the previous server. With an id that no
+  // process has, it checks the rest of the file, which shows whether a process of the previous server still uses the
+  // data.
   if (existsSync(file)) writeFileSync(file, [nobodysPid, ...rest].join('\n'));
   const socket = rest[3] ?? '';
   if (path.basename(socket).startsWith('dealkeep-') && socket.startsWith(os.tmpdir())) {
@@ -101,7 +107,7 @@ async function answers(connection: pg.ClientConfig): Promise<boolean> {
     await client.connect();
     return true;
   } catch (error) {
-    // Starting up (57P03), or no socket yet; anything else will not change by waiting.
+    // Starting up (57P03), or no socket yet; waiting does not help against any other error.
     if (error instanceof pg.DatabaseError && error.code !== '57P03') throw error;
     return false;
   } finally {
@@ -109,7 +115,10 @@ async function answers(connection: pg.ClientConfig): Promise<boolean> {
   }
 }
 
-/** Null as soon as it accepts this connection; else, two minutes later or when it has `ended`, that it does not. */
+/**
+ * Returns null as soon as PostgreSQL accepts this connection, or a failure message after two minutes or when it has
+ * `ended`.
+ */
 async function accepts(connection: pg.ClientConfig, ended: () => boolean): Promise<string | null> {
   for (const giveUp = Date.now() + 120_000; Date.now() < giveUp && !ended(); await pause(25)) {
     if (await answers(connection)) return null;
@@ -125,7 +134,7 @@ function launch(
 ): ChildProcess {
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [file, args] = command(home, 'postgres', ['-D', cluster, ...flags]);
-  // Detached: Ctrl-C in the terminal reaches us alone, so that requests in flight still find a database.
+  // Detached: Ctrl-C in the terminal reaches only this process, so that requests in progress still have a database.
   return spawn(file, args, {
     detached: true,
     stdio: ['ignore', log, log],
@@ -134,8 +143,8 @@ function launch(
 }
 
 /**
- * Starts the embedded PostgreSQL of `dataDir`, creating it the first time and recovering it after a crash.
- * Throws DirectoryInUse when another Dealkeep has the directory, and an error that says what to do for the rest.
+ * Starts the embedded PostgreSQL of `dataDir`, creating it the first time and recovering it after a crash. Throws
+ * DirectoryInUse when another Dealkeep uses the directory, and otherwise an error that says what to do.
  */
 export async function startEmbedded({ dataDir, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> {
   refuseOthers(dataDir);
@@ -148,7 +157,7 @@ export async function startEmbedded({ dataDir, settings = {} }: EmbeddedOptions)
   }
 }
 
-/** At a restart the process before may still be stopping. */
+/** Retries for three seconds: at a restart the previous process may still be stopping. */
 async function patiently<T>(take: () => T): Promise<T> {
   for (const giveUp = Date.now() + 3_000; ; await pause(100)) {
     try {
@@ -199,7 +208,7 @@ async function startIn(
     letGo();
     takeBack();
   };
-  // It is detached, so a signal that ends a command does not end it.
+  // PostgreSQL is detached, so a signal that ends a command does not end it.
   const takeBack = undoneBySignal(stop);
 
   const asOwner = connection(ownerLogin, owner);
@@ -220,16 +229,16 @@ async function startIn(
   };
 }
 
-/** Whether there is a database in `dataDir`. */
+/** Returns whether there is a database in `dataDir`. */
 export const isDatabaseIn = (dataDir: string): boolean => existsSync(path.join(homeDirectory(dataDir), 'cluster'));
 
-/** Refuses a `dataDir` without a database, for what works on one that is there. */
+/** Throws when there is no database in `dataDir`, for commands that need an existing one. */
 export function refuseMissing(dataDir: string): void {
   if (!isDatabaseIn(dataDir))
     throw new UnusableDatabase(`There is no database in ${dataDir}: set DATA_DIR to where it is.`);
 }
 
-/** How to reach the PostgreSQL that another Dealkeep runs in `dataDir`; null when none answers. */
+/** Returns how to connect to the PostgreSQL that another Dealkeep runs in `dataDir`; null when it does not respond. */
 export async function runningConnections(
   dataDir: string,
 ): Promise<{ owner: pg.ClientConfig; server: pg.ClientConfig } | null> {
@@ -243,7 +252,7 @@ export async function runningConnections(
   return (await answers(owner)) ? { owner, server } : null;
 }
 
-/** The same, for the owner alone. */
+/** Like {@link runningConnections}, for the owner alone. */
 export const runningOwner = async (dataDir: string): Promise<pg.ClientConfig | null> =>
   (await runningConnections(dataDir))?.owner ?? null;
 

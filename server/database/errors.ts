@@ -1,12 +1,12 @@
-/** What the database's errors mean to a caller, in words that give away nothing of how the database is built. */
+/** What the database's errors mean to a caller, in words that reveal nothing about the structure of the database. */
 
 import pg from 'pg';
 
-/** The database said no, in words meant for the person (app.refuse). */
+/** The database refused the request, with a message meant for the person (app.refuse). */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly reason: string;
-  /** In how many seconds it may be asked again, when the database knows. */
+  /** Seconds until the request may be retried; null when the database does not know. */
   readonly retryAfter: number | null;
   constructor(reason: string, message: string, options?: ErrorOptions & { readonly retryAfter?: number | null }) {
     super(message, options);
@@ -20,7 +20,7 @@ export class Denied extends Error {
   override readonly name = 'Denied';
 }
 
-/** A value did not fit; `field` says which, when the database knew. */
+/** A value was not valid; `field` names it when the database knows. */
 export class Invalid extends Error {
   override readonly name = 'Invalid';
   readonly field: string | null;
@@ -30,25 +30,31 @@ export class Invalid extends Error {
   }
 }
 
-/** It conflicts with an existing record, or with one that depends on it. */
+/** The request conflicts with an existing record, or with one that depends on it. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
 }
 
-/** Others were faster, or it took too long; nothing was changed and the same request may be sent again. */
+/**
+ * A concurrent transaction interfered, or a limit of time or load was reached; nothing was changed and the same request
+ * may be retried.
+ */
 export class Busy extends Error {
   override readonly name = 'Busy';
 }
 
-/** The database cannot be reached. When the connection broke in the middle, whether the request took effect is unknown. */
+/**
+ * The database cannot be reached. When the connection broke during the request, it is unknown whether the request took
+ * effect.
+ */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable';
 }
 
-/** The server that was reached takes no writes: a standby, or a primary that was demoted. Nothing was changed. */
+/** The server that was reached accepts no writes: a standby, or a demoted primary. Nothing was changed. */
 export class NotWritable extends Unavailable {}
 
-/** There is no room left where the database keeps its data; nothing was changed. */
+/** The database has no storage left; nothing was changed. */
 export class StorageFull extends Error {
   override readonly name = 'StorageFull';
 }
@@ -70,12 +76,12 @@ const unfit: Record<string, string> = {
   '22P02': 'A value is not written correctly.',
 };
 
-// Names of columns are those of the fields that callers know; only `public` holds records that callers see.
+// Column names are the names of the fields that callers know; only `public` holds records that callers see.
 function fieldOf({ schema, table, column, constraint }: pg.DatabaseError): string | null {
   if (schema !== 'public') return null;
   if (column) return column;
   const named = table && constraint?.startsWith(`${table}_`) ? constraint.slice(table.length + 1) : '';
-  // A reference within a deal is kept by two columns, of which the second is the deal.
+  // A reference within a deal is a foreign key of two columns, the second of which is the deal.
   return /^([a-z_]+?)(?:_deal_id)?_(?:check\d*|fkey)$/.exec(named)?.[1] ?? null;
 }
 
@@ -115,7 +121,7 @@ function fromServer(error: pg.DatabaseError): Error {
       return new Busy('This is taking too long or somebody else is changing it: try again in a moment.', options);
     case '26000':
     case '42P05':
-      // What was prepared on a connection is not there any more, or there already: another client has it in turns.
+      // A prepared statement is missing, or already exists: another client uses the same connection in turns.
       return unavailable(
         new Error(`${error.message}: a pooler in transaction mode needs DATABASE_PREPARE=off.`, { cause: error }),
       );
@@ -130,16 +136,18 @@ function fromServer(error: pg.DatabaseError): Error {
   return error;
 }
 
-/** `Unavailable`, caused by `error`. */
+/** Returns an `Unavailable` with `error` as its cause. */
 export function unavailable(error: unknown): Unavailable {
   return new Unavailable(away, { cause: error });
 }
 
-/** What `error` means to the caller: one of the classes here with the original as its cause, or `error` itself. */
+/**
+ * Returns what `error` means to the caller: one of the classes here with the original as its cause, or `error` itself.
+ */
 export function classify(error: unknown): unknown {
   if (error instanceof pg.DatabaseError) {
     const meaning = fromServer(error);
-    // It quotes the row, and errors end up in logs.
+    // The detail quotes the row, and errors end up in logs.
     error.detail = undefined;
     return meaning;
   }

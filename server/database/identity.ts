@@ -1,11 +1,11 @@
-/** Which database this is, among all that there are. */
+/** Identifies this database among all others. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from './database.ts';
 import { Unavailable } from './errors.ts';
 import { row } from './statement.ts';
 
-// As app.publish_changes() has it, and its name: a copy of the files has the same numbers.
+// The identity used by app.publish_changes(), with the database's name: a copy of the files has the same numbers.
 const identity = row<{ identity: string }, []>(
   'database_identity',
   `select concat_ws('/', (select c.system_identifier from pg_control_system() c),
@@ -13,8 +13,9 @@ const identity = row<{ identity: string }, []>(
 );
 
 /**
- * The number of its PostgreSQL, its own in it, and its name: two installations may give their databases the same name. Asks until it is
- * answered, since a process that takes the place of another may start while the database is away.
+ * Returns the system identifier of the PostgreSQL server, the oid of the database and its name: two installations may
+ * give their databases the same name. Retries until the database responds, since a process that replaces another may
+ * start while the database is away.
  */
 export async function databaseIdentity(database: Database): Promise<string> {
   for (;;) {

@@ -1,8 +1,9 @@
 /**
  * Applies the numbered SQL files of database/migrations, each once and in order. The first lines of a file may say
  *
- *   -- breaking: why          releases that do not know this file cannot work with what it makes
- *   -- no transaction         its statements run one by one, for `create index concurrently`; else it is one transaction
+ * - `-- breaking: why`: releases that do not know this file cannot work with the schema it makes.
+ * - `-- no transaction`: its statements run one by one, for `create index concurrently`; otherwise the file is one
+ *   transaction.
  */
 
 import { createHash } from 'node:crypto';
@@ -17,21 +18,21 @@ export interface Migration {
   readonly name: string;
   readonly digest: string;
   readonly text: string;
-  /** Releases that do not know it cannot work with the schema that it makes. */
+  /** Whether releases that do not know the migration cannot work with the schema it makes. */
   readonly breaking: boolean;
-  /** Each of its statements is a transaction of its own. */
+  /** Whether each of its statements is a transaction of its own. */
   readonly oneByOne: boolean;
 }
 
-/** A migration as the database remembers it. */
+/** A migration as recorded in the database. */
 export interface Applied {
   readonly name: string;
   readonly digest: string;
-  /** Not known of those that were applied before this was written down. */
+  /** Null in a database that has no such column yet. */
   readonly breaking?: boolean | null;
 }
 
-/** The files and the database disagree in a way that no migration can fix; the message says what to do. */
+/** The files and the database disagree in a way that no migration can resolve; the message says what to do. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';
 }
@@ -45,7 +46,10 @@ const folder = path.join(import.meta.dirname, '../../database/migrations');
 
 let ours: Promise<readonly Migration[]> | undefined;
 
-/** The migrations on disk, in order. Ours are read once: some two hundred files, which a start asks for three times. */
+/**
+ * The migrations on disk, in order. Those of this release, some two hundred files, are read once: a start needs them
+ * three times.
+ */
 export function migrationFiles(directory = folder): Promise<readonly Migration[]> {
   if (directory !== folder) return readMigrations(directory);
   ours ??= readMigrations(directory).catch((error: unknown) => {
@@ -59,7 +63,7 @@ async function readMigrations(directory: string): Promise<readonly Migration[]> 
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted();
   return Promise.all(
     names.map(async (name) => {
-      // A checkout may have changed line ends; that is no change of the migration.
+      // A checkout may have changed line endings, which does not change the migration.
       const text = (await readFile(path.join(directory, name), 'utf8')).replaceAll('\r\n', '\n');
       const marks = /^(?:--.*\n)*/.exec(text)?.[0] ?? '';
       return {
@@ -74,9 +78,9 @@ async function readMigrations(directory: string): Promise<readonly Migration[]> 
 }
 
 /**
- * The migrations that `applied` lacks. One that only a newer release knows is no hindrance unless it is marked as breaking:
- * a release that is being replaced goes on, and one that is rolled back to starts. Throws {@link SchemaMismatch} when an
- * applied one was changed, or an unknown one is breaking.
+ * Returns the migrations that are missing in `applied`. An applied migration that only a newer release knows is
+ * accepted unless it is marked as breaking: a release being replaced keeps running, and one that is rolled back to
+ * starts. Throws {@link SchemaMismatch} when an applied migration was changed, or an unknown one is breaking.
  */
 export function pending(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
@@ -98,16 +102,19 @@ export function pending(migrations: readonly Migration[], applied: readonly Appl
   return migrations.filter(({ name }) => !done.has(name));
 }
 
-// Read as a whole row: a database whose migrations are still to come has no column that says what is breaking.
+// Read from the row as JSON: the column `breaking` is missing in a database that has not been migrated that far.
 const appliedColumns = `m.name, m.digest, (to_jsonb(m)->>'breaking')::boolean as breaking`;
 const listApplied = rows<Applied>('list_migrations', `select ${appliedColumns} from app.migrations m order by m.name`);
 
-/** The migrations that the database of `client` has. */
+/** Returns the migrations applied to the database of `client`. */
 export async function appliedMigrations(client: pg.Client): Promise<Applied[]> {
   return (await client.query<Applied>(`select ${appliedColumns} from app.migrations m order by m.name`)).rows;
 }
 
-/** How many migrations the database lacks. Rejects with {@link SchemaMismatch}, or with 3F000/42P01 on an empty database. */
+/**
+ * Returns how many migrations the database lacks. Rejects with {@link SchemaMismatch}, or with 3F000/42P01 on an empty
+ * database.
+ */
 export function missingMigrations(migrations: readonly Migration[]): Statement<number> {
   return { ...mapped(listApplied(), (applied) => pending(migrations, applied).length), first: true };
 }
@@ -122,7 +129,7 @@ const bookkeeping = `
   create policy everybody_reads on app.migrations for select to dealkeep_server using (true);
   grant select on app.migrations to dealkeep_server;`;
 
-/** The error with the file and line it comes from. */
+/** Returns the error with the file and line it comes from. */
 function located({ name, text }: Migration, error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error;
   const line = error.position === undefined ? '' : `, line ${text.slice(0, Number(error.position)).split('\n').length}`;
@@ -130,16 +137,19 @@ function located({ name, text }: Migration, error: unknown): unknown {
   return new Error(`${name}${line}: ${error.message}${hint}`, { cause: error });
 }
 
-/** How long a statement of a migration may keep everybody waiting who needs the table that it waits for, in milliseconds. */
+/**
+ * How long a migration's statement may wait for a lock on a table, in milliseconds; every other statement on that table
+ * waits behind it.
+ */
 const lockMillis = 3_000;
-/** The pauses between the attempts of a migration that did not get a lock. */
+/** The pauses between the attempts of a migration that did not get a lock, in milliseconds. */
 const pauses = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000];
 
-/** It did not get a lock in time, or in a circle of those who waited for each other. */
+/** Whether a statement failed because it did not get a lock in time, or in a deadlock. */
 const lacksLock = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && (error.code === '55P03' || error.code === '40P01');
 
-/** Repeats `attempt` while it does not get a lock. */
+/** Repeats `attempt` while it fails to get a lock. */
 async function untilLocked<T>(name: string, attempt: () => Promise<T>): Promise<T> {
   for (const millis of pauses) {
     try {
@@ -158,7 +168,9 @@ async function untilLocked<T>(name: string, attempt: () => Promise<T>): Promise<
   });
 }
 
-/** The statements of a file that runs without a transaction: each ends with a semicolon at the end of a line. */
+/**
+ * Returns the statements of a file that runs without a transaction: each ends with a semicolon at the end of a line.
+ */
 const statementsOf = (text: string): string[] =>
   text
     .split(/;[ \t]*(?:--.*)?\n/)
@@ -172,7 +184,7 @@ interface IndexBuild {
   readonly unique: string;
   readonly index: string;
   readonly table: string;
-  /** Its columns, and what follows them. */
+  /** Its columns, and the text after them. */
   readonly what: string;
 }
 
@@ -181,7 +193,7 @@ function readIndexBuild(statement: string): IndexBuild | null {
   return found === undefined ? null : { unique, index, table, what };
 }
 
-/** Takes away an index whose building broke off: PostgreSQL leaves it behind, kept up with every write and of no use. */
+/** Drops an index left by an interrupted build: PostgreSQL keeps it, updates it with every write, and never uses it. */
 async function dropUnfinished(client: pg.Client, { index, table }: IndexBuild): Promise<void> {
   const { rows: found } = await client.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name
@@ -201,14 +213,14 @@ async function isPartitioned(client: pg.Client, table: string): Promise<boolean>
 
 interface Part {
   readonly name: string;
-  /** What its index is called, without and with the schema that it shares with the part. */
+  /** The name of its index, without and with the schema, which index and partition share. */
   readonly index: string;
   readonly ofPart: string;
-  /** The index of the whole, with its schema. */
+  /** The index of the partitioned table, with its schema. */
   readonly ofWhole: string;
 }
 
-/** The parts of a partitioned table that have no part of its index yet. */
+/** Returns the partitions of a table that have no partition of its index yet. */
 async function partsWithout(client: pg.Client, { index, table }: IndexBuild): Promise<Part[]> {
   const { rows: found } = await client.query<Part>(
     `select format('%I.%I', n.nspname, p.relname) as name, format('%I', x.name) as index,
@@ -226,14 +238,14 @@ async function partsWithout(client: pg.Client, { index, table }: IndexBuild): Pr
 }
 
 /**
- * Runs a statement that may wait for a lock for so many milliseconds, or as long as it takes (0), and again when it did not get
- * it; before each time it drops what is left of an index that it builds.
+ * Runs a statement that waits for a lock for at most `millis` milliseconds, or without limit when 0, and retries it
+ * when it did not get the lock; before each attempt it drops the rest of an interrupted build of the index `build`.
  */
 type Locked = (millis: number, statement: string, build?: IndexBuild | null) => Promise<void>;
 
 /**
- * PostgreSQL builds no index of a partitioned table concurrently: it is made of the whole without its parts, which new parts
- * have from then on, then of each part, and attached. What broke off goes on where it was.
+ * PostgreSQL cannot build an index of a partitioned table concurrently: the index is created on the table alone, which
+ * also gives it to new partitions, then on each partition, and attached. An interrupted build resumes where it stopped.
  */
 async function buildByParts(client: pg.Client, build: IndexBuild, locked: Locked): Promise<void> {
   const { unique, index, table, what } = build;
@@ -245,7 +257,7 @@ async function buildByParts(client: pg.Client, build: IndexBuild, locked: Locked
       await locked(0, `create ${unique}index concurrently if not exists ${part.index} on ${part.name} ${what}`, ofPart);
       await locked(lockMillis, `alter index ${part.ofWhole} attach partition ${part.ofPart}`);
     } catch (error) {
-      // The job that keeps the months may have dropped or renamed the part meanwhile.
+      // The job that maintains the monthly partitions may have dropped or renamed this one meanwhile.
       const isGone = error instanceof pg.DatabaseError && error.code === '42P01';
       if (!isGone || (await partsWithout(client, build)).some(({ name }) => name === part.name)) throw error;
     }
@@ -266,7 +278,10 @@ async function applyWhole(client: pg.Client, migration: Migration, isFirst: bool
   });
 }
 
-/** Statement by statement. One that breaks off is run again from its first statement, so each can be repeated. */
+/**
+ * Applies a file statement by statement. An interrupted file runs again from its first statement, so each must be
+ * repeatable.
+ */
 async function applyOneByOne(client: pg.Client, migration: Migration): Promise<void> {
   const locked: Locked = async (millis, statement, build) => {
     await client.query(`set lock_timeout = ${millis}`);
@@ -288,7 +303,10 @@ async function applyOneByOne(client: pg.Client, migration: Migration): Promise<v
   await noteApplied(client, migration);
 }
 
-/** Applies those that the database lacks, in order, and returns their names. No other process applies any meanwhile. */
+/**
+ * Applies the missing migrations in order and returns their names. The caller holds the lock that keeps other processes
+ * from applying any.
+ */
 async function applyPending(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
   const { rows: found } = await client.query<{ there: boolean }>(
     `select to_regclass('app.migrations') is not null as there`,
@@ -305,8 +323,9 @@ async function applyPending(client: pg.Client, migrations: readonly Migration[])
 }
 
 /**
- * Several processes may migrate at once: one does, the others wait. They ask again and again, instead of waiting in a
- * statement: that would be a transaction for which the building of an index waits in turn.
+ * Waits until this process has the migration lock: of several processes that migrate at once, one does and the others
+ * wait. They poll, because waiting in a statement would be a transaction that a concurrent index build waits for in
+ * turn.
  */
 async function taken(client: pg.Client): Promise<void> {
   for (;;) {
@@ -322,11 +341,11 @@ interface MigrateOptions {
   /** The login of the server, which is made a member of dealkeep_server. */
   readonly serverLogin?: string | undefined;
   readonly directory?: string;
-  /** The names of those that are applied; all when it is not given. */
+  /** The names of the migrations to apply; optional, defaults to all. */
   readonly only?: ReadonlySet<string>;
 }
 
-/** Brings the database up to date as its owner and returns which files were applied. */
+/** Migrates the database as its owner and returns the names of the applied files. */
 export async function migrate(
   owner: pg.ClientConfig,
   { serverLogin, directory, only }: MigrateOptions = {},

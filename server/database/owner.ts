@@ -1,4 +1,6 @@
-/** Whether the connection of the owner is what its variable says: the owner's, and to the database of the server. */
+/**
+ * Checks that the owner's connection leads to what its variable says: the owner's login, in the database of the server.
+ */
 
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
@@ -12,7 +14,7 @@ interface Ownership {
   readonly creates: boolean;
 }
 
-// By the catalog, which every login may read: one that is not let in may not even look into our schemas.
+// Uses the catalog, which every login may read: a login without access may not even look into our schemas.
 const describeOwnership = `
   select current_user::text as name, pg_get_userbyid(c.relowner)::text as owner,
     coalesce(pg_has_role(current_user, c.relowner, 'usage'), false) as owns,
@@ -22,10 +24,13 @@ const describeOwnership = `
 
 const refusal = (what: string) => new UnusableDatabase(`MIGRATE_DATABASE_URL: ${what}`);
 
-/** What a command needs of the database: the schema of this release, the schema of any release, or nothing yet. */
+/** What a command needs in the database: the schema of this release, the schema of any release, or nothing yet. */
 export type Needed = 'current' | 'any' | 'nothing';
 
-/** Refuses a login that row-level security would show nothing, or that may not change the schema, and a database without what is `needed`. */
+/**
+ * Throws when row-level security would hide all rows from the login, when the login may not change the schema, or when
+ * the database lacks what is `needed`.
+ */
 export async function checkOwner(client: pg.Client, needed: Needed): Promise<void> {
   const found = (await client.query<Ownership>(describeOwnership)).rows[0];
   if (!found) return;
@@ -44,8 +49,8 @@ export async function checkOwner(client: pg.Client, needed: Needed): Promise<voi
 }
 
 /**
- * Whether two connections lead to the same database. A lock that one has, the other cannot get: that holds through a pooler, and tells a copy
- * from its original, which share every id that is stored in them.
+ * Returns whether two connections lead to the same database. One connection cannot get an advisory lock that the other
+ * holds: that works through a pooler, and distinguishes a copy from its original, although all stored ids are equal.
  */
 async function areSame(one: pg.Client, other: pg.Client): Promise<boolean> {
   const lock = randomInt(2 ** 47);
@@ -60,8 +65,9 @@ async function areSame(one: pg.Client, other: pg.Client): Promise<boolean> {
 }
 
 /**
- * Refuses a connection of `variable` that leads to another database than DATABASE_URL. Where one of them cannot be connected to, or a pooler has no
- * connection left, nothing is known and nothing refused: the owner is also there to mend what keeps the server out.
+ * Throws when the connection of `variable` leads to another database than DATABASE_URL. When one of them cannot
+ * connect, or a pooler has no connection left, nothing is known and nothing is refused: the owner must be able to
+ * repair what keeps the server from connecting.
  */
 export async function checkSameDatabase(client: pg.Client, variable: string, databaseUrl: string): Promise<void> {
   const same = await withClient(
@@ -76,7 +82,10 @@ export async function checkSameDatabase(client: pg.Client, variable: string, dat
     );
 }
 
-/** Connects for `work` at MIGRATE_DATABASE_URL, once it is certain to be the owner's, of the database of the server. Rejects where it is not set. */
+/**
+ * Connects to MIGRATE_DATABASE_URL and runs `work`, once the login is known to be the owner's and the database to be
+ * the server's. Rejects when the variable is not set.
+ */
 export async function withOwner<T>(
   {
     databaseUrl,

@@ -1,8 +1,11 @@
-/** Lists in pages that begin behind a given row: a query is asked for one row more than a page shows, to know whether there is more. */
+/**
+ * Lists in pages that begin after a given row: a query fetches one row more than a page shows, to know whether there
+ * are more.
+ */
 
 import { mapped, type Statement } from './statement.ts';
 
-/** The row behind which a page begins: its sort key as text, and its id. */
+/** The position of a row in a list: its sort key as text, and its id. A page begins after it. */
 export interface Place {
   readonly key: string;
   readonly id: string;
@@ -10,14 +13,14 @@ export interface Place {
 
 export interface Page<Item> {
   items: Item[];
-  /** The place of the last item, when there are more. */
+  /** The position of the last item; null when there are no more. */
   next: Place | null;
 }
 
-/** A row of a list with its sort key as text, in the column `place`. */
+/** A row of a list with its sort key as text in the column `place`. */
 export type Placed<Row> = Row & { place: string };
 
-/** What a list is ordered by, and of which type that is; rows with the same follow by `id`. */
+/** The sort key of a list and its type; rows with equal keys are ordered by `id`. */
 export interface Order {
   readonly key: string;
   readonly type: 'timestamptz' | 'date' | 'int';
@@ -25,15 +28,16 @@ export interface Order {
   readonly direction: 'asc' | 'desc';
 }
 
-/** What comes before every row, by the type of the key. */
+/** A position before every row, by the type of the key. */
 const before = {
   desc: { timestamptz: 'infinity', date: 'infinity', int: '2147483647', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
   asc: { timestamptz: '-infinity', date: '-infinity', int: '-2147483648', id: '00000000-0000-0000-0000-000000000000' },
 } as const;
 
 /**
- * SQL: whether a row comes behind the place in $2 and $3, where there is one. A comparison alone, so that an index answers it, and by `case`: below policies
- * PostgreSQL looks into an index only for what it knows to tell nothing about rows, which coalesce() is not.
+ * Returns the SQL condition that a row comes after the position in $2 and $3; true for every row when they are null. It
+ * is a plain comparison, so that an index serves it, and uses `case`: under row-level policies PostgreSQL uses an index
+ * only for leakproof conditions, and coalesce() is not leakproof.
  */
 export function behindPlace({ key, type, id, direction }: Order): string {
   const first = before[direction];
@@ -42,7 +46,10 @@ export function behindPlace({ key, type, id, direction }: Order): string {
   return `(${key}, ${id}) ${direction === 'desc' ? '<' : '>'} (${orFirst('$2', type, first[type])}, ${orFirst('$3', 'uuid', first.id)})`;
 }
 
-/** The first `limit` of at most one more rows than that, each as `shown` makes it, which comes without `place`. */
+/**
+ * Returns the page of the first `limit` rows, each converted by `shown`, which gets it without `place`. `found` has at
+ * most one row more.
+ */
 export function pageOf<Row extends { id: string }, Item>(
   found: readonly Placed<Row>[],
   limit: number,
@@ -56,8 +63,8 @@ export function pageOf<Row extends { id: string }, Item>(
 }
 
 /**
- * As {@link pageOf}, where a row of `found` may be only the place that was reached, when too many before it are hidden: the next page begins behind it, and what
- * was found behind it comes then.
+ * Like {@link pageOf}, for queries that stop when too many rows are hidden: a row of `found` may then be only the
+ * position that was reached. The page ends there, and the next one begins after that position.
  */
 export function pageUpTo<Row extends { id: string }, Reached extends { id: string; place: string }, Item>(
   found: readonly (Placed<Row> | Reached)[],
@@ -76,24 +83,24 @@ export function pageUpTo<Row extends { id: string }, Reached extends { id: strin
   return pageOf(rowsBefore, limit, shown);
 }
 
-/** The first `limit` rows of a query that asks for one more than that. */
+/** Returns the page of the first `limit` rows of a query that asks for one more. */
 export const paged = <Row extends { id: string }, Item>(
   query: Statement<Placed<Row>[]>,
   limit: number,
   shown: (row: Omit<Placed<Row>, 'place'>) => Item,
 ): Statement<Page<Item>> => mapped(query, (found) => pageOf(found, limit, shown));
 
-/** How many words of a search count. */
+/** At most this many words of a search are used. */
 export const mostSearchWords = 8;
 
-/** The words of a text. */
+/** Returns the words of a text. */
 export const wordsIn = (text: string): string[] => text.trim().split(/\s+/).filter(Boolean);
 
-/** The words of a search that count. */
+/** Returns the words of a search that are used. */
 export const searchWords = (search: string): string[] => wordsIn(search).slice(0, mostSearchWords);
 
 /**
- * As a pattern for LIKE that matches the word anywhere. What it is for puts it into lower case as it does the rows: PostgreSQL and JavaScript do not write every
- * letter alike (Σ at the end of a word, İ).
+ * Returns a LIKE pattern that matches the word anywhere. The query converts it to lower case as it does the rows:
+ * PostgreSQL and JavaScript do not convert every letter alike (Σ at the end of a word, İ).
  */
 export const anywhere = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`;

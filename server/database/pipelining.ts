@@ -9,7 +9,7 @@ import { ResultMemory, TooMuchAtOnce } from './result-memory.ts';
 import type { Row, Statement } from './statement.ts';
 import { decoderOf, encode, type Decoder } from './types.ts';
 
-/** The part of pg's connection that is used here; the published types still ask for an argument it no longer takes. */
+/** The part of pg's connection that is used here; the published types still require an argument that was removed. */
 interface Wire {
   readonly stream: { cork(): void; uncork(): void };
   parse(message: { name: string; text: string }): void;
@@ -24,21 +24,21 @@ interface Wire {
   off(event: 'readyForQuery' | 'end', listener: () => void): void;
 }
 
-/** A statement whose parameters are ready for the wire. */
+/** A statement whose parameters are encoded for the wire. */
 export interface Bound {
   readonly name: string;
   readonly text: string;
   readonly parameters: (string | Buffer | null)[];
 }
 
-/** Encodes the parameters. Throws what `encode` throws. */
+/** Encodes the parameters of a statement. Throws what `encode` throws. */
 export const bound = ({ name, text, values }: Statement<unknown>): Bound => ({
   name,
   text,
   parameters: values.map(encode),
 });
 
-/** The columns of a result; null when the statement yields none. */
+/** The columns of a result; null when the statement returns none. */
 type RowDescription = { readonly names: string[]; readonly decoders: (Decoder | undefined)[] } | null;
 
 // PostgreSQL refuses to run a prepared statement whose columns have changed, so they need to be described only once.
@@ -50,22 +50,25 @@ function preparedOn(connection: object): Map<string, RowDescription> {
   return names;
 }
 
-/** Makes the client prepare every statement anew: after a migration or a failover. */
+/** Makes the client prepare every statement again, after a migration or a failover. */
 export function forgetPrepared(client: pg.Client): void {
   prepared.delete(client.connection);
 }
 
-/** The transaction was rolled back because of what `next` threw, which is the cause. */
+/** The transaction was rolled back because `next` threw the error in `cause`. */
 export class RolledBack extends Error {
   override readonly name = 'RolledBack';
 }
 
-/** Makes of the answers to the first statements what ends the transaction; what it throws takes everything back. */
+/**
+ * Makes the last statements of the transaction from the results of the first; an error that it throws rolls the
+ * transaction back.
+ */
 export type Next = (answers: Row[][]) => readonly Bound[];
 
 class OneSync {
   #statements: readonly Bound[];
-  /** Until the answers to the first statements are there. */
+  /** Undefined once the results of the first statements have arrived. */
   #next: Next | undefined;
   #isSynced = false;
   #takenBack: RolledBack | null = null;
@@ -109,7 +112,7 @@ class OneSync {
     this.#begin();
   }
 
-  /** Sends the statements, and what ends the transaction with them when nothing follows. */
+  /** Sends the statements, with the `sync` that ends the transaction unless `next` follows. */
   #send(wire: Wire, statements: readonly Bound[]): void {
     const sent = new Set<string>();
     wire.stream.cork();
@@ -118,7 +121,7 @@ class OneSync {
         const statement = this.#prepare ? name : '';
         const fresh = !this.#prepare || !(this.#known.has(name) || sent.has(name));
         if (fresh) {
-          // An earlier run may have failed after this name was parsed, or before: closing settles it either way.
+          // An earlier run may have failed before or after this name was parsed: closing it is right in both cases.
           if (statement) wire.close({ type: 'S', name: statement });
           wire.parse({ name: statement, text });
           sent.add(name);
@@ -139,7 +142,9 @@ class OneSync {
     wire.sync();
   }
 
-  /** Goes on when the first statements are answered: PostgreSQL holds their transaction open until the `sync`. */
+  /**
+   * Calls `next` when the first statements have completed: PostgreSQL keeps their transaction open until the `sync`.
+   */
   #goOn(wire: Wire): void {
     const next = this.#next;
     if (!next || this.#answers.length < this.#statements.length) return;
@@ -173,14 +178,14 @@ class OneSync {
   }
 
   handleDataRow({ fields, length }: { fields: (string | null)[]; length: number }): void {
-    // What comes after it cannot be used, and is not kept.
+    // Rows after an error cannot be used and are not kept.
     if (this.#unreadable) return;
     try {
       if (!this.#memory.keeps(length, this.#rows.length === 0))
         throw new TooMuchAtOnce('This is too much at once: ask for less, or try again in a moment.');
       this.#rows.push(decoded(fields, this.#description));
     } catch (error) {
-      // Thrown from here it would end the process: this is called by the socket.
+      // The socket calls this handler, so an error thrown here would end the process.
       this.#unreadable = error as Error;
       this.#rows = [];
       for (const rows of this.#answers) rows.length = 0;
@@ -205,7 +210,7 @@ class OneSync {
 
   handleCopyInResponse(connection: Wire): void {
     connection.sendCopyFail('Statements that copy cannot be sent with others.');
-    // PostgreSQL has overlooked the first one while it waited for data.
+    // PostgreSQL ignored the first `sync` while it waited for data.
     connection.sync();
   }
 
@@ -217,9 +222,9 @@ class OneSync {
     else this.#resolve(this.#answers);
   }
 
-  /** An error of the server is reported once the connection is ready again, that is, once the rollback is done. */
+  /** Reports an error of the server once the connection is ready again, that is, after the rollback. */
   handleError(error: Error, connection: Wire): void {
-    // Until a sync, PostgreSQL passes over whatever comes after an error.
+    // After an error, PostgreSQL ignores all messages until a `sync`.
     if (!this.#isSynced && error instanceof pg.DatabaseError) this.#sync(connection);
     if (!(error instanceof pg.DatabaseError)) {
       this.#reject(new ConnectionLost('The connection to the database broke.', { cause: error }));
@@ -252,11 +257,11 @@ function decoded(fields: (string | null)[], description: RowDescription): Row {
 
 /**
  * Runs the statements on `client` as one transaction and returns the rows of each. `prepare: false` leaves nothing
- * behind on the connection, as a transaction-mode pooler needs. Rejects with pg's DatabaseError when the server refused
- * (everything is rolled back, and the client is ready for the next run) or `ConnectionLost` (the client is of no more use).
- * Into `answered` goes when the answer to each statement was read (`performance.now()`). With `next` the transaction takes
- * a second round trip, for the statements that it makes of the answers to the first; it may be called again when a
- * connection's prepared statements have gone stale.
+ * behind on the connection, as a transaction-mode pooler requires. Rejects with pg's DatabaseError when the server
+ * reported an error (everything is rolled back, and the client is ready for the next run) or `ConnectionLost` (the
+ * client can no longer be used). The time at which each statement's result was read (`performance.now()`) is appended
+ * to `answered`. With `next` the transaction takes a second round trip, for the statements that `next` makes from the
+ * first results; `next` may be called again when the connection's prepared statements are stale.
  */
 export function pipelined(
   client: pg.Client,

@@ -1,4 +1,7 @@
-/** Where the embedded PostgreSQL has its files, and as which user it runs: it refuses to run as root, and must be able to read its files. */
+/**
+ * Where the embedded PostgreSQL keeps its files, and as which user it runs: PostgreSQL refuses to run as root, and must
+ * be able to read its files.
+ */
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -27,23 +30,23 @@ export class PostgresFailure extends Error {
 export interface PostgresHome {
   /** The directory with bin/, lib/ and share/. */
   readonly engine: string;
-  /** The directory that holds the cluster; ours alone. */
+  /** The directory that holds the cluster, and nothing else. */
   readonly directory: string;
-  /** What to put before a command so that it runs as the right user. */
+  /** Words to put before a command so that it runs as the right user. */
   readonly prefix: readonly string[];
-  /** The user to run it as; undefined: the one we are. */
+  /** The user to run it as; undefined for the current one. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined;
 }
 
 /**
- * Makes the symbolic links to libraries that the package of PostgreSQL lists: npm keeps no links, and the package leaves them
- * to a script, which npm may be configured not to run.
+ * Creates the symbolic links to libraries that the PostgreSQL package lists: npm does not keep links, and the package
+ * leaves them to an install script, which npm may be configured not to run.
  */
 function makeLinks(engine: string): void {
   const list = path.join(engine, 'pg-symlinks.json');
   if (!existsSync(list)) return;
   const wanted = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
-  // Their paths begin at the root of the package.
+  // The listed paths are relative to the root of the package.
   const base = path.dirname(engine);
   for (const { source, target } of wanted) {
     const link = path.join(base, target);
@@ -60,7 +63,7 @@ function makeLinks(engine: string): void {
   }
 }
 
-/** The directory of the PostgreSQL that npm installed for this platform. Throws when there is none. */
+/** Returns the directory of the PostgreSQL that npm installed for this platform. Throws when there is none. */
 export async function installedEngine(): Promise<string> {
   const engine = await engineOfPlatform();
   makeLinks(engine);
@@ -96,14 +99,17 @@ const accounts = (): Account[] =>
     .map((line) => line.split(':'))
     .map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
 
-/** The account without rights that PostgreSQL gets when we are root. */
+/** The unprivileged account that PostgreSQL runs as when this process is root. */
 function ordinaryUser(): { uid: number; gid: number } | undefined {
   const known = accounts();
   const found = ['postgres', 'nobody'].map((name) => known.find((account) => account.name === name)).find(Boolean);
   return found && { uid: found.uid, gid: found.gid };
 }
 
-/** Refuses, as root, the PostgreSQL of another user, who could not start it any more once it had been given to the account that it gets from us. */
+/**
+ * Throws when root would start the PostgreSQL of another user: its files would be given to the unprivileged account,
+ * and that user could no longer start it.
+ */
 export function refuseOthers(dataDir: string): void {
   const owner = ownerIn(dataDir);
   if (process.getuid?.() !== 0 || owner === undefined || owner === 0) return;
@@ -113,7 +119,7 @@ export function refuseOthers(dataDir: string): void {
   );
 }
 
-/** Whether `user` may walk down to `directory`, which need not exist yet. */
+/** Whether `user` has search permission on every directory down to `directory`, which need not exist yet. */
 function reaches(user: { uid: number; gid: number }, directory: string): boolean {
   for (let at = path.resolve(directory); ; at = path.dirname(at)) {
     if (existsSync(at)) {
@@ -130,7 +136,7 @@ function works(command: readonly string[], options: { uid?: number; gid?: number
   return spawnSync(program, rest, { stdio: 'ignore', timeout: 10_000, cwd: '/', ...options }).status === 0;
 }
 
-/** Gives `directory` and everything in it to `uid`, unless it is theirs already. */
+/** Makes `uid` the owner of `directory` and everything in it, unless it already is. */
 function giveTo(uid: number, gid: number, directory: string): void {
   if (lstatSync(directory).uid === uid) return;
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
@@ -138,11 +144,11 @@ function giveTo(uid: number, gid: number, directory: string): void {
     if (entry.isDirectory()) giveTo(uid, gid, inner);
     else if (!entry.isSymbolicLink()) chownSync(inner, uid, gid);
   }
-  // Last, so that an interrupted walk starts again.
+  // Last, so that an interrupted walk is repeated.
   chownSync(directory, uid, gid);
 }
 
-/** A copy of the engine in `directory` for a user who cannot reach the installed one. */
+/** Returns a copy of the engine in `directory`, for a user who cannot reach the installed one. */
 function copyOf(engine: string, directory: string): string {
   const copy = path.join(directory, 'engine');
   if (!existsSync(path.join(copy, 'complete'))) {
@@ -154,13 +160,15 @@ function copyOf(engine: string, directory: string): string {
 
 const noteName = 'postgres-is-in';
 
-/** The directory that holds the cluster of `dataDir`: inside it, unless an earlier start noted another place. */
+/**
+ * Returns the directory that holds the cluster of `dataDir`: inside it, unless an earlier start noted another place.
+ */
 export function homeDirectory(dataDir: string): string {
   const note = path.join(dataDir, noteName);
   return existsSync(note) ? readFileSync(note, 'utf8').trim() : path.join(dataDir, 'postgres');
 }
 
-/** A new place outside DATA_DIR, noted there, for a PostgreSQL that cannot reach DATA_DIR. */
+/** Creates a directory outside DATA_DIR, noted there, for a PostgreSQL that cannot reach DATA_DIR. */
 function newPlace(dataDir: string): string {
   const place = mkdtempSync('/var/lib/dealkeep-');
   writeFileSync(path.join(dataDir, noteName), `${place}\n`, { flush: true });
@@ -168,9 +176,9 @@ function newPlace(dataDir: string): string {
 }
 
 /**
- * Prepares the home of the cluster of `dataDir`. When we are root, in this order: an account without rights; root
- * seen by PostgreSQL as another user (a user namespace), where that account cannot reach the files; that account
- * with a place under /var/lib, noted in DATA_DIR, where namespaces are forbidden.
+ * Prepares the directory and the user for the cluster of `dataDir`. As root, the first of these that works: an
+ * unprivileged account; a user namespace, in which PostgreSQL sees root as another user, when that account cannot reach
+ * the files; that account with a directory under /var/lib, noted in DATA_DIR, when namespaces are forbidden.
  */
 export function preparedHome(dataDir: string, engine: string): PostgresHome {
   const inside = path.join(dataDir, 'postgres');
@@ -206,11 +214,12 @@ function ownedHome(directory: string, engine: string, user: { uid: number; gid: 
   return { engine, directory, prefix: [], user };
 }
 
-/** A directory for the socket whose path fits into the 107 bytes that a socket's name may have. */
+/** Returns a directory for the socket, with a path short enough for the 107 bytes that a socket's name may have. */
 export function socketDirectory(home: PostgresHome): string {
   const inside = path.join(home.directory, 'socket');
   if (Buffer.byteLength(path.join(inside, '.s.PGSQL.5432.lock')) <= 107) {
-    // What a killed PostgreSQL left there, its lock for one, would be in the way; nobody else uses the place.
+    // Files that a killed PostgreSQL left here, such as its lock, would prevent the start; nobody else uses the
+    // directory.
     rmSync(inside, { recursive: true, force: true });
     mkdirSync(inside, { mode: 0o700 });
     if (home.user) chownSync(inside, home.user.uid, home.user.gid);

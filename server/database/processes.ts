@@ -1,10 +1,10 @@
-/** Other processes of this machine: whether they live, what they are, and how they are ended. */
+/** Other processes of this machine: whether they are running, their command lines, and how to end them. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Whether process `pid` is running. One that has ended and was never asked how (a zombie) is not. */
+/** Returns whether process `pid` is running. A process that has ended but was not reaped (a zombie) is not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -12,14 +12,14 @@ export function isAlive(pid: number): boolean {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
   try {
-    // The state follows the name, which stands in brackets and may hold anything.
+    // The state follows the name, which is in parentheses and may contain anything.
     return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return process.platform !== 'linux';
   }
 }
 
-/** The command line of process `pid`, or '' when it is not known. */
+/** Returns the command line of process `pid`, or '' when it is unknown. */
 export function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
@@ -28,14 +28,14 @@ export function commandLine(pid: number): string {
   }
 }
 
-/** PostgreSQL's ways to stop, from the orderly one to the last resort. */
+/** PostgreSQL's shutdown signals and how long each may take, from a clean shutdown to the last resort. */
 const steps: readonly [NodeJS.Signals, millis: number][] = [
   ['SIGINT', 30_000],
   ['SIGQUIT', 10_000],
   ['SIGKILL', 5_000],
 ];
 
-/** Ends the PostgreSQL whose first process is `pid`; resolves when it is gone. */
+/** Ends the PostgreSQL whose first process is `pid`; resolves when it has ended. */
 export async function endPostgres(pid: number): Promise<void> {
   for (const [signal, millis] of steps) {
     if (!isAlive(pid)) return;

@@ -1,29 +1,37 @@
-/** Bounds what this process holds of results that are being read: lists have a bound of rows, and a row may be as large as somebody made it. */
+/**
+ * Limits the memory of this process for results being read: lists have a limit of rows, but a row may be of any size.
+ */
 
 import { Busy } from './errors.ts';
 
-/** How many bytes of all results may be held while they are being read. */
+/** At most this many bytes of all results are held while they are read. */
 const mostBytes = 33_554_432;
-/** A result up to this size is always read. */
+/** A result of up to this many bytes is always read. */
 const smallBytes = 4_194_304;
 
-/** A result was too large to be held beside what else is being read. What it asked for was carried out; fewer rows may fit. */
+/**
+ * A result was too large to be held beside the others being read. Unlike with other `Busy` errors the statements were
+ * executed, and committed unless `next` was to follow; fewer rows may fit.
+ */
 export class TooMuchAtOnce extends Busy {}
 
 let held = 0;
 
-/** What one transaction holds of its results. */
+/** The memory that the results of one transaction take. */
 export class ResultMemory {
   #bytes = 0;
 
-  /** Counts a row of so many bytes; false when it may not be kept. One row alone always may: it is there already. */
+  /**
+   * Counts a row of `bytes` bytes and returns whether it may be kept. The first row of a result always may: it is in
+   * memory already.
+   */
   keeps(bytes: number, isFirst: boolean): boolean {
     this.#bytes += bytes;
     held += bytes;
     return isFirst || held <= mostBytes || this.#bytes <= smallBytes;
   }
 
-  /** To be called when its rows are given on, or dropped. */
+  /** To be called when the rows are passed on or dropped. */
   release(): void {
     held -= this.#bytes;
     this.#bytes = 0;
@@ -31,8 +39,8 @@ export class ResultMemory {
 }
 
 /**
- * Reads a portion of at most so many rows, or of a tenth as many as often as that is too much at once. `read` is given how many to ask for. Rejects with
- * {@link TooMuchAtOnce} when one row is.
+ * Reads at most `most` rows, or a tenth as many each time the result is too large. `read` is called with the number of
+ * rows to ask for. Rejects with {@link TooMuchAtOnce} when a single row is too large.
  */
 export async function inSmallerPortions<T>(most: number, read: (most: number) => Promise<T>): Promise<T> {
   try {

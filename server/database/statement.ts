@@ -1,4 +1,4 @@
-/** A query of the domain as a value: what to send, and how to read what comes back. */
+/** A query of the domain as a value: what to send, and how to read the result. */
 
 import type { Value } from './types.ts';
 
@@ -8,18 +8,21 @@ export type { Value };
 export type Row = Record<string, unknown>;
 
 export interface Statement<Result> {
-  /** Names the prepared statement: snake_case, one text for one name in the whole code base. */
+  /** Name of the prepared statement: snake_case, and used for only one text in the whole code base. */
   readonly name: string;
   readonly text: string;
   readonly values: readonly Value[];
   readonly read: (rows: Row[]) => Result;
-  /** The credential that the transaction enters with or presents, whose share of the connections it takes. */
+  /**
+   * Digest of the credential that the transaction authenticates with or looks up; the run takes a share of its
+   * connections.
+   */
   readonly holder?: string;
-  /** Whether it counts as a use of that credential when it enters: when it yields a row. */
+  /** Whether a row in the result counts as a use of that credential. */
   readonly isUse?: boolean;
-  /** Goes before what waits for a connection: whether the database answers is asked so that others do not wait. */
+  /** Whether it goes ahead of all runs that wait for a connection, as the check whether the database responds does. */
   readonly first?: boolean;
-  /** May take as long as {@link takingLong} says. */
+  /** Whether it has the time limit of {@link takingLong}. */
   readonly takesLong?: boolean;
 }
 
@@ -34,7 +37,7 @@ function declare(name: string, text: string): void {
   texts.set(name, text);
 }
 
-/** Declares a query that is answered with every row it yields. Throws when `name` is already used for another text. */
+/** Declares a query whose result is every row. Throws when `name` is already used for another text. */
 export function rows<R, V extends readonly Value[] = readonly Value[]>(
   name: string,
   text: string,
@@ -44,7 +47,7 @@ export function rows<R, V extends readonly Value[] = readonly Value[]>(
   return (...values) => ({ name, text, values, read });
 }
 
-/** Declares a query that is answered with its first row, or null. Throws when `name` already stands for another text. */
+/** Declares a query whose result is the first row, or null. Throws when `name` is already used for another text. */
 export function row<R, V extends readonly Value[] = readonly Value[]>(
   name: string,
   text: string,
@@ -54,23 +57,29 @@ export function row<R, V extends readonly Value[] = readonly Value[]>(
   return (...values) => ({ name, text, values, read });
 }
 
-/** The same query, its answer passed through `f`. */
+/** Returns the same query with its result converted by `f`. */
 export function mapped<A, B>(statement: Statement<A>, f: (answer: A) => B): Statement<B> {
   const { read, ...rest } = statement;
   return { ...rest, read: (found) => f(read(found)) };
 }
 
 /**
- * The same query, whose transaction has 50 seconds for each statement instead of nine: one that is all or nothing, is rare, and grows with what a person is part of or has done, such
- * as the deals that somebody leaves.
+ * Returns the same query with a limit of 50 seconds instead of nine for each statement of its transaction: for one that
+ * is all or nothing, is rare, and grows with what a person is part of or has done, such as leaving all deals.
  */
 export const takingLong = <T>(statement: Statement<T>): Statement<T> => ({ ...statement, takesLong: true });
 
-/** The same query, which enters with the credential of this digest; `isUse` false: what it is entered for is no use of it. */
+/**
+ * Returns the same query, which authenticates with the credential of this digest; with `isUse` false this does not
+ * count as a use of the credential.
+ */
 export function entering<T>(digest: Buffer | null, statement: Statement<T>, isUse = true): Statement<T> {
   return digest === null ? statement : { ...statement, holder: digest.toString('latin1'), isUse };
 }
 
-/** The same query, which looks for the credential of this digest itself: a share of the connections like that of what enters with it, and no use of it. */
+/**
+ * Returns the same query, which looks up the credential of this digest itself: it takes the same share of the
+ * connections as one that authenticates, but does not count as a use.
+ */
 export const presenting = <T>(digest: Buffer | null, statement: Statement<T>): Statement<T> =>
   entering(digest, statement, false);

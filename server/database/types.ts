@@ -1,8 +1,10 @@
-/** Text of PostgreSQL to values of JavaScript, by type OID, and values of JavaScript to text of PostgreSQL. */
+/** Converts PostgreSQL's text to JavaScript values by type OID, and JavaScript values to PostgreSQL's text. */
 
 import { parse as parseArray } from 'postgres-array';
 
-/** What a statement takes as a parameter. An array is an array of PostgreSQL (a JSON array: `JSON.stringify` it); an object is JSON. */
+/**
+ * A parameter of a statement. An array is a PostgreSQL array (a JSON array: `JSON.stringify` it); an object is JSON.
+ */
 export type Value =
   | string
   | number
@@ -15,7 +17,7 @@ export type Value =
   | readonly Value[]
   | { readonly [key: string]: unknown };
 
-/** Turns the text of one column of one row into a value. Never throws on text that PostgreSQL wrote. */
+/** Converts the text of one column of one row to a value. Never throws on text that PostgreSQL wrote. */
 export type Decoder = (text: string) => unknown;
 
 const asNumber: Decoder = (text) => Number(text);
@@ -29,8 +31,9 @@ const timestampParts =
   /^(\d{4,})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?( BC)?$/;
 
 /**
- * A `timestamptz` as RFC 3339 in UTC with milliseconds (microseconds are cut off, not rounded). `infinity` and
- * `-infinity` stay as they are; years outside 0000 to 9999, which RFC 3339 lacks, take the expanded form of ISO 8601.
+ * Converts a `timestamptz` to RFC 3339 in UTC with milliseconds (microseconds are cut off, not rounded). `infinity` and
+ * `-infinity` stay unchanged; years outside 0000 to 9999, which RFC 3339 does not allow, take the expanded form of ISO
+ * 8601.
  */
 export function timestamp(text: string): string {
   const length = text.length;
@@ -67,7 +70,7 @@ const scalars: [oid: number, arrayOid: number, decode: Decoder | undefined][] = 
   [16, 1000, asBoolean],
   [17, 1001, asBytes],
   [19, 1003, undefined], // name
-  [20, 1016, undefined], // int8: more digits than a number holds
+  [20, 1016, undefined], // int8: more digits than a number holds exactly
   [21, 1005, asNumber],
   [23, 1007, asNumber],
   [25, 1009, undefined], // text
@@ -92,7 +95,7 @@ for (const [oid, arrayOid, decode] of scalars) {
   decoders.set(arrayOid, (text) => parseArray(text, decode ?? asText));
 }
 
-/** The decoder of a type, or undefined when its text is the value. */
+/** Returns the decoder of a type, or undefined when its text is the value. */
 export const decoderOf = (oid: number): Decoder | undefined => decoders.get(oid);
 
 const element = (value: Value): string => {
@@ -102,7 +105,10 @@ const element = (value: Value): string => {
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
 };
 
-/** A parameter as it goes over the wire: text, bytes (sent in binary form), or null. Throws on a date that is none and on circular JSON. */
+/**
+ * Encodes a parameter for the wire: text, bytes (sent in binary form), or null. Throws on an invalid date and on
+ * circular JSON.
+ */
 export function encode(value: Value): string | Buffer | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string') return value;

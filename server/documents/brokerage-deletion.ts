@@ -1,4 +1,4 @@
-/** Deletes the brokerages whose day of deletion has come: their rows, and then the bodies of their documents. */
+/** Deletes the brokerages whose deletion is due: their rows, and then the contents of their documents in the store. */
 
 import type { CoreServices } from '../services.ts';
 import {
@@ -8,21 +8,23 @@ import {
 } from '../domain/people/brokerage-deletion.ts';
 import { deleteUnusedBodies } from './deletion.ts';
 
-/** How many rows are deleted in one transaction: a fraction of a second, so that others do not wait for long. */
+/**
+ * The number of rows deleted in one transaction: it takes a fraction of a second, so that others do not wait for long.
+ */
 const rowsAtOnce = 2_000;
-/** After so many transactions the next run goes on. */
+/** At most this many transactions per run; the next run continues. */
 const mostParts = 5_000;
 
-/** The mails that are kept in files, by their ids in the outbox. */
+/** The mails kept in files, by their ids in the outbox. */
 interface MailFiles {
   inFiles(): Promise<readonly string[]>;
   remove(ids: readonly string[]): Promise<void>;
 }
 
 /**
- * Deletes what is due. Each part is a transaction of its own, so that whatever ends this is gone on with by the next run, on any node.
- * Before each part those of its mails that lie in files are removed. One that cannot be deleted is left for the next run, and does not hold up others: then
- * this rejects when they are done.
+ * Deletes the brokerages that are due. Each part is a transaction of its own, so that the next run, on any node,
+ * continues an interrupted one. Before each part the files of its mails are removed. A brokerage that cannot be deleted
+ * is left for the next run and does not delay others; the promise rejects once they are done.
  */
 export async function deleteBrokerages(services: CoreServices, mails: MailFiles): Promise<void> {
   const { database, log } = services;
@@ -33,7 +35,7 @@ export async function deleteBrokerages(services: CoreServices, mails: MailFiles)
     const id = await database.run(brokerageToDelete(skipped));
     if (id === null) break;
     try {
-      // Before their rows go: when this breaks off, the next run finds what is left.
+      // Before the rows are deleted: after an interruption the next run still finds the remaining files.
       await mails.remove(await database.run(mailsOfDeletedBrokerage(id, await mails.inFiles())));
       const deleted = await database.run(deleteBrokeragePart(id, rowsAtOnce));
       if (deleted === null) skipped.push(id);

@@ -1,14 +1,17 @@
-/** Deletes bodies from the store that no document needs any more. */
+/** Deletes document contents that are no longer needed from the store. */
 
 import type { CoreServices } from '../services.ts';
 import { bodiesToClear, bodyCleared, bodyGoes } from '../domain/documents/documents.ts';
 
-/** How long an upload may take, in milliseconds: as long as app.bodies_to_clear() leaves it. */
+/** How long an upload may take, in milliseconds; the same as in app.bodies_to_clear(). */
 const longestUpload = 2 * 86_400_000;
-/** The database names some hundred bodies at once; after so many rounds the next run goes on. */
+/** The database returns some hundreds of contents at once; after this many rounds the next run continues. */
 const mostRounds = 200;
 
-/** Clears away the bodies of uploads that failed and of documents taken out long ago; rejects when the store or the database is away. */
+/**
+ * Deletes the contents of failed uploads and of documents removed long ago; rejects when the store or the database is
+ * unavailable.
+ */
 export async function deleteUnusedBodies({ database, storage, clock, log }: CoreServices): Promise<void> {
   await storage.tidy(new Date(clock().getTime() - longestUpload));
   let cleared = 0;

@@ -1,23 +1,23 @@
-/** Which kinds of files the data room takes, by the ending of their name and by what is in them. */
+/** The kinds of files that the data room accepts, by the extension and the content. */
 
 import { fileTypeFromBuffer } from 'file-type';
 import { looksLikePage, readText } from './text.ts';
 import { zipNames } from './zip-names.ts';
 
-/** How many bytes of the beginning are enough to see what a file is. */
+/** How many bytes at the beginning are enough to recognize a file's kind. */
 export const headBytes = 262_144;
 
-/** The file is not taken; `message` says why and what to do. */
+/** The file is not accepted; `message` says why and what to do. */
 export class NotTaken extends Error {
   override readonly name = 'NotTaken';
 }
 
 interface Kind {
-  /** What the document is kept and served as. */
+  /** The media type with which the document is kept and served. */
   readonly media: string;
-  /** What the content may be recognized as. Text is recognized by having nothing else in it. */
+  /** The media types as which the content may be recognized; text is recognized by containing nothing else. */
   readonly content: 'text' | readonly string[];
-  /** A folder that an archive of this kind has, where it is not recognized by its beginning. */
+  /** A folder in archives of this kind, for those that are not recognized by their beginning. */
   readonly folder?: string;
 }
 
@@ -27,7 +27,7 @@ const compound = ['application/x-cfb'];
 const text = (media = 'text/plain'): Kind => ({ media, content: 'text' });
 const binary = (media: string, ...others: readonly string[]): Kind => ({ media, content: [media, ...others] });
 
-/** By ending; an ending is what a person called their file, so what objects inherit must not be found. */
+/** By extension. A Map, because the extension is user input and must not find inherited properties. */
 const kinds: ReadonlyMap<string, Kind> = new Map(
   Object.entries({
     pdf: binary('application/pdf'),
@@ -72,7 +72,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
 
 const allowed = 'PDF, Office and OpenDocument files, images, text, CSV, mails, audio, video and ZIP archives';
 
-/** What people call what a content was recognized as, where that is not plain from its media type. */
+/** Common names of recognized content, when its media type is not self-explanatory. */
 const knownAs: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'application/x-msdownload': 'a program',
@@ -86,7 +86,7 @@ const knownAs: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** What stands after the last dot of a name, in lower case; '' without one. */
+/** Returns the part of a name after the last dot, in lower case; '' without one. */
 export const endingOf = (filename: string): string => /\.([^.]+)$/.exec(filename)?.[1]?.toLowerCase() ?? '';
 
 const whatItIs = (media: string | undefined): string =>
@@ -103,8 +103,9 @@ function checkText(head: Uint8Array, whole: boolean, ending: string): void {
 }
 
 /**
- * The media type as which a file is kept. `head` is its beginning, up to {@link headBytes}; `whole` says whether that is
- * all of it. Throws {@link NotTaken} for what the data room does not take, and when name and content disagree.
+ * Returns the media type with which a file is kept. `head` is its beginning, up to {@link headBytes}; `whole` says
+ * whether that is all of it. Throws {@link NotTaken} when the data room does not accept the file, and when its name and
+ * content disagree.
  */
 export async function kindOf(filename: string, head: Uint8Array, whole: boolean): Promise<string> {
   const ending = endingOf(filename);
@@ -127,7 +128,7 @@ export async function kindOf(filename: string, head: Uint8Array, whole: boolean)
     const names = found === 'application/zip' || kind.folder ? [...zipNames(head)] : [];
     if (names.some((name) => /(^|\/)vbaProject\.bin$/i.test(name)))
       throw new NotTaken('This file contains macros. Save it without them, or as PDF.');
-    // Some programs write what an archive is at its end, past the beginning that we have.
+    // Some programs write an archive's type at its end, after the bytes in `head`.
     const byFolder = found === 'application/zip' && names.some((name) => kind.folder && name.startsWith(kind.folder));
     if (!byFolder && !kind.content.includes(found ?? ''))
       throw new NotTaken(

@@ -1,7 +1,7 @@
 /**
- * Small pictures that are shown to others. They are taken apart by the structure of their format and never decoded here, and put together again of the
- * parts that a picture needs: what a camera or a program wrote about itself, and what stands behind the end, is not kept. What is too large in
- * pixels is refused, so that nobody who decodes it later needs much memory for it.
+ * Small pictures that are shown to others. They are parsed by the structure of their format, never decoded, and
+ * reassembled from the parts that display needs: metadata of a camera or program, and bytes after the end, are dropped.
+ * Pictures with too many pixels are rejected, so that decoding them later does not take much memory.
  */
 
 import { crc32 } from 'node:zlib';
@@ -17,10 +17,10 @@ export interface Picture {
   readonly bytes: Buffer;
 }
 
-/** How many bytes it may have, how that is said, and how many pixels on a side. The page says so, too. */
+/** Limits: bytes, the same in words, and pixels per side. The page states them too. */
 export const mostOfPicture = { bytes: 200_000, words: '200 KB', side: 2_000 } as const;
 
-/** What is said of a picture with more bytes. */
+/** The error message for a picture with more bytes. */
 export const pictureTooLarge = `The file is too large: it may have ${mostOfPicture.words}.`;
 
 type Size = Pick<Picture, 'width' | 'height'>;
@@ -28,7 +28,7 @@ type Size = Pick<Picture, 'width' | 'height'>;
 const damaged = (): NotTaken => new NotTaken('This picture is damaged. Save it again, and upload that.');
 const moves = (): NotTaken => new NotTaken('This picture is animated. Upload a still one.');
 
-/** PNG's chunks that say what is shown (PNG specification, third edition, 11). */
+/** PNG's chunks that determine the displayed image (PNG specification, third edition, 11). */
 const shownByPng = new Set(['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'gAMA', 'cHRM', 'sRGB', 'sBIT']);
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
@@ -49,7 +49,7 @@ function readPng(bytes: Buffer): Picture {
     }
     hasData ||= type === 'IDAT';
     if (shownByPng.has(type)) parts.push(bytes.subarray(at, end));
-    // What is needed to show the picture is written with a capital letter.
+    // The names of chunks that are needed for display begin with a capital letter.
     else if (/^[A-Z]/.test(type)) throw damaged();
     if (type === 'IEND') break;
     at = end;
@@ -58,7 +58,10 @@ function readPng(bytes: Buffer): Picture {
   return { mediaType: 'image/png', ...size, bytes: Buffer.concat(parts) };
 }
 
-/** Where the data of a scan ends that begins at `at`: at the next marker that is none of the data's own (ITU-T T.81, B.1.1). */
+/**
+ * Returns where the scan data that begins at `at` ends: at the next marker that is not part of the data (ITU-T T.81,
+ * B.1.1).
+ */
 function endOfScan(bytes: Buffer, at: number): number {
   for (let place = bytes.indexOf(0xff, at); place !== -1; place = bytes.indexOf(0xff, place + 1)) {
     const next = bytes[place + 1];
@@ -70,7 +73,7 @@ function endOfScan(bytes: Buffer, at: number): number {
 }
 
 const jpeg = { end: 0xd9, scan: 0xda, jfif: 0xe0, adobe: 0xee, comment: 0xfe } as const;
-/** Frames of baseline, extended and progressive JPEG; others are shown nowhere. */
+/** Frames of baseline, extended and progressive JPEG; programs do not display other kinds. */
 const frames = new Set([0xc0, 0xc1, 0xc2]);
 /** Tables, intervals and scans. */
 const shownByJpeg = new Set([0xc4, 0xdb, 0xdd, jpeg.scan, jpeg.adobe]);
@@ -97,7 +100,7 @@ function readJpeg(bytes: Buffer): Picture {
       hasData = true;
       end = endOfScan(bytes, end);
     }
-    // A longer one has a second, smaller picture in it.
+    // A longer JFIF segment contains a thumbnail.
     const isJfif = marker === jpeg.jfif && length === 16;
     if (isJfif || frames.has(marker) || shownByJpeg.has(marker))
       parts.push(Buffer.from([0xff]), bytes.subarray(at, end));
@@ -164,7 +167,10 @@ function readerOf(bytes: Buffer): ((bytes: Buffer) => Picture) | null {
   return isWebp ? readWebp : null;
 }
 
-/** The picture that these bytes are, by their content alone. Throws {@link NotTaken} for anything else, and for one that is too large. */
+/**
+ * Returns the picture in these bytes, recognized only by their content. Throws {@link NotTaken} for any other content,
+ * and for a picture that is too large.
+ */
 export function readPicture(bytes: Buffer): Picture {
   if (bytes.length > mostOfPicture.bytes) throw new NotTaken(pictureTooLarge);
   const read = readerOf(bytes);

@@ -1,6 +1,6 @@
 /**
- * Makes sure that all nodes of a database keep documents in one store. The store is marked with an id that the database
- * knows; a node whose store lacks it keeps its documents somewhere else, and does not start.
+ * Ensures that all nodes of a database keep documents in the same store. The store is marked with an id that the
+ * database knows; a node whose store lacks the mark uses another store, and does not start.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,25 +11,25 @@ import type { CoreServices } from '../services.ts';
 import { documentStore, documentStoreMarked } from '../domain/documents/store.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** The store of this node is not the one in which this database keeps its documents; the message says what to do. */
+/** This node's store is not the one in which the database keeps its documents; the message says what to do. */
 class OtherStore extends Error {
   override readonly name = 'OtherStore';
 }
 
-/** How the key of a mark begins; keys of documents are hexadecimal. */
+/** Prefix of a mark's key; keys of documents are hexadecimal. */
 const mark = 'dealkeep-store-';
 const markOf = (storeId: string): string => `${mark}${storeId}`;
-/** What stands in the place of the mark of a database whose place another has taken. */
+/** The key that replaces the mark of a database after another database has taken over the store. */
 const formerMarkOf = (storeId: string): string => `${mark}before-${storeId}`;
 
-/** Whether this is the key of the mark of some store. */
+/** Returns whether this is the key of a store's mark. */
 export const isMark = (storageKey: string): boolean => storageKey.startsWith(mark);
 
 async function* words(storeId: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(`The documents of the Dealkeep database with the store id ${storeId} are kept here.\n`);
 }
 
-/** Marks the store as the one of the database with this id. */
+/** Marks the store as belonging to the database with this id. */
 export const markStore = (storage: Storage, storeId: string): Promise<void> =>
   storage.write(markOf(storeId), words(storeId));
 
@@ -39,32 +39,34 @@ async function has(storage: Storage, key: string): Promise<boolean> {
   return found !== null;
 }
 
-/** Whether the store is marked as the one of the database with this id. */
+/** Returns whether the store is marked as belonging to the database with this id. */
 export const isMarked = (storage: Storage, storeId: string): Promise<boolean> => has(storage, markOf(storeId));
 
-/** Whether the database with this id keeps its documents in the store, or did before another took its place. */
+/**
+ * Returns whether the database with this id keeps its documents in the store, or did before another one took it over.
+ */
 export const wasMarked = async (storage: Storage, storeId: string): Promise<boolean> =>
   (await isMarked(storage, storeId)) || has(storage, formerMarkOf(storeId));
 
-/** Has nodes of the database with this id refused from now on: another has taken its place in the store. */
+/** Makes nodes of the database with this id refuse to start from now on: another database has taken over the store. */
 export async function retireMark(storage: Storage, storeId: string): Promise<void> {
   if (!(await isMarked(storage, storeId))) return;
-  // Older backups of that database name the same bodies, too.
+  // Older backups of that database also refer to the same contents.
   await storage.write(formerMarkOf(storeId), words(storeId));
   await storage.remove(markOf(storeId));
 }
 
-/** Where the documents of this node are kept, in words. */
+/** Describes in words where this node keeps documents. */
 export const storeLocation = ({ s3, dataDir }: Pick<Config, 's3' | 'dataDir'>): string =>
   s3 ? `the bucket ${s3.bucket}${s3.endpoint ? ` at ${withoutPassword(s3.endpoint)}` : ''}` : `${dataDir}/documents`;
 
-/** How often a node looks whether another has marked the store meanwhile, and for how long, in milliseconds. */
+/** How often, and for how long, a node checks whether another has marked the store, in milliseconds. */
 const looksEvery = 250;
 const looksFor = 40_000;
 
 /**
- * Marks the store at the first start of all, and makes sure at every other one that it is the same. Rejects with
- * {@link OtherStore}. A store that does not answer is no other store: that is left to the log.
+ * Marks the store at the very first start, and checks at every other start that it is the same. A store that does not
+ * respond does not count as another store: it is only logged. Rejects with {@link OtherStore}.
  */
 export async function checkStoreMarker(
   { config, database, storage, log }: CoreServices,

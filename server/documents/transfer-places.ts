@@ -1,22 +1,25 @@
-/** How many files a process takes and sends at once: each is held open for as long as the other side takes, which may be hours. */
+/**
+ * Limits how many files a process receives and sends concurrently: each stays open for as long as the other side takes,
+ * which may be hours.
+ */
 
 import { queueByShare } from '../lib/fair-queue.ts';
 
-/** Whose file is sent or taken. */
+/** For whom a file is sent or received. */
 export interface TransferredFor {
   /** The person or the API key. */
   readonly caller: string;
-  /** Whose deal it is. */
+  /** The brokerage of the deal. */
   readonly brokerage: string;
-  /** Whether the brokerage is the sandbox of another, which has places of its own. */
+  /** Whether the brokerage is the sandbox of another; sandboxes have limits of their own. */
   readonly isSandbox?: boolean;
 }
 
-// Nobody waits for a place: it may take hours until one is free.
+// Nothing is queued: it may take hours until a slot is free.
 const noWaiting = (atOnce: number) => ({ atOnce, all: atOnce });
 const retryAfter = 10;
 
-/** A party has at most so many places, and is told that it has them already. */
+/** The limit of a party, and the error message when it is reached. */
 const share = (most: number, who: string, again: string) => ({ most, busy: `${who} ${most} files already. ${again}` });
 
 const partiesOf = ({ caller, brokerage, isSandbox = false }: TransferredFor) => ({
@@ -26,7 +29,10 @@ const partiesOf = ({ caller, brokerage, isSandbox = false }: TransferredFor) => 
 });
 
 const sendAgain = 'Nothing of this file was read: send it again when one of them has ended.';
-/** For a store of objects each takes some 17 MB, a part of 5 MB with what is copied and not collected yet. Two that flood leave a place to others, and the pages send three files at once. */
+/**
+ * With an object store, each upload takes some 17 MB: a part of 5 MB with its copies that are not yet collected. Two
+ * callers at their limit leave slots to others, and the pages send three files at once.
+ */
 const uploads = queueByShare(
   noWaiting(12),
   {
@@ -38,7 +44,10 @@ const uploads = queueByShare(
 );
 
 const askAgain = 'Ask for this one again when one of them has arrived.';
-/** Each holds a file or a connection to the store, and what is read ahead. Three brokerages that flood leave places to others. */
+/**
+ * Each download holds a file or a connection to the store, and a read-ahead buffer. Three brokerages at their limit
+ * leave slots to others.
+ */
 const downloads = queueByShare(
   noWaiting(512),
   {
@@ -49,11 +58,16 @@ const downloads = queueByShare(
   { retryAfter, busy: `Too many files are being downloaded at this moment. ${askAgain}` },
 );
 
-/** Does `work`, which reads the body of an upload, at a place for it. Throws NoRoom of server/lib/fair-queue.ts at once where there is none. */
+/**
+ * Runs `work`, which reads the body of an upload, in a slot. Throws NoRoom of server/lib/fair-queue.ts immediately when
+ * none is free.
+ */
 export const inUploadPlace = <T>(whose: TransferredFor, work: () => Promise<T>): Promise<T> =>
   uploads(partiesOf(whose), work);
 
-/** Takes a place for a download until `ended`. Throws NoRoom of server/lib/fair-queue.ts at once where there is none. */
+/**
+ * Takes a slot for a download until `ended`. Throws NoRoom of server/lib/fair-queue.ts immediately when none is free.
+ */
 export const takeDownloadPlace = (whose: TransferredFor, ended: Promise<void>): Promise<void> =>
   new Promise((resolve, reject) => {
     downloads(partiesOf(whose), () => {

@@ -1,4 +1,7 @@
-/** Takes a body into the store as it comes: measured, recognized, and never more of it in memory than a few parts. */
+/**
+ * Writes a body to the store as it arrives: measured, its kind recognized, and with only a few parts in memory at a
+ * time.
+ */
 
 import { createHash } from 'node:crypto';
 import type { Storage } from '../storage/storage.ts';
@@ -7,7 +10,7 @@ import { inUploadPlace, type TransferredFor } from './transfer-places.ts';
 
 const largestInWords = '2 GB';
 
-/** The most bytes of a document, how that is said, and what is said of a larger one. The pages have all of it, too. */
+/** The largest document in bytes and in words, and the error for a larger one. The pages state all of it too. */
 export const largestDocument = {
   bytes: 2_147_483_648,
   words: largestInWords,
@@ -19,12 +22,12 @@ export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
-/** The body stopped coming before it was whole. */
+/** The body ended before it was complete. */
 export class UploadAborted extends Error {
   override readonly name = 'UploadAborted';
 }
 
-/** A body that is in the store. */
+/** A body that has been stored. */
 export interface StoredBody {
   readonly mediaType: string;
   readonly size: number;
@@ -33,14 +36,14 @@ export interface StoredBody {
 
 const tooLarge = () => new TooLarge(largestDocument.exceeded);
 
-/** Throws {@link TooLarge} for a body that says so itself (Content-Length), before anything of it is read. */
+/** Throws {@link TooLarge} when Content-Length says that the body is too large, before any of it is read. */
 export function checkContentLength(contentLength: string | undefined): void {
   if (Number(contentLength ?? 0) > largestDocument.bytes) throw tooLarge();
 }
 
 interface Beginning {
   readonly parts: readonly Uint8Array[];
-  /** Whether these parts are all there is. */
+  /** Whether these parts are the whole body. */
   readonly whole: boolean;
 }
 
@@ -65,15 +68,16 @@ async function* rest(source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Arr
   for (let next = await nextOf(source); !next.done; next = await nextOf(source)) yield next.value;
 }
 
-/** Reads and discards the rest of the body: a browser that is still sending would not read why its file is refused. */
+/** Reads and discards the rest of the body: a browser that is still sending would not read why its file is rejected. */
 async function discard(source: AsyncIterator<Uint8Array>): Promise<void> {
   let size = 0;
   for await (const part of rest(source)) if ((size += part.byteLength) > largestDocument.bytes) return;
 }
 
 /**
- * Keeps a body under `key`. Rejects with {@link NotTaken}, {@link TooLarge} or {@link UploadAborted}, or with what
- * the store failed of; then nothing is left in it. Rejects with NoRoom of server/lib/fair-queue.ts before anything is read.
+ * Stores a body under `key`. Rejects with {@link NotTaken}, {@link TooLarge} or {@link UploadAborted}, or with the
+ * store's error; nothing is then left in the store. Rejects with NoRoom of server/lib/fair-queue.ts before anything is
+ * read.
  */
 export const storeUpload = (
   storage: Storage,

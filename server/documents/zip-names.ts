@@ -1,11 +1,11 @@
-/** The names of the files in a ZIP archive, as far as its beginning lists them. */
+/** The names of the files in a ZIP archive whose headers are in its beginning. */
 
-/** Longer than any name by which something is recognized; a header can announce 65,535 bytes for each of its own thirty. */
+/** Longer than any name by which a kind is recognized; a header of thirty bytes can announce a name of 65,535. */
 const longestName = 1_024;
 
 const signature = Buffer.from([0x50, 0x4b, 0x03, 0x04]);
 
-/** The names of the entries whose headers stand in `head` (APPNOTE 4.3.7). */
+/** Yields the names of the entries whose headers are in `head` (APPNOTE 4.3.7). */
 export function* zipNames(head: Uint8Array): Generator<string> {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   for (let at = bytes.indexOf(signature); at !== -1; at = bytes.indexOf(signature, at + 4)) {

@@ -1,4 +1,4 @@
-/** The current state of changed records: the `data` that readers of events and receivers of webhooks get. */
+/** The current state of changed records: the `data` of events, for their readers and the receivers of webhooks. */
 
 import { mapped, type Statement } from '../database/statement.ts';
 import { contactsByIds } from './contacts/records.ts';
@@ -18,11 +18,11 @@ import { amongDeals } from './visibility/deal-scope.ts';
 import type { ChangeEvent, ObjectType } from './events/changes.ts';
 import { resourceOf, offerResource } from './events/resources.ts';
 
-/** A record as its own path answers it. */
+/** A record as its own route returns it. */
 type RecordResource = Readonly<Record<string, unknown>>;
 type Expansion = (ids: readonly string[]) => Statement<readonly (readonly [id: string, record: RecordResource])[]>;
 
-/** Reads records by their ids, of those that the caller sees, each as `show` makes it. */
+/** Reads the records with these ids that the caller sees, each converted by `show`. */
 const by =
   <T extends { id: string }>(
     read: (ids: readonly string[]) => Statement<T[]>,
@@ -48,12 +48,15 @@ const expansions: Record<ObjectType, Expansion> = {
   financing_source: by(sourcesByIds),
 };
 
-/** An event as readers and webhooks get it; `data` when it is asked for: the record as it is now, null when it is not there or not to be seen. */
+/**
+ * An event as readers and webhooks get it. `data`, on request, is the current record, or null when it does not exist or
+ * the caller may not see it.
+ */
 export interface ShownEvent extends ChangeEvent {
   readonly data?: unknown;
 }
 
-/** The parts of the product that can be turned off: their records have no path then. */
+/** The features that can be turned off: their records then have no route. */
 interface Features {
   readonly findings: boolean;
   readonly financing: boolean;
@@ -62,17 +65,17 @@ interface Features {
 const hasPath = (type: ObjectType, { findings, financing }: Features): boolean =>
   type === 'finding' ? findings : type === 'financing_source' ? financing : true;
 
-/** Has what follows in a key's transaction look at the deals alone that these events are about. */
+/** Restricts the rest of a key's transaction to the deals of these events. */
 export const amongDealsOf = (events: readonly ChangeEvent[]): Statement<unknown> =>
   amongDeals([...new Set(events.flatMap(({ dealId }) => dealId ?? []))]);
 
-/** The records that events are about, by type and id, in one statement for each type. */
+/** Reads the records of the events, in one statement for each type. */
 export const recordsOf = (events: readonly ChangeEvent[], features: Features): ReturnType<Expansion>[] =>
   [...Map.groupBy(events, ({ objectType }) => objectType)]
     .filter(([type]) => hasPath(type, features))
     .map(([type, those]) => expansions[type]([...new Set(those.map(({ objectId }) => objectId))]));
 
-/** The events with their records. */
+/** Adds the records to their events. */
 export function withRecords(
   events: readonly ChangeEvent[],
   found: readonly (readonly (readonly [id: string, record: RecordResource])[])[],

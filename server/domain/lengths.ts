@@ -1,10 +1,13 @@
-/** The most characters of what people and programs write, by table and column: the constraints of the columns say the same (test/database/schema.test.ts), and the pages. */
+/**
+ * Maximum number of characters of texts that people and programs write, by table and column. The columns' constraints
+ * (test/database/schema.test.ts) and the pages have the same limits.
+ */
 
 import { longestEmailAddress } from '../lib/email-address.ts';
 
-/** Of a person or a brokerage. */
+/** Name of a person or a brokerage. */
 const name = 200;
-/** Of a period of the books: an adjustment names one. */
+/** Label of a period of the books, also named by adjustments. */
 const period_label = 64;
 const document = { filename: 255, category: 64 } as const;
 

@@ -1,13 +1,13 @@
-/** How long things last, as mails, the command line and the pages say it. The functions of the schema decide it. */
+/** Lifetimes in words, for mails, the command line and the pages. The functions of the database schema enforce them. */
 export const lifetimes = {
-  /** The link of an invitation. */
+  /** An invitation's link. */
   invitation: '14 days',
-  /** A mailed link to a new password or to another e-mail address. */
+  /** A mailed link for a new password or another e-mail address. */
   mailedLink: '30 minutes',
-  /** A change that a webhook which is off is sent later. */
+  /** How long changes are kept for a webhook that is turned off. */
   change: '30 days',
-  /** A line in the log of a webhook's deliveries. */
+  /** How long an entry stays in the log of a webhook's deliveries. */
   delivery: '30 days',
-  /** How long a webhook may take nothing before it is turned off. */
+  /** How long all deliveries of a webhook may fail before it is turned off. */
   failingWebhook: 'three days',
 } as const;

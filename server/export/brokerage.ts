@@ -1,6 +1,7 @@
 /**
- * Writes what a brokerage has into an archive: each table as CSV and as JSON, the bodies of its documents, and a manifest, which comes last.
- * Who asks is a matter of the source: the owner of the database reads every row, a person what the policies let them read.
+ * Writes the data of a brokerage into an archive: each table as CSV and as JSON, the bodies of its documents, and last
+ * a manifest. The source determines what is visible: the owner of the database reads every row, a person the rows that
+ * the policies allow.
  */
 
 import { inSmallerPortions } from '../database/result-memory.ts';
@@ -18,10 +19,13 @@ import { csvHeading, csvLines } from '../lib/csv.ts';
 import { isStorageKey, type Storage } from '../storage/storage.ts';
 import { zipped, type ArchivedFile, type FileToArchive } from './zip.ts';
 
-/** Where rows and bodies come from, in a person's name. */
+/** Source of rows and document bodies, with the rights of a person or of the owner of the database. */
 export interface ExportSource {
   run<T>(statement: Statement<T>): Promise<T>;
-  /** Opens documents of this table; what is answered reads their bodies, each when it is its turn: null when it may not be opened, or is not in the store. */
+  /**
+   * Opens documents of this table. Resolves with a function that reads the body of one document when it is called: null
+   * if the document may not be opened, or its body is not in the store.
+   */
   open(
     table: string,
     documents: readonly string[],
@@ -38,9 +42,9 @@ export interface ExportManifest {
   readonly documents: {
     readonly count: number;
     readonly bytes: number;
-    /** Not in the store. */
+    /** Paths of documents whose bodies are not in the store. */
     readonly missing: readonly string[];
-    /** Not as they were taken in. */
+    /** Paths of documents whose bodies differ from what was uploaded. */
     readonly damaged: readonly string[];
   };
   readonly files: readonly ArchivedFile[];
@@ -51,13 +55,13 @@ interface ExportTask {
   readonly source: ExportSource;
   readonly release: string;
   readonly now: Date;
-  /** Whose sight it is, as a sentence for the manifest and the first page. */
+  /** Whose rights limit the export, as a sentence for the manifest and the README. */
   readonly sight: string;
-  /** Tables that are left out. */
+  /** Names of tables to leave out. */
   readonly without?: readonly string[];
 }
 
-/** Reads bodies from the store by where they are. */
+/** Reads the bodies of the documents found from the store, by their storage keys. */
 export function storedBodies(
   storage: Storage,
   found: readonly { readonly id: string; readonly storage_key: string }[],
@@ -69,15 +73,20 @@ export function storedBodies(
   };
 }
 
-/** How many rows are read at once, and held, unless these are too much. */
+/** How many rows are read at once and held in memory; fewer when they are too large. */
 const portion = 1_000;
-/** A table with as many characters of JSON is held from its first file to its second. */
+/** A table of at most this many characters of JSON is held in memory from its first file to its second. */
 const mostHeld = 2_000_000;
-/** How many documents are opened at once, and of how many bytes: what may be read yet when its reader may no more. */
+/**
+ * How many documents, and how many bytes of them, are opened at once: the most that a reader who has lost access can
+ * still read.
+ */
 const mostOpened = { documents: 50, bytes: 10_000_000 };
-/** After how long those that were not read yet are opened anew, in milliseconds: a slow reader may no longer be allowed to. */
+/**
+ * Documents opened but not read within this time are opened again, in milliseconds: a slow reader may have lost access.
+ */
 const openedFor = 5_000;
-/** A table as its two files need it. */
+/** The properties of a table that its two files need. */
 type Columns = Pick<ExportedTable, 'name' | 'columns' | 'texts'>;
 const people: Columns = { name: 'people', columns: ['id', 'name', 'email'], texts: [false, true, true] };
 
@@ -96,7 +105,7 @@ manifest.json  how many rows and documents there are, and size and SHA-256 of ea
 Left out are secrets: what keys, sessions and passwords are checked by, and what is sealed.
 `;
 
-/** Every portion of a table: of the brokerage, or of its deals one batch after another. */
+/** Every portion of a table, found by the brokerage or by batches of its deals. */
 async function* portionsOf(
   source: ExportSource,
   brokerage: string,
@@ -127,7 +136,7 @@ async function* dealsOf(source: ExportSource, brokerage: string): AsyncGenerator
   }
 }
 
-/** Everybody once, although they may be on many deals. */
+/** Each person once, although people may be on many deals. */
 async function* everybody(
   source: ExportSource,
   brokerage: string,
@@ -143,8 +152,8 @@ type Portion = readonly Omit<ExportedRow, 'place'>[];
 type Portions = () => AsyncIterable<Portion>;
 
 /**
- * The portions of a table for two files, one after the other, as an archive takes them: a table that can be held is read once. Another one is read again
- * for its second file, so that memory does not grow with it.
+ * Provides the portions of a table for its two files, which the archive writes one after the other. A table that can be
+ * held in memory is read once. A larger one is read again for its second file, so that memory does not grow with it.
  */
 function heldForTwo(portions: Portions): Portions {
   let held: Portion[] | null = [];
@@ -186,16 +195,17 @@ async function* asJson(portions: Portions): AsyncGenerator<string> {
   yield before === '[\n' ? '[]\n' : '\n]\n';
 }
 
-/** How much of a name is kept, in bytes: with the id before it and its ending, systems of files take 255. */
+/** At most this many bytes of a file name's stem are kept: with the id and the extension, file systems allow 255. */
 const mostOfName = 120;
 
-/** A name that every system of files takes. */
+/** A name that is valid in every file system. */
 function fileName(name: string): string {
   // oxlint-disable-next-line no-control-regex
   const plain = name.replaceAll(/[\u0000-\u001f\u007f"*/:<>?\\|]/g, '_').replace(/[. ]+$/, '');
   const ending = /\.[^.]{1,10}$/.exec(plain)?.[0] ?? '';
   const stem = plain.slice(0, plain.length - ending.length);
-  // Of whole characters: half of one would have another name in the archive than in the manifest.
+  // Cut between whole characters: half a character would give the file another name in the archive than in the
+  // manifest.
   const { read } = new TextEncoder().encodeInto(stem, new Uint8Array(mostOfName));
   return `${stem.slice(0, read)}${ending}`;
 }
@@ -206,13 +216,13 @@ interface DocumentRow {
   readonly filename: string;
   readonly media_type: string;
   readonly size_bytes: number;
-  /** Of those that only the owner sees. */
+  /** Only in rows of the owner of the database, who also sees removed documents. */
   readonly removed_at?: string | null;
-  /** As bytea is written; null in rows of before it was kept. */
+  /** In PostgreSQL's text format of bytea; null in rows from before digests were stored. */
   readonly sha256?: string | null;
 }
 
-/** What the manifest says of the documents; filled while they are archived. */
+/** The manifest's entry about the documents; filled in while they are archived. */
 interface Tally {
   count: number;
   bytes: number;
@@ -220,7 +230,7 @@ interface Tally {
   readonly damaged: string[];
 }
 
-/** The ids of those from `at` on that are opened at once. */
+/** The ids of the documents from `at` on that are opened at once. */
 function batchFrom(documents: readonly DocumentRow[], at: number): string[] {
   const batch: string[] = [];
   let bytes = 0;
@@ -232,7 +242,6 @@ function batchFrom(documents: readonly DocumentRow[], at: number): string[] {
   return batch;
 }
 
-/** Each of these documents of a table with its body. */
 async function* withBodies(source: ExportSource, table: string, documents: readonly DocumentRow[]) {
   let bodyOf: Awaited<ReturnType<ExportSource['open']>> = async () => null;
   let left = 0;
@@ -327,8 +336,8 @@ async function* filesOf(
 }
 
 /**
- * The archive, read from the source as it is taken; `finished` is called with its manifest at the end. Throws what source and store throw: then the
- * archive has broken off, without a manifest.
+ * Yields the archive, reading from the source as the archive is consumed; calls `finished` with the manifest at the
+ * end. Throws the errors of source and store: the archive is then truncated, without a manifest.
  */
 export async function* exportBrokerage(
   task: ExportTask,

@@ -1,6 +1,7 @@
 /**
- * Writes a ZIP archive as it is read (PKWARE's APPNOTE 6.3.10): of each file only its line in the list at the end is held. Sizes and
- * digests follow each file (4.3.9), so that nothing has to be known before; where files lie, and how many they are, may take 64 bits (4.5.3).
+ * Streams a ZIP archive (PKWARE's APPNOTE 6.3.10): of each file only its entry in the central directory is held in
+ * memory. Sizes and digests follow each file (4.3.9), so that nothing has to be known before; offsets and the number of
+ * files may take 64 bits (4.5.3).
  */
 
 import { createHash } from 'node:crypto';
@@ -10,7 +11,7 @@ import { through } from '../backup/backups.ts';
 /** A file as it was archived. */
 export interface ArchivedFile {
   readonly path: string;
-  /** Unpacked, in bytes. */
+  /** Uncompressed size. */
   readonly bytes: number;
   readonly sha256: string;
 }
@@ -18,19 +19,19 @@ export interface ArchivedFile {
 export interface FileToArchive {
   readonly path: string;
   readonly content: AsyncIterable<Uint8Array | string>;
-  /** What is compressed already is not compressed again. */
+  /** Whether the content is compressed already, and is stored uncompressed. */
   readonly compressed?: boolean;
-  /** Called when all of it was written. */
+  /** Called when the whole file has been written. */
   readonly written?: (file: ArchivedFile) => void;
 }
 
-/** The archive cannot hold this; the message says what. */
+/** A file is too large for the archive; the message names it. */
 class TooLargeToArchive extends Error {
   override readonly name = 'TooLargeToArchive';
 }
 
 const most = 0xffff_ffff;
-/** Sizes follow the file; its name is UTF-8. */
+/** General purpose bits: sizes follow the file; its name is UTF-8. */
 const flags = 0x0808;
 const deflated = 8;
 
@@ -45,7 +46,7 @@ function numbers(...fields: readonly [bytes: 2 | 4 | 8, value: number][]): Buffe
   return buffer;
 }
 
-/** The time as MS-DOS keeps it, in UTC: two seconds are its smallest step. */
+/** The time in MS-DOS format, in UTC, with a resolution of two seconds. */
 const dosTime = (at: Date): [time: number, date: number] => [
   (at.getUTCHours() << 11) | (at.getUTCMinutes() << 5) | (at.getUTCSeconds() >> 1),
   ((at.getUTCFullYear() - 1980) << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate(),
@@ -59,7 +60,7 @@ interface Listed {
   readonly offset: number;
 }
 
-/** The line of a file in the list at the end. */
+/** The file's entry in the central directory. */
 function listing({ name, crc, packed, bytes, offset }: Listed, [time, date]: [number, number]): Buffer {
   const extra = offset < most ? Buffer.alloc(0) : numbers([2, 1], [2, 8], [8, offset]);
   const head = numbers(
@@ -78,14 +79,14 @@ function listing({ name, crc, packed, bytes, offset }: Listed, [time, date]: [nu
     [2, 0],
     [2, 0],
     [2, 0],
-    // A file that only its owner reads and writes, as Unix says it.
+    // Unix mode of a regular file that only its owner can read and write.
     [4, 0o100600 * 0x1_0000],
     [4, Math.min(offset, most)],
   );
   return Buffer.concat([head, name, extra]);
 }
 
-/** What stands behind the list: how many files there are, and where it begins. */
+/** The records after the central directory: number of files, and where the directory begins. */
 function ending(count: number, size: number, offset: number, mostFiles: number): Buffer {
   const isLarge = count >= mostFiles || offset + size >= most;
   const large = isLarge
@@ -119,8 +120,8 @@ function ending(count: number, size: number, offset: number, mostFiles: number):
 }
 
 /**
- * The archive of these files, each of which is read when it is its turn. `mostFiles`: from how many files on their number takes 64 bits. Throws
- * {@link TooLargeToArchive} at a file of 4 GB.
+ * Yields the archive of these files, each of which is read when its turn comes. `mostFiles`: from how many files on
+ * their number takes 64 bits. Throws {@link TooLargeToArchive} at a file of 4 GB.
  */
 export async function* zipped(
   files: AsyncIterable<FileToArchive>,

@@ -1,4 +1,4 @@
-/** Work that runs after the answer, so that the time of the answer reveals nothing about it. */
+/** Work that runs after the response, so that the response time reveals nothing about it. */
 
 import type { Services } from '../services.ts';
 import { Busy } from '../database/errors.ts';
@@ -8,8 +8,8 @@ let waiting = 0;
 let line: Promise<void> = Promise.resolve();
 
 /**
- * Does the work once the answer is on its way, one piece after the other; a failure goes to the log, and what still
- * waits when the server stops is not done. Throws {@link Busy} when too much waits already.
+ * Runs `work` after the response, one task at a time. A failure is logged, and tasks still waiting when the server
+ * stops are dropped. Throws {@link Busy} when too many are waiting already.
  */
 export function afterAnswer({ log }: Services, what: string, work: () => Promise<unknown>): void {
   if (waiting >= most) throw new Busy('The service is busy: try again in a moment.');

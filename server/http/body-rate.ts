@@ -3,28 +3,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 interface BodyRate {
-  /** How often is looked, in milliseconds. */
+  /** Time between two checks, in milliseconds. */
   readonly every: number;
-  /** Bytes that must have come since the last look. */
+  /** Minimum number of bytes that must arrive between two checks. */
   readonly least: number;
 }
 
-/** About 1 kB a second: a phone with one bar sends more, and a client that sends less only holds the connection. */
+/** About 1 kB a second: a phone with one bar sends more, and a slower client only occupies the connection. */
 export const leastBodyRate: BodyRate = { every: 60_000, least: 65_536 };
 
 function announcesBody({ rawHeaders }: IncomingMessage): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    // The lengths first: this runs for every request.
+    // The lengths first, for speed: this runs for every request.
     if ((name.length === 14 || name.length === 17) && /^(content-length|transfer-encoding)$/i.test(name)) return true;
   }
   return false;
 }
 
 /**
- * Watches the body of a request, however long it is: as long as it keeps the rate it may come. Of one that does not,
- * `tooSlow` is called, or the connection is closed when it is being answered already. A body that waits for us to read it
- * is not late.
+ * Checks the rate at which the body of a request arrives, however long the body is. If it is too slow, `tooSlow` is
+ * called, or, when the response has begun, the connection is closed. A body that waits for the service to read it is
+ * not too slow.
  */
 export function enforceBodyRate(
   request: IncomingMessage,
@@ -39,7 +39,8 @@ export function enforceBodyRate(
   const look = () => {
     if (request.complete) return clearInterval(looking);
     const waitsForUs = request.readableLength >= request.readableHighWaterMark;
-    // What waited for us at the last look could not come on until we read, which may have been a moment ago.
+    // A body that waited for the service at the last check could not go on until the service read it, perhaps only just
+    // before this check.
     const hadToWait = waited;
     waited = waitsForUs;
     const came = socket.bytesRead - before;

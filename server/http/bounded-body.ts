@@ -1,4 +1,4 @@
-/** Reads the body of a request as text, never more of it than the reader can take. */
+/** Reads the body of a request as text, up to a limit. */
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -11,12 +11,12 @@ export function bodyType(c: Context): { type: string; charset: string | undefine
   return { type: type.toLowerCase(), charset: charset?.toLowerCase() };
 }
 
-/** What is said of a body that should be JSON and is not named so. */
+/** The message for a body that should be JSON but has another media type. */
 export const sendJson = 'Send JSON with the header Content-Type: application/json.';
 
 /**
- * Lets nobody through whose body is larger than `limit` bytes; `refuse` answers them. One that announces its length is not
- * touched: a body that is begun and left keeps its connection from the next request.
+ * Middleware that responds with `refuse` when the body is larger than `limit` bytes. A body with a Content-Length is
+ * not read here: a body that is read in part blocks its connection for the next request.
  */
 export function bodyAtMost(limit: number, refuse: (c: Context) => Response): MiddlewareHandler {
   const unannounced = bodyLimit({ maxSize: limit, onError: refuse });
@@ -31,13 +31,14 @@ export function bodyAtMost(limit: number, refuse: (c: Context) => Response): Mid
 export const announcesBody = (c: Context): boolean =>
   c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length') ?? 0) > 0;
 
-// A body that was read in part and left keeps its connection from the next request. One that is not much too large is read to its end.
+// A body that is read in part blocks its connection for the next request, so a body of up to this many times the limit
+// is read to its end.
 const discarded = 8;
 
 async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> {
   const announced = c.req.header('content-length');
   if (Number(announced ?? 0) > limit) return null;
-  // Node ends a body where its announced length ends, and reads it whole several times faster than part by part.
+  // Node.js ends a body at its announced length, and reads it several times faster as a whole than in parts.
   if (announced !== undefined) return new Uint8Array(await c.req.arrayBuffer());
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -49,7 +50,10 @@ async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> 
   return size > limit ? null : Buffer.concat(parts);
 }
 
-/** The body; null for more than `limit` bytes. Throws a problem of 400 when the client goes away before all of it has come. */
+/**
+ * The body; null if it has more than `limit` bytes. Throws a problem of 400 when the client disconnects before the
+ * whole body has arrived.
+ */
 export async function boundedBytes(c: Context, limit: number): Promise<Uint8Array | null> {
   return readBytes(c, limit).catch((cause: unknown) => {
     throw new Problem(400, 'validation_error', 'The body did not arrive whole.', { cause });
@@ -58,7 +62,7 @@ export async function boundedBytes(c: Context, limit: number): Promise<Uint8Arra
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The text that the bytes are; null when they are not UTF-8. */
+/** The bytes decoded as UTF-8; null if they are not UTF-8. */
 export function textOf(bytes: Uint8Array): string | null {
   try {
     return utf8.decode(bytes);
@@ -68,8 +72,8 @@ export function textOf(bytes: Uint8Array): string | null {
 }
 
 /**
- * The body as text; 'too_large' for more than `limit` bytes, 'not_text' when it is not UTF-8. Throws a problem of
- * 400 when the client goes away before all of it has come.
+ * The body as text; 'too_large' if it has more than `limit` bytes, 'not_text' if it is not UTF-8. Throws a problem of
+ * 400 when the client disconnects before the whole body has arrived.
  */
 export async function boundedText(c: Context, limit: number): Promise<{ text: string } | 'too_large' | 'not_text'> {
   const bytes = await boundedBytes(c, limit);

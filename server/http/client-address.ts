@@ -1,4 +1,4 @@
-/** The address a request comes from, seen through the proxies that the operator trusts and no others. */
+/** The address a request comes from, as seen through the proxies that the operator trusts, and no others. */
 
 import { BlockList, isIP } from 'node:net';
 import { getConnInfo } from '@hono/node-server/conninfo';
@@ -6,7 +6,9 @@ import type { Context, MiddlewareHandler } from 'hono';
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** One spelling of an address: IPv4 written as IPv6 becomes IPv4, a zone is dropped; null when it is none. */
+/**
+ * The canonical spelling of an address: IPv4-mapped IPv6 becomes IPv4, a zone is dropped; null if it is not an address.
+ */
 function normalized(text: string): string | null {
   const [address = ''] = text.trim().split('%', 1);
   const plain = mapped.exec(address)?.[1] ?? address;
@@ -28,8 +30,8 @@ function networks(ranges: readonly string[]): BlockList {
 }
 
 /**
- * The client's address. X-Forwarded-For is read from its end, each entry believed only while the one who wrote it is
- * a trusted proxy: what a client puts there itself is never reached.
+ * The client's address. X-Forwarded-For is read from its end, and each entry is believed only if the peer that appended
+ * it is a trusted proxy: entries that a client wrote itself are never reached.
  */
 function seenThrough(trusted: BlockList, peer: string, forwarded: string | undefined): string {
   const hops = forwarded === undefined ? [] : forwarded.split(',');
@@ -42,7 +44,10 @@ function seenThrough(trusted: BlockList, peer: string, forwarded: string | undef
   return address;
 }
 
-/** Finds the address of a client by who connected and X-Forwarded-For; `ranges` are addresses and CIDR ranges of trusted proxies. */
+/**
+ * Returns a function that finds a client's address by the peer's and X-Forwarded-For; `ranges` are addresses and CIDR
+ * ranges of trusted proxies.
+ */
 export function addressFinder(ranges: readonly string[]) {
   const trusted = networks(ranges);
   return (peer: string | undefined, forwarded: string | undefined): string =>
@@ -66,13 +71,16 @@ export function clientAddress(c: Context): string {
   return address;
 }
 
-/** What counts as one address: an IPv4 address, or the /64 of an IPv6 address, which one subscriber has to themselves. */
+/**
+ * The unit in which addresses are counted: an IPv4 address, or the /64 of an IPv6 address, which belongs to one
+ * subscriber.
+ */
 export function addressGroup(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.toLowerCase().split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail ? tail.split(':') : [];
-  // An IPv4 address at the end stands for two groups.
+  // A trailing IPv4 address stands for two groups.
   const width = right.length + (right.at(-1)?.includes('.') ? 1 : 0);
   const zeros = tail === undefined ? 0 : 8 - left.length - width;
   const groups = [...left, ...Array.from({ length: zeros }, () => '0'), ...right];

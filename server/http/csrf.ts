@@ -1,4 +1,4 @@
-/** Protects changes against cross-site request forgery: by the origin of a request, and a token of the session. */
+/** Protects changes against cross-site request forgery, by the origin of a request and a token of the session. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -10,17 +10,20 @@ import { isSessionAlive, notSignedIn, ourOrigin, sessionToken } from './session.
 
 const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The CSRF token of a session: derived from the session token, so it is valid as long as that and changes with it. */
+/**
+ * The CSRF token of a session: derived from the session token, so that it is valid as long as that token and changes
+ * with it.
+ */
 export function csrfToken(session: string): string {
   return createHmac('sha256', session).update('dealkeep csrf').digest('base64url');
 }
 
-/** The hidden field of a form of a signed-in person. */
+/** The hidden field for forms of a signed-in person. */
 export function csrfField(session: string): Html {
   return html`<input type="hidden" name="csrf" value="${csrfToken(session)}" />`;
 }
 
-/** Whether `presented` is the CSRF token of `session`; in constant time. */
+/** Whether `presented` is the CSRF token of `session`; compared in constant time. */
 export function csrfMatches(session: string, presented: string | null | undefined): boolean {
   const expected = Buffer.from(csrfToken(session));
   const given = Buffer.from(presented ?? '');
@@ -28,8 +31,8 @@ export function csrfMatches(session: string, presented: string | null | undefine
 }
 
 /**
- * Whether a request comes from our own pages, or from no page at all (curl, a native program). `Sec-Fetch-Site`
- * decides where the browser sends it; `Origin`, which is `null` on a form of a page with `no-referrer`, where not.
+ * Whether a request comes from our own pages, or from no page at all (curl, a native program). `Sec-Fetch-Site` decides
+ * if the browser sends it; otherwise `Origin`, which is `null` for a form on a page with `no-referrer`.
  */
 export function isOwnOrigin(c: Context): boolean {
   const site = c.req.header('sec-fetch-site');
@@ -44,7 +47,7 @@ function fromElsewhere(c: Context): Response {
   return problem(c, 403, 'cross_site_request', message);
 }
 
-/** Refuses a change that another site's page asks for (403): for what comes before any session. */
+/** Rejects a change requested by another site's page (403); for routes that are used before there is a session. */
 export const originGuard: MiddlewareHandler = async (c, next) => {
   if (!readOnly.has(c.req.method) && !isOwnOrigin(c)) return fromElsewhere(c);
   await next();
@@ -60,21 +63,22 @@ function guard(refuseDead: Refuse | null): MiddlewareHandler {
     const session = sessionToken(c);
     if (session === null) return outOfDate();
     if (!csrfMatches(session, c.req.header('x-csrf-token'))) return outOfDate();
-    // Anybody can make up a session token, and its CSRF token with it: no body is read before the database knows it.
+    // Anybody can make up a session token with its CSRF token: no body is read before the database has confirmed the
+    // session.
     if (refuseDead !== null && announcesBody(c) && !(await isSessionAlive(c))) return refuseDead(c);
     return next();
   };
 }
 
 /**
- * Refuses every change without the CSRF token of the presented session, and every change that another site's page
- * asks for (403). The token is the header `X-CSRF-Token`. A request with a body, none of which has been read then, is
- * answered by `refuseDead` unless the session is alive.
+ * Rejects every change without the CSRF token of the presented session, and every change requested by another site's
+ * page (403). The token is in the header `X-CSRF-Token`. A request with a body is answered by `refuseDead` before any
+ * of the body is read, unless the session is alive.
  */
 export const csrfGuardWith = (refuseDead: Refuse): MiddlewareHandler => guard(refuseDead);
 
-/** {@link csrfGuardWith} that answers 401 without a session. */
+/** {@link csrfGuardWith} that responds 401 without a session. */
 export const csrfGuard: MiddlewareHandler = csrfGuardWith((c) => writeProblemJson(c, notSignedIn()));
 
-/** The same for a session that may have ended: for signing out, which takes the cookie back in any case. */
+/** The same for a session that may have ended: for signing out, which deletes the cookie in any case. */
 export const csrfGuardOfAnySession: MiddlewareHandler = guard(null);

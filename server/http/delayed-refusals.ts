@@ -1,6 +1,6 @@
 /**
- * Delays answers with 429 when there are many of them: a client that sends the next request as soon as it has an answer
- * would otherwise keep the process busy with refusing it. Nothing is held up by an answer that waits here.
+ * Delays responses of 429 when there are many of them: a client that sends its next request as soon as it has a
+ * response would otherwise keep the process busy with refusing it. A delayed response holds up no other request.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -9,16 +9,16 @@ import type { MiddlewareHandler } from 'hono';
 import type { LoadShedding } from './load-shedding.ts';
 
 interface RefusalDelay {
-  /** How many go out at once in a second. */
+  /** Number of responses per second that are sent without delay. */
   readonly atOnce: number;
-  /** How long the others wait, in milliseconds. */
+  /** Delay of further responses, in milliseconds. */
   readonly waitMillis: number;
-  /** How many of them at a time. */
+  /** Maximum number of delayed responses at a time. */
   readonly most: number;
 }
 
 const usual: RefusalDelay = { atOnce: 50, waitMillis: 100, most: 2_000 };
-/** How often is looked who has waited, in milliseconds. */
+/** How often the delayed responses are checked, in milliseconds. */
 const every = 10;
 
 interface Waiting {
@@ -26,9 +26,9 @@ interface Waiting {
   readonly go: () => void;
 }
 
-/** Holds back answers of 429 when there were many within a second. */
+/** Delays responses of 429 when there were many within a second. */
 export function delayRefusals(load: LoadShedding, { atOnce, waitMillis, most } = usual): MiddlewareHandler {
-  /** In the order in which they may go. */
+  /** In the order in which they are sent. */
   let waiting: Waiting[] = [];
   let looking: NodeJS.Timeout | undefined;
   let second = 0;

@@ -1,6 +1,7 @@
 /**
- * Answers by Node.js's own request and response, for what is asked most: web requests, web responses and middleware take longer than
- * all that such an answer needs. Whatever is not of the plainest form goes to the app, and so does what cannot be answered with success.
+ * Answers the most frequent requests with Node.js's own request and response: web requests, web responses and
+ * middleware take longer than the rest of such a response. Any request that is not of the plainest form goes to the
+ * app, and so does one that cannot be answered with success.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -10,43 +11,43 @@ import { isMarkedRefused } from './malformed.ts';
 import type { RequestOrigin } from './origin.ts';
 import { idFrom } from './request-id.ts';
 
-/** An answer of 200. */
+/** A response with status 200. */
 interface DirectAnswer {
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface DirectAnswers {
-  /** Whether a request with these first lines may be one of them. */
+  /** Whether a request with this head may be one to answer directly. */
   takes(request: IncomingMessage): boolean;
-  /** Null where the app has to answer. Reads the body, which {@link bodyOf} keeps for the app. */
+  /** The response, or null when the app has to answer. Reads the body, which {@link bodyOf} keeps for the app. */
   answer(request: IncomingMessage, from: RequestOrigin): Promise<DirectAnswer | null>;
 }
 
-/** The headers of every answer, and what the app does for a request besides answering it. */
+/** The headers of every response, and what the app does for a request besides answering it. */
 interface DirectOptions {
   readonly headers: Readonly<Record<string, string>>;
   addressOf(request: IncomingMessage): string;
-  /** Called with an answer once it is on its way. */
+  /** Called after a response was sent. */
   note(request: IncomingMessage, from: RequestOrigin, millis: number): void;
-  /** Called with a fault, after which the app answers. */
+  /** Called with an error, after which the app answers. */
   failed(from: RequestOrigin, error: unknown): void;
 }
 
-/** Answers a request, or has the app do it. */
+/** Answers a request, or calls `next` to let the app answer. */
 type DirectListener = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 const listeners = new WeakMap<Hono, DirectListener>();
-/** When requests came that the app had to answer after all. */
+/** Start times of requests that the app had to answer after all. */
 const beganAt = new WeakMap<object, number>();
 
-/** What is asked before this app, if anything. */
+/** The listener that precedes this app, if any. */
 export const directListenerOf = (app: Hono): DirectListener | undefined => listeners.get(app);
 
-/** When a request that was looked at before the app came, by performance.now(). */
+/** When a request that was tried before the app began, by performance.now(). */
 export const beganBefore = (incoming: object | undefined): number | undefined => incoming && beganAt.get(incoming);
 
-/** Has these answers asked for before the app. */
+/** Has requests answered directly where possible, before they reach the app. */
 export function answerDirectly(
   app: Hono,
   { takes, answer }: DirectAnswers,
@@ -58,7 +59,7 @@ export function answerDirectly(
     const start = performance.now();
     const from = { address: addressOf(request), requestId: idFrom(request.headers['x-request-id']) ?? randomUUID() };
     const leaveToApp = () => {
-      // What the app answers is known by the same id, and took as long.
+      // The app's response has the same request id, and its duration counts from the same start.
       request.headers['x-request-id'] = from.requestId;
       beganAt.set(request, start);
       next();
@@ -81,7 +82,10 @@ export function answerDirectly(
   });
 }
 
-/** The body of a request, which the app finds under the name by which it looks for one that was read already; null when it does not arrive whole. */
+/**
+ * Reads the body of a request, and keeps it in `rawBody`, where the app looks for a body that was read already; null
+ * when it does not arrive completely.
+ */
 export function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Sends the body of a document so that it is a file and never a page, whole or in part. */
+/** Sends the body of a document, whole or in part, as a file and never as a page. */
 
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'hono';
@@ -10,7 +10,7 @@ import { responseOf } from './open-response.ts';
 import { Problem } from './problem.ts';
 import { requestIdOf } from './request-id.ts';
 
-/** `filename` for a Content-Disposition: in ASCII for old clients, and exactly (RFC 6266, RFC 8187). */
+/** Content-Disposition with the `filename` in ASCII for old clients, and exactly (RFC 6266, RFC 8187). */
 export function disposition(how: 'attachment' | 'inline', filename: string): string {
   const plain = filename.replace(/[^\u0020-\u007e]|["\\%]/g, '_');
   const exact = encodeURIComponent(filename).replace(
@@ -21,8 +21,8 @@ export function disposition(how: 'attachment' | 'inline', filename: string): str
 }
 
 /**
- * The part that a Range header asks for (RFC 9110, 14.2): null for the whole, which is also the answer to what we do not
- * understand and to several parts at once; 'none' when there is no such part.
+ * The part that a Range header asks for (RFC 9110, 14.2): null for the whole body, also for unsupported ranges and for
+ * several parts at once; 'none' when there is no such part.
  */
 function spanOf(header: string | undefined, size: number): Span | 'none' | null {
   const match = /^bytes=(\d{0,16})-(\d{0,16})$/.exec(header ?? '');
@@ -38,10 +38,13 @@ function spanOf(header: string | undefined, size: number): Span | 'none' | null 
   return { first: Number(from), last: to === '' ? size - 1 : Math.min(Number(to), size - 1) };
 }
 
-/** Whether a request goes on with what was begun: it asks for something else than the beginning. */
+/** Whether a request resumes a download: its range does not start at the beginning. */
 export const readsOn = (c: Context): boolean => /^bytes=(?!0+-)/.test(c.req.header('range') ?? '');
 
-/** The policy of what people uploaded: whatever a browser makes of it, it runs nothing, loads nothing, and belongs to no site. */
+/**
+ * The policy for files that people uploaded: however a browser treats them, they run nothing, load nothing, and have an
+ * opaque origin.
+ */
 export const sandboxPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string, etag: string | null): void {
@@ -55,7 +58,7 @@ function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string,
 const closed = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => (response.closed ? resolve() : void response.once('close', () => resolve())));
 
-/** The body, or a part of it, at a place for a download. */
+/** Opens the body, or a part of it, once a download slot is free. */
 async function openBody(
   { storage, log }: Services,
   c: Context,
@@ -65,7 +68,7 @@ async function openBody(
   span: Span | undefined,
 ): Promise<ReadableStream<Uint8Array>> {
   await takeDownloadPlace(whose, closed(responseOf(c)));
-  // A record that was brought in by hand may name a place where no body can be: nothing is there.
+  // A record that was imported by hand may have a key under which no body can be stored: its body is missing.
   const body = isStorageKey(storage_key) ? await storage.read(storage_key, span) : null;
   if (body === null) {
     log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
@@ -77,8 +80,9 @@ async function openBody(
 }
 
 /**
- * Sends the body of a document that was opened, or the part that is asked for, as a file to keep or for the application to
- * show. Throws 416 with `noSuchPart` when there is no such part, and NoRoom of server/lib/fair-queue.ts when too many are being sent.
+ * Sends the body of an opened document, or the requested part, as a file to keep or for the application to show. Throws
+ * 416 with `noSuchPart` when there is no such part, and NoRoom of server/lib/fair-queue.ts when too many are being
+ * sent.
  */
 export async function sendBody(
   services: Services,
@@ -89,7 +93,7 @@ export async function sendBody(
   how: 'attachment' | 'inline',
   noSuchPart: () => Problem = () => new Problem(416, 'no_such_part', 'The file has no such part.'),
 ): Promise<Response> {
-  // Of a request for the head alone nobody would read the body to its end, and so close it.
+  // For HEAD nobody would read the body to its end, so that it would never be closed.
   const headOnly = c.req.method === 'HEAD';
   const { filename, media_type, sha256 } = opened;
   const size = Number(opened.size_bytes);

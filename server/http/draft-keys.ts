@@ -1,4 +1,4 @@
-/** The keys with which browsers seal what a person has typed and not sent, so that only that person reads it again. */
+/** The keys with which browsers encrypt unsent drafts, so that only the person who typed them can read them again. */
 
 import { hkdfSync } from 'node:crypto';
 import { fromCursorSecret } from '../database/cursor-secret.ts';

@@ -1,4 +1,4 @@
-/** Places of cursors that would tell of what their reader may not see. */
+/** Encrypts cursor positions that would reveal data their reader may not see. */
 
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto';
 
@@ -8,15 +8,15 @@ const tagBytes = 16;
 
 export interface PlaceCipher {
   encrypt(place: Buffer): Buffer;
-  /** The place, or null when it was not encrypted here. */
+  /** The position; null if it was not encrypted with this key. */
   decrypt(encrypted: Buffer): Buffer | null;
 }
 
-/** The key for one purpose, from the secret of cursors (RFC 5869). */
+/** The key for one purpose, derived from the secret of cursors (RFC 5869). */
 export const placeKey = (secret: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
 
-/** Encrypts places for one purpose, by the secret of cursors. */
+/** Encrypts positions for one purpose, with a key derived from the secret of cursors. */
 export function placeCipher(secret: Buffer, purpose: string): PlaceCipher {
   const key = placeKey(secret, purpose);
   return {

@@ -1,6 +1,7 @@
 /**
- * Requests to addresses that others have named (receivers of webhooks, documents of clients), from inside our network: to public addresses alone, of which
- * the name is resolved once and which are then connected to, without redirects, in bounded time and size.
+ * Sends requests from inside our network to URLs that others have named (webhook receivers, client metadata documents):
+ * only to public addresses, with the name resolved once and the connection made to the resolved address, without
+ * redirects, in bounded time and size.
  */
 
 import http from 'node:http';
@@ -9,29 +10,32 @@ import { BlockList, isIP } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { resolveBy, type Resolve } from './resolve-name.ts';
 
-/** Why nothing was sent, or no whole answer came; the message is for the person who named the address. */
+/** Thrown when nothing was sent or no complete response came; the message is for the person who named the address. */
 export class NotFetched extends Error {
   override readonly name = 'NotFetched';
 }
 
 export interface Guard {
-  /** For development and tests alone: lets addresses of this machine be reached, also by http. */
+  /** For development and tests only: allows addresses of this machine, also over http. */
   readonly allowLoopback: boolean;
   readonly resolve?: Resolve;
-  /** Certificates to trust beside the usual ones, in PEM. */
+  /** Certificates to trust in addition to the usual ones, in PEM. */
   readonly ca?: string;
-  /** How long all of it may take, in milliseconds. */
+  /** Maximum time for the whole exchange, in milliseconds. */
   readonly millis?: number;
-  /** The most bytes of an answer that are read. */
+  /** Maximum number of bytes read of a response. */
   readonly bytes?: number;
-  /** Keeps connections open for the next request; without it each has one of its own. */
+  /** Keeps connections open for later requests; without it each request has a connection of its own. */
   readonly kept?: KeptConnections;
 }
 
-/** How long a connection is kept that is not used, and for how long what a name was resolved to is good, in milliseconds. */
+/** How long an unused connection is kept, and how long a resolved address is reused, in milliseconds. */
 const kept = { idle: 4_000, resolved: 5_000 } as const;
 
-/** Connections to one receiver, each to an address that was looked at. Not to be shared by receivers of different people: one could answer what another is asked. */
+/**
+ * Connections to one receiver, each to a checked address. Must not be shared between receivers of different people: one
+ * of them could answer a request meant for another.
+ */
 export class KeptConnections {
   readonly #agents = new Map<boolean, http.Agent>();
   #resolved = { host: '', address: '', at: -Infinity };
@@ -46,7 +50,7 @@ export class KeptConnections {
     return agent;
   }
 
-  /** @internal What a name was found to be lately, or what `find` finds now. */
+  /** @internal The address to which the name was resolved recently, or the result of `find`. */
   async address(host: string, find: () => Promise<string>): Promise<string> {
     const { host: before, address, at } = this.#resolved;
     if (before === host && performance.now() - at < kept.resolved) return address;
@@ -55,7 +59,7 @@ export class KeptConnections {
     return found;
   }
 
-  /** Ends all of them; none may be in use. */
+  /** Closes all connections; none may be in use. */
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy();
   }
@@ -70,9 +74,9 @@ interface GuardedRequest {
 export interface GuardedAnswer {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** As it came, undecoded. */
+  /** As received, not decoded. */
   readonly body: Buffer;
-  /** There was more, which was not read. */
+  /** Whether the response was longer, and the rest was not read. */
   readonly isCut: boolean;
   readonly millis: number;
 }
@@ -110,13 +114,13 @@ const special4 = blocked(
   '224.0.0.0/4',
   '240.0.0.0/4',
 );
-// What is given out to the public: the rest is loopback, mapped and translated IPv4, unique local, link local and multicast.
+// Global unicast. All other addresses are loopback, mapped and translated IPv4, unique local, link-local or multicast.
 const global6 = blocked('2000::/3');
-// Within it: protocol assignments with Teredo, documentation, 6to4 and AS112.
+// Exceptions within it: protocol assignments with Teredo, documentation, 6to4 and AS112.
 const special6 = blocked('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20');
 const loopback = blocked('127.0.0.0/8', '::1/128');
 
-/** Whether an address is on the public Internet. Of a text that is no address: no. */
+/** Whether an address is on the public Internet; false for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
@@ -134,14 +138,15 @@ const isLoopback = (address: string): boolean => loopback.check(address, isIP(ad
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
 /**
- * Whether requests may go to a URL, as far as that is known without resolving its name: null, or a sentence that says what to change. https to a name, on port 443
- * or 1024 and above, without user and password.
+ * Checks whether requests may go to a URL, as far as possible without resolving its name. Returns null, or a sentence
+ * that says what to change. Allowed is https to a host name, on port 443 or 1024 and above, without user and password.
  */
 export function faultOfUrl(text: string, { allowLoopback }: Pick<Guard, 'allowLoopback'>): string | null {
   if (text.length > longestUrl) return `It is too long: at most ${longestUrl} characters.`;
   const url = URL.parse(text);
   if (url === null) return 'It is not a URL.';
-  // What parsing would repair is sent to as it was not written, and is no URI to whoever reads it (RFC 3986).
+  // The parser would repair other characters, so that the request would go to a different URL than the one written, and
+  // such text is not a URI (RFC 3986).
   if (!/^[\x21-\x7e]+$/.test(text) || /[<>"\\^`{|}]/.test(text))
     return 'Write it without spaces, in ASCII: other characters of the host as xn--, and of the rest with % codes.';
   if (!/^https?:\/\/[^/]/.test(text)) return 'It must begin with https:// in small letters, and the host.';
@@ -159,7 +164,10 @@ export function faultOfUrl(text: string, { allowLoopback }: Pick<Guard, 'allowLo
   return null;
 }
 
-/** The address to connect to. Every address of the name must be allowed, so that it does not depend on which comes first. */
+/**
+ * The address to connect to. All addresses of the name must be allowed, so that the result does not depend on their
+ * order.
+ */
 async function addressOf(host: string, { allowLoopback, resolve = resolveBy() }: Guard): Promise<string> {
   const isAllowed = (address: string) => isPublicAddress(address) || (allowLoopback && isLoopback(address));
   let found: readonly string[];
@@ -193,8 +201,9 @@ function faultOf(error: NodeJS.ErrnoException): NotFetched {
 }
 
 /**
- * Sends it, and reads the answer, whatever its status: a redirect is an answer like others. Rejects with {@link NotFetched}. The certificate
- * is checked against the name in the URL, which stands in SNI and Host too; the connection goes to the address that was looked at.
+ * Sends a request and reads the response, whatever its status; redirects are returned, not followed. Rejects with
+ * {@link NotFetched}. The certificate is checked against the name in the URL, which is also sent as SNI and Host; the
+ * connection goes to the checked address.
  */
 export async function guardedFetch(
   target: string,
@@ -233,7 +242,7 @@ export async function guardedFetch(
         'Accept-Encoding': 'identity',
         ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
       },
-      // Without any, a connection of its own, which ends with the answer.
+      // Without an agent, the request gets a connection of its own, which is closed after the response.
       agent: (!isAgain && connections?.agent(isTls)) || false,
       ...(isTls && { ...(isIP(host) === 0 && { servername: host }), ...(ca !== undefined && { ca }) }),
     };
@@ -266,7 +275,8 @@ export async function guardedFetch(
       });
       sent = request;
       request.on('error', (error: NodeJS.ErrnoException) => {
-        // The receiver ended the connection that was kept just when it was to be used again: nothing says that it has taken anything.
+        // The receiver closed the kept connection just as it was reused: nothing indicates that it processed the
+        // request.
         const isStale = request.reusedSocket && !answered && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
         if (isStale && !isLate) resolve(exchange(true));
         else reject(error);
@@ -276,7 +286,7 @@ export async function guardedFetch(
   }
 
   try {
-    // Also where a connection ends without an error: the request settles in any case.
+    // The race settles even if a connection ends without an error.
     return await Promise.race([exchange(), over.promise]);
   } catch (error) {
     sent?.destroy();

@@ -1,4 +1,4 @@
-/** Markup that may be sent as it is; everything else that meets a template is escaped. */
+/** Markup that is safe to send as it is; all other values in a template are escaped. */
 export class Html {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Html {
   }
 }
 
-/** What a template takes: `null`, `undefined` and `false` print nothing, lists are joined. */
+/** The values that a template accepts: `null`, `undefined` and `false` print nothing, lists are concatenated. */
 type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };

@@ -1,23 +1,29 @@
-/** Walks through text that may or may not be JSON, in time proportional to its length whatever it is. */
+/** Scans text that may or may not be JSON, in linear time whatever the text is. */
 
-/** How deeply JSON may be nested: walking through it, as reading and writing do, takes room for each level. */
+/** Maximum nesting of JSON: parsing, writing and walking through it use memory for each level. */
 export const deepestJson = 32;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Behind the string that begins at `begin`: behind its closing quotation mark, or the end of the text without one. */
+/**
+ * The index after the string that begins at `begin`: after its closing quotation mark, or the end of the text if there
+ * is none.
+ */
 function stringEnd(text: string, begin: number): number {
   for (let at = text.indexOf('"', begin + 1); at > 0; at = text.indexOf('"', at + 1)) {
     let before = at - 1;
     while (text.charCodeAt(before) === backslash) before -= 1;
-    // An even number of backslashes escape each other.
+    // A quotation mark is escaped only by an odd number of backslashes.
     if ((at - before) % 2 === 1) return at + 1;
   }
   return text.length;
 }
 
-/** The strings of a JSON text, quotation marks included, and the marks between them; in valid JSON all the rest is scalars and space. */
+/**
+ * The strings of a JSON text, including quotation marks, and the punctuation between them; in valid JSON the remaining
+ * text is scalars and white space.
+ */
 function* jsonTokens(text: string): Generator<string, void> {
   for (let at = 0; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
@@ -44,7 +50,10 @@ interface Level {
   name: string;
 }
 
-/** The properties that an object in valid JSON has again, each as the names that lead there: JSON.parse keeps the last and drops the others. */
+/**
+ * The properties that occur more than once in an object of valid JSON, each as its path of names: JSON.parse keeps the
+ * last and drops the others.
+ */
 export function* repeatedProperties(text: string): Generator<string[], void> {
   const levels: Level[] = [];
   let last = '';
@@ -60,7 +69,7 @@ export function* repeatedProperties(text: string): Generator<string[], void> {
   }
 }
 
-/** Whether the text opens more than {@link deepestJson} levels. */
+/** Whether the text opens more than {@link deepestJson} nesting levels. */
 export function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {

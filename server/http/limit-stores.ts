@@ -1,10 +1,10 @@
-/** Where several nodes count together: PostgreSQL, or Redis. */
+/** The stores in which several nodes count together: PostgreSQL or Redis. */
 
 import pg from 'pg';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Redis } from '../redis/connection.ts';
 
-/** So many points for a counter; 0 only asks how many it has. */
+/** Points to add to a counter; 0 only reads its total. */
 export interface Addition {
   readonly counter: string;
   readonly points: number;
@@ -12,17 +12,17 @@ export interface Addition {
 
 export interface LimitStore {
   /**
-   * Adds the points, each counter named once, and returns for each how many it has now. How old a counter is, and when it is
-   * forgotten, is a matter of the store's own clock: those of nodes differ. Rejects when the store does not answer in time.
+   * Adds the points, with each counter named once, and returns the new total of each. The age and expiry of a counter
+   * go by the store's own clock, because the clocks of nodes differ. Rejects when the store does not answer in time.
    */
   add(additions: readonly Addition[]): Promise<number[]>;
   close(): Promise<void>;
 }
 
-/** How long the store may take by default, in milliseconds. */
+/** How long the store may take, in milliseconds; the default. */
 const patience = 1_000;
 
-// In the order of the keys, so that two nodes that count for the same callers do not wait for each other in a circle.
+// In the order of the keys, so that two nodes that count for the same callers do not deadlock.
 const addPoints = `
   with given as (select * from unnest($1::text[], $2::integer[]) as one (key, points)),
     added as (
@@ -34,7 +34,7 @@ const addPoints = `
   union all
   select counter.key, counter.points from limits.counters counter join given using (key) where given.points = 0`;
 
-/** Counts in the unlogged table limits.counters, everything that is asked for together in one statement. */
+/** Counts in the unlogged table limits.counters, with all additions in one statement. */
 export function postgresStore(
   connection: pg.PoolConfig,
   prepare: boolean,
@@ -49,7 +49,7 @@ export function postgresStore(
     query_timeout: waitMillis,
     keepAlive: true,
   });
-  // A connection that breaks while idle is replaced by the next count.
+  // The next count replaces a connection that broke while idle.
   pool.on('error', () => {});
   // Named statements do not survive a transaction-mode pooler.
   const named = prepare ? { name: 'limits_add' } : {};
@@ -68,14 +68,14 @@ export function postgresStore(
   };
 }
 
-/** Counts in Redis, which forgets by itself, for the nodes of one `database` (databaseIdentity()). */
+/** Counts in Redis, which expires counters by itself, for the nodes of one `database` (databaseIdentity()). */
 export function redisStore(redis: Redis, database: string, keepSeconds: number, waitMillis = patience): LimitStore {
   const counters = new RateLimiterRedis({
     storeClient: redis,
     useRedisPackage: true,
     rejectIfRedisNotReady: true,
     keyPrefix: `dealkeep:limits:${database}`,
-    // It never says no: ceilings differ from call to call, so we compare.
+    // So high that Redis never refuses: ceilings differ from call to call, so the node compares.
     points: 2_000_000_000,
     duration: keepSeconds,
   });

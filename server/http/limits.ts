@@ -1,12 +1,13 @@
 /**
  * Counts requests in fixed windows of a minute, for this node alone or for all nodes together.
  *
- * Each counted request has a position in its window: the first, the second, and so on; those beyond the ceiling are
- * refused. Nodes that count together fetch positions from the shared store in blocks: each position is given out once, so
- * that whatever happens no more than the ceiling pass. A block is as large as the demand that waits for it, and, for a
- * caller who sends many, what they send in a few seconds besides, never more than a small part of what is left. Half-way
- * through a block the next one is asked for, together with those of other callers, so that hardly a request waits for the
- * store. What a node does not use of its blocks is lost with the window. A caller at the ceiling is refused from memory.
+ * Each counted request has a position in its window: first, second, and so on; requests beyond the ceiling are refused.
+ * Nodes that count together fetch positions from the shared store in blocks. Each position is given out once, so no
+ * more requests than the ceiling pass in any case. A block covers the requests that are waiting and, for a caller who
+ * sends many, also the demand expected in the next few seconds, but never more than a small part of the remaining
+ * positions. Halfway through a block the next one is fetched, batched with those of other callers, so that few requests
+ * wait for the store. Positions that a node has not used when the window ends are lost. A caller at the ceiling is
+ * refused from memory.
  */
 
 import { hash } from 'node:crypto';
@@ -20,16 +21,16 @@ export interface Count {
   readonly allowed: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** When the window ends: Unix time in seconds. */
+  /** Time at which the window ends: Unix time in seconds. */
   readonly resetAt: number;
-  /** Whole seconds until then, at least 1: the value of Retry-After. */
+  /** Whole seconds until the window ends, at least 1: the value of Retry-After. */
   readonly retryAfter: number;
 }
 
 export interface RateLimits {
-  /** Counts one request of `key` and returns what is left to it. `ceiling` replaces the configured one. Never rejects. */
+  /** Counts one request of `key` and returns how many remain. `ceiling` replaces the configured one. Never rejects. */
   take(kind: LimitKind, key: string, ceiling?: number): Promise<Count>;
-  /** The same without counting: whether one more would be allowed. */
+  /** Same as `take`, but without counting: whether one more request would be allowed. */
   peek(kind: LimitKind, key: string, ceiling?: number): Promise<Count>;
   close(): Promise<void>;
 }
@@ -38,29 +39,32 @@ interface LimitsOptions {
   readonly ceilings: Ceilings;
   readonly clock: () => Date;
   readonly log: Logger;
-  /** Where all nodes count together; left out, this node counts for itself. */
+  /** Where all nodes count together; without it, this node counts on its own. */
   readonly store?: LimitStore;
-  /** Called with each count beyond its limit. */
+  /** Called for each count beyond its limit. */
   readonly onExceeded?: (kind: LimitKind) => void;
 }
 
 const windowMillis = 60_000;
-/** For how long a store has to keep a counter, by a clock of its own: a window is a minute, and clocks of nodes may be off by some more. */
+/**
+ * How long a store must keep a counter, by the store's own clock. A window is a minute; the rest allows for nodes whose
+ * clocks differ.
+ */
 export const keepSeconds = 600;
-/** How long a store that failed is left alone. */
+/** How long to stop asking a store after it failed, in milliseconds. */
 const pauseMillis = 1_000;
-/** How long it must answer until it is said to be back. */
+/** How long the store must answer without failing before it is reported as back, in milliseconds. */
 const steadyMillis = 2_000;
-/** A block should last so long at the rate at which the last one was used. */
+/** How long a block should last at the rate at which the previous one was used, in milliseconds. */
 const blockMillis = 4_000;
-/** What a node has of a caller's positions and does not use yet is at most this part of what is left. */
+/** A node holds at most this fraction (one in `parts`) of a caller's remaining positions in reserve. */
 const parts = 16;
-/** For so long those are gathered whose block is half used, to be asked for together. */
+/** How long half-used blocks are collected before the next ones are fetched together, in milliseconds. */
 const gatherMillis = 100;
-/** The most counters of one window; then the eldest is forgotten. */
+/** Maximum number of counters of one window; beyond it the oldest is evicted. */
 const mostCounters = 200_000;
 
-/** A caller that waits for a position, or for how many there are. */
+/** A request that waits for a position, or for the number of positions given out. */
 interface Waiting {
   readonly limit: number;
   readonly counts: boolean;
@@ -71,17 +75,17 @@ interface Waiting {
 class Counter {
   readonly name: string;
   readonly window: number;
-  /** How many positions the store had given out when it was last asked. */
+  /** Number of positions that the store had given out when it was last asked. */
   known = 0;
-  /** The positions of the block that are still here: from `next` to `last`. */
+  /** The unused positions of the current block: from `next` to `last`. */
   next = 1;
   last = 0;
-  /** The block that was fetched before the one from `next` to `last` is used up; null when none was. */
+  /** The next block, fetched before the current one is used up; otherwise null. */
   spare: { readonly next: number; readonly last: number } | null = null;
-  /** How many this node has counted for itself alone. */
+  /** Number of requests that this node has counted on its own, without the store. */
   alone = 0;
   waiting: Waiting[] = [];
-  /** Whether the next positions are being fetched, or are to be, although no request waits for them. */
+  /** Whether a next block is being or will be fetched even if no request waits for it. */
   isRefilling = false;
   #block = 0;
   #limit = 0;
@@ -92,7 +96,7 @@ class Counter {
     this.window = window;
   }
 
-  /** How many have been used, as far as this node knows. */
+  /** Number of positions used, as far as this node knows. */
   get used(): number {
     return this.known - this.#unused;
   }
@@ -101,25 +105,28 @@ class Counter {
     return this.last - this.next + 1 + (this.spare ? this.spare.last - this.spare.next + 1 : 0);
   }
 
-  /** Whether it is time for the next block: a large one is half used, and there is no other. */
+  /** Whether to fetch the next block: the current one is large and half used, and there is no spare one. */
   get isLow(): boolean {
     return this.spare === null && !this.isRefilling && this.#block >= 4 && this.last - this.next + 1 <= this.#block / 2;
   }
 
-  /** The position of one more request without asking anybody, one beyond the limit where it is refused, or null. */
+  /**
+   * The position of one more request, without asking the store: `limit + 1` if the request is refused, null if the
+   * store must be asked.
+   */
   atOnce(limit: number): number | null {
     if (this.next > this.last && this.spare) {
       ({ next: this.next, last: this.last } = this.spare);
       this.spare = null;
     }
     if (this.next > this.last) return this.known >= limit ? limit + 1 : null;
-    // What is beyond this limit is left for a higher one.
+    // Positions beyond this limit are left for requests with a higher one.
     if (this.next > limit) return limit + 1;
     this.next += 1;
     return this.next - 1;
   }
 
-  /** How many positions to fetch at `now`, in milliseconds. */
+  /** Number of positions to fetch at the time `now` (performance.now(), in milliseconds). */
   demand(now: number): number {
     const counting = this.waiting.filter(({ counts }) => counts);
     if (counting.length > 0) this.#limit = Math.max(...counting.map((one) => one.limit));
@@ -134,7 +141,7 @@ class Counter {
     return block;
   }
 
-  /** Answers who can be answered without asking: what came for others may be enough for them. */
+  /** Answers the waiting requests for which positions fetched for others are enough. */
   serve(): void {
     this.waiting = this.waiting.filter(({ limit, counts, answer }) => {
       const position = counts ? this.atOnce(limit) : null;
@@ -143,7 +150,7 @@ class Counter {
     });
   }
 
-  /** Takes in what the store gave, and answers those who waited when it was asked. */
+  /** Adds the positions that the store gave out, and answers the requests that were waiting when it was asked. */
   received(points: number, total: number, waited: readonly Waiting[]): void {
     this.known = total;
     if (points > 0) {
@@ -155,7 +162,7 @@ class Counter {
   }
 }
 
-/** Logs when the store fails and when it is back for good, each once, and does not ask it for a moment after a failure. */
+/** Logs once when the store fails and once when it is steadily back, and pauses requests to it after a failure. */
 function watch(log: Logger) {
   let awaySince: number | null = null;
   let failedAt = -Infinity;
@@ -181,10 +188,10 @@ function watch(log: Logger) {
   };
 }
 
-/** Asks the store for positions: for whatever is waited for at one moment together, and not again before it has answered. */
+/** Fetches positions from the store: one batch for all requests waiting at that time, and one batch at a time. */
 function openFetching(store: LimitStore, log: Logger) {
   const wanted = new Set<Counter>();
-  /** Those whose next block can wait a moment. */
+  /** Counters whose next block is not urgent. */
   const low = new Set<Counter>();
   let gathering: NodeJS.Timeout | undefined;
   const watched = watch(log);
@@ -221,7 +228,7 @@ function openFetching(store: LimitStore, log: Logger) {
     busy = false;
   }
 
-  /** How many each counter has now; null where the store has not answered. */
+  /** The new total of each counter; null if the store has not answered. */
   async function add(additions: readonly Addition[]): Promise<readonly number[] | null> {
     try {
       const totals = await store.add(additions);
@@ -236,12 +243,12 @@ function openFetching(store: LimitStore, log: Logger) {
   function fetch(): void {
     if (busy) return;
     busy = true;
-    // With it goes what else comes in the same moment.
+    // Requests that arrive in the same turn of the event loop join the batch.
     setImmediate(() => void fetchAll());
   }
 
   return {
-    /** Has the next block of this counter fetched, with those of others. */
+    /** Schedules fetching the next block of this counter, batched with those of others. */
     refill(counter: Counter): void {
       counter.isRefilling = true;
       low.add(counter);
@@ -251,7 +258,7 @@ function openFetching(store: LimitStore, log: Logger) {
         fetch();
       }, gatherMillis).unref();
     },
-    /** The position of a request. */
+    /** Returns the position of a request, or, if it is not to be counted, the position it would have. */
     ask: (counter: Counter, limit: number, counts: boolean): Promise<number> => {
       if (!watched.isAsked(performance.now())) return Promise.resolve(countAlone(counter, { limit, counts }));
       return new Promise((answer) => {
@@ -263,7 +270,7 @@ function openFetching(store: LimitStore, log: Logger) {
   };
 }
 
-/** The position that this node gives a request for itself. */
+/** The position of a request when this node counts on its own. */
 function countAlone(counter: Counter, { limit, counts }: Pick<Waiting, 'limit' | 'counts'>): number {
   if (!counts) return counter.alone + 1;
   if (counter.alone >= limit) return limit + 1;
@@ -271,7 +278,7 @@ function countAlone(counter: Counter, { limit, counts }: Pick<Waiting, 'limit' |
   return counter.alone;
 }
 
-/** Opens the counters. */
+/** Opens the counters of one node. */
 export function openLimits({ ceilings, clock, log, store, onExceeded }: LimitsOptions): RateLimits {
   const fetching = store && openFetching(store, log);
   let current = 0;
@@ -286,7 +293,7 @@ export function openLimits({ ceilings, clock, log, store, onExceeded }: LimitsOp
     const id = `${kind}\n${subject}`;
     const known = counters.get(id);
     if (known) return known;
-    // Digested: the length is bounded, and no address or account stands in the store.
+    // Hashed, so that the length is bounded and the store contains no address or account.
     const counter = new Counter(hash('sha256', `${id}\n${window}`, 'base64url'), window);
     const [eldest] = counters.keys();
     if (counters.size >= mostCounters && eldest !== undefined) counters.delete(eldest);

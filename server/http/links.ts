@@ -1,20 +1,20 @@
-/** Where links of the server lead: to pages of the application, by the paths that its router has. */
+/** The URLs of the application's pages to which the server links, built from the paths of its router. */
 
 import { accountPages, dealPages, frames, paths, type PagePath } from '../../web/src/paths.ts';
 import type { NotificationPlace } from '../domain/notifications/kinds.ts';
 
 const pattern = (path: PagePath): string => path.replaceAll('$', ':');
 
-/** The paths at which a browser gets the application, as Hono writes them. */
+/** The paths at which a browser gets the application, in Hono's notation. */
 export const applicationPaths: readonly string[] = [
   ...Object.values(paths).map(pattern),
   ...frames.map((frame) => `${pattern(frame)}/:page`),
 ];
 
 /**
- * A link with a one-time token that a person is given outside the browser: in a mail, or by the command line. The token is
- * in the fragment, which a browser sends to nobody: no log, proxy or Referer sees it. The page takes it from there and
- * sends it in the body of a request.
+ * A link with a one-time token that reaches a person outside the browser: in a mail, or from the command line. The
+ * token is in the fragment, which a browser never sends: no log, proxy or Referer sees it. The page reads it from there
+ * and sends it in the body of a request.
  */
 function oneTime(path: PagePath) {
   return (baseUrl: string, token: string): string => `${baseUrl}${path}#${new URLSearchParams({ token })}`;
@@ -32,24 +32,24 @@ export const resetUrl = oneTime(paths.newPassword);
 /** Moves an account to the address that the link was mailed to. */
 export const addressChangeUrl = oneTime(paths.confirmAddress);
 
-/** A page that leads to `back`, a path on our own origin, when it is done with; the page looks at it again. */
+/** A page that leads to `back`, a path on our own origin, when it is finished; the page validates the path itself. */
 function returning(path: PagePath) {
   return (back: string): string => `${path}?${new URLSearchParams({ return_to: back })}`;
 }
 
-/** Signing in. */
+/** Sign-in. */
 export const signInPath = returning(paths.signIn);
 
-/** Showing that it is still the person who signed in. */
+/** Confirming again who is signed in. */
 export const reauthenticatePath = returning(paths.reauthenticate);
 
 /** Signing out, and signing in as another person. */
 export const signOutPath = returning(paths.signOut);
 
-/** What protects the person's account. */
+/** Security settings of the person's account. */
 export const securityPath: PagePath = paths.security;
 export const brokeragePath: PagePath = paths.brokerage;
-/** Where what changes in the brokerage is sent to. */
+/** The webhooks of the brokerage. */
 export const webhooksPath: PagePath = paths.webhooks;
 
 /** The person's connected clients. */
@@ -70,7 +70,7 @@ export const notificationChoicesPath: PagePath = paths.notificationChoices;
 /** All notifications of the person. */
 export const notificationsPath: PagePath = paths.notifications;
 
-/** What the service does by itself, for admins. */
+/** Status of the service, for admins. */
 export const statusPath: PagePath = paths.status;
 
 /** The pipeline: every deal that the person sees. */
@@ -79,12 +79,12 @@ export const dealsPath: PagePath = paths.deals;
 /** A page of a deal. */
 export type DealPage = keyof typeof dealPages;
 
-/** Where this page of a deal is. */
+/** The path of this page of a deal. */
 export const dealPagePath = (page: DealPage, dealId: string): string => dealPages[page].replace('$dealId', dealId);
 
 const notificationPages = { ...dealPages, ...accountPages } satisfies Record<NotificationPlace, PagePath>;
 
-/** The page of an event on a deal, or (null) of the person's account. */
+/** The page for a notification: of an event on a deal, or, with null, on the person's account. */
 export function notificationPath(place: NotificationPlace, dealId: string | null): string {
   const path = notificationPages[place];
   if (dealId !== null) return path.replace('$dealId', dealId);

@@ -1,13 +1,15 @@
 /**
- * Limits how many requests are answered at once; others wait in a queue. While few wait, the queue is first in, first out. While many wait, it
- * is last in, first out: the first have waited long already, and of more than can be answered some are answered in time this way instead of
- * all too late. When many have waited for a second and more keep coming, those that have waited too long are refused; a burst that is over by
- * then is answered whole. Nothing of a request is read before it has a slot but its head.
+ * Limits how many requests are processed at once; others wait in a queue. While few wait, the queue is first in, first
+ * out. While many wait, it is last in, first out: the oldest have waited long already, and when there are more requests
+ * than can be answered, this way some are answered in time instead of all too late. When many have been waiting for a
+ * second and more keep coming, requests that have waited too long are refused; a burst that ends sooner is answered
+ * completely. Before a request has a slot, only its head is read.
  *
- * A refusal begins an overload, of two seconds at first and of four while too many keep coming. During it half as many requests are answered at
- * once, and the queue is as short as the measured rate of answers allows, so that what is admitted is answered about as soon as at other
- * times; everything else is refused at once, which costs least before anything is made of the request. Then, for a moment, a longer queue is
- * allowed, with no more answered at once, so that nobody is answered later for it: when all that come fit in, the overload is over.
+ * A refusal starts an overload, which lasts two seconds at first and four while too many requests keep coming. During
+ * an overload half as many requests are processed at once, and the queue is as short as the measured rate of responses
+ * allows, so that an admitted request is answered about as fast as at other times; all others are refused immediately,
+ * which is cheapest before any work on the request. Then a longer queue is allowed for a short time, without processing
+ * more at once, so that no response is slower for it: when all new requests fit in, the overload is over.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -20,34 +22,40 @@ import { restPath } from './rest-path.ts';
 import { sessionIn } from './session.ts';
 
 export interface LoadLimits {
-  /** How many requests are answered at once. */
+  /** Number of requests processed at once. */
   readonly atOnce: number;
-  /** How long a request may be queued, in milliseconds. */
+  /** Maximum time that a request may be queued, in milliseconds. */
   readonly waitMillis: number;
-  /** For how long more may come than can be answered before anybody is refused, in milliseconds. */
+  /** How long demand may exceed capacity before requests are refused, in milliseconds; optional. */
   readonly burstMillis?: number;
-  /** Within how long all that are answered or queued are to be answered during an overload, in milliseconds. */
+  /**
+   * Time within which all requests in progress or queued should be answered during an overload, in milliseconds;
+   * optional.
+   */
   readonly soonMillis?: number;
-  /** For how long a longer queue is tried after an overload, in milliseconds. */
+  /** How long a longer queue is tried after an overload, in milliseconds; optional. */
   readonly probeMillis?: number;
 }
 
 export interface LoadShedding {
-  /** Calls `start` as soon as the request has a slot, or `refuse`. */
+  /** Calls `start` as soon as the request has a slot, or `refuse` if it gets none. */
   admit(request: IncomingMessage, response: ServerResponse, start: () => void, refuse: () => void): void;
-  /** Frees the slot of an answer that only waits to be sent. */
+  /** Frees the slot of a response that only waits, for a delay or for another request. */
   releaseSlot(response: ServerResponse): void;
-  /** Whether an overload lasts. */
+  /** Whether there is an overload. */
   isOverloaded(): boolean;
-  /** Whether there is no place for a request while it is overloaded; it is then to be refused, as if it had waited. */
+  /**
+   * Whether a request can be neither processed nor queued; the caller must then refuse it, exactly like one that was
+   * queued too long.
+   */
   hasNoPlace(asked: Asked): boolean;
   /** Notes that a request to this interface was refused. */
   refused(name: string): void;
-  /** How many are being answered, how many wait, and how many were refused, by interface. */
+  /** How many requests are in progress, how many are queued, and how many were refused, by interface. */
   state(): { answering: number; waiting: number; refused: ReadonlyMap<string, number> };
 }
 
-/** The answer to a request that is refused, in the form of the interface that was meant. */
+/** The error for a refused request, to be written in the format of the requested interface. */
 export const tooMuch = (): Problem =>
   new Problem(
     503,
@@ -56,43 +64,48 @@ export const tooMuch = (): Problem =>
     retryAfter(1),
   );
 
-/** The most requests that wait. */
+/** Maximum length of the queue. */
 const longestQueue = 1_000;
-/** How long a request waits at most while many wait and more come, in milliseconds. */
+/** Maximum time in the queue while many wait and more come, in milliseconds. */
 const longWaitMillis = 80;
-/** How long a burst may last; and how long after an overload what comes is no burst, in milliseconds. */
+/** How long a burst may last, and how long after an overload a peak does not yet count as a burst, in milliseconds. */
 const usualBurstMillis = 1_000;
 const calmMillis = 8_000;
-/** How long an overload lasts, at first and at most, and for how long a longer queue is tried then, in milliseconds. */
+/**
+ * How long an overload lasts, at first and at most, and how long a longer queue is tried afterwards, in milliseconds.
+ */
 const overloadMillis = 2_000;
 const longestOverloadMillis = 4_000;
 const usualProbeMillis = 200;
 const usualSoonMillis = 15;
-/** Over how long the rate is measured, in milliseconds. */
+/** Interval over which the rate is measured, in milliseconds. */
 const rateMillis = 100;
-/** How often those that have waited too long are looked for, in milliseconds. */
+/** How often the queue is searched for requests that have waited too long, in milliseconds. */
 const every = 50;
-/** How often the log says that requests are refused, in milliseconds. */
+/** Minimum time between two log lines about refused requests, in milliseconds. */
 const saidEvery = 10_000;
 
 const operators = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** Whether this is asked by those who operate us, who do not wait. */
+/** Whether a path is for operators, whose requests are never queued. */
 export const isForOperators = (target: string): boolean => operators.has(target);
 
-/** What programs ask with a token; at the origin, which is one of the paths of tools, people ask too, with a session. */
+/**
+ * Paths that programs request with a bearer token. The origin, which is also a path of the tools, is left out: people
+ * request it too, with a session.
+ */
 const programs = new RegExp(
   String.raw`^(?:${[restPath, ...resourcePaths].filter((path) => path !== '').join('|')})(?:/|\?|$)`,
 );
 
-/** The first lines of a request, as far as they say whose it is. */
+/** The head of a request, as far as it identifies the caller. */
 export interface Asked {
   readonly target: string;
   readonly header: (name: 'authorization' | 'cookie' | 'x-forwarded-for') => string | undefined;
   readonly remoteAddress: string | undefined;
 }
 
-/** Whose request it is, as far as it says so itself: by its token or session, else by the address it comes from. */
+/** The caller as claimed by the request: its token or session, otherwise the address it comes from. */
 function credentialOf({ target, header, remoteAddress }: Asked): string {
   const own = programs.test(target) ? bearerIn(header('authorization') ?? '') : sessionIn(header('cookie') ?? '');
   return own || `${remoteAddress} ${header('x-forwarded-for')?.split(',').at(-1) ?? ''}`;
@@ -120,21 +133,24 @@ export function openLoadShedding(
   const answering = new Map<ServerResponse, { credential: string; request: IncomingMessage }>();
   const answeringFor = new Counts();
   const waitingFor = new Counts();
-  /** More than this is many. */
+  /** A queue longer than this counts as long. */
   const many = 2 * atOnce;
-  /** How many are answered at once until an overload is over: each then waits half as long for the event loop and for PostgreSQL. */
+  /**
+   * Number of requests processed at once until an overload is over: each then waits half as long for the event loop and
+   * for PostgreSQL.
+   */
   const overloadSlots = Math.ceil(atOnce / 2);
-  /** In the order in which they came. */
+  /** In order of arrival. */
   let queue: Waiting[] = [];
   let sweeping: NodeJS.Timeout | undefined;
   let resting = 0;
   let countedAt = -Infinity;
   let overloadUntil = -Infinity;
-  /** How long the next overload lasts. */
+  /** How long the next overload lasts, in milliseconds. */
   let overloadFor = overloadMillis;
-  /** Since when many wait. */
+  /** Since when the queue has been long; Infinity if it is not. */
   let longSince = Infinity;
-  /** How many answers end in a millisecond; null before that was measured. */
+  /** Responses per millisecond; null until measured. */
   let rate: number | null = null;
   let ended = 0;
   let countedSince = -Infinity;
@@ -150,7 +166,7 @@ export function openLoadShedding(
     ended += 1;
   }
 
-  /** Measures the rate anew, as soon as there is enough to count. */
+  /** Updates the rate once enough time has passed. */
   function measureRate(now: number): void {
     const took = now - countedSince;
     if (took < rateMillis) return;
@@ -159,7 +175,10 @@ export function openLoadShedding(
     countedSince = now;
   }
 
-  /** Counts the slots in use: an answer that is being sent has none, nor has a request whose body is still arriving. */
+  /**
+   * Counts the slots in use: a response that is being sent does not take one, nor does a request whose body is still
+   * arriving.
+   */
   function countSlots(now: number): void {
     if (now - countedAt < 1) return;
     countedAt = now;
@@ -173,17 +192,16 @@ export function openLoadShedding(
   const slotsTaken = (): number => answering.size - Math.min(resting, answering.size);
   const slotsAt = (now: number): number => (now < overloadUntil + probeMillis ? overloadSlots : atOnce);
   const isFull = (now: number): boolean => slotsTaken() >= slotsAt(now);
-  /** One credential has half of the slots at most, so that what others ask for is always being answered as well. */
+  /** Whether this credential takes less than half of the slots, so that others are always served too. */
   const hasShare = (credential: string, now: number): boolean =>
     answeringFor.of(credential) < Math.ceil(slotsAt(now) / 2);
 
-  /** Whether one more can be answered now. */
   function mayBegin(credential: string, now: number): boolean {
     if (isFull(now) || !hasShare(credential, now)) countSlots(now);
     return !isFull(now) && hasShare(credential, now);
   }
 
-  // One function for all responses: an answer may stay open for long.
+  // One function for all responses, since a response may stay open for long.
   function closed(this: ServerResponse): void {
     release(this);
     next();
@@ -210,7 +228,7 @@ export function openLoadShedding(
     return waiting;
   }
 
-  /** The index of the next in the queue whose credential has slots left, or -1. */
+  /** Index of the next request in the queue whose credential has slots left, or -1. */
   function nextAt(now: number): number {
     const may = ({ credential }: Waiting) => hasShare(credential, now);
     const enough = now < overloadUntil + probeMillis ? overloadSlots : many;
@@ -224,24 +242,27 @@ export function openLoadShedding(
       const at = nextAt(now);
       if (at < 0) return;
       const waiting = removeAt(at);
-      // Gone meanwhile.
+      // The client has disconnected.
       if (waiting.response.destroyed) continue;
       beginAnswering(waiting, waiting.response.req);
     }
   }
 
-  /** How many may be queued during an overload: as many as are answered soon, but some in any case, so that no slot stays empty. */
+  /**
+   * How many requests may be queued during an overload: as many as can be answered soon, but always a few, so that no
+   * slot stays empty.
+   */
   function mostQueuedWhileOverloaded(now: number): number {
     measureRate(now);
     if (rate === null) return overloadSlots;
     return Math.max(Math.ceil(atOnce / 8), Math.min(overloadSlots, Math.ceil(rate * soonMillis) - slotsTaken()));
   }
 
-  /** Begins an overload, unless one lasts. */
+  /** Starts an overload unless there is one already. */
   function startOverload(now: number): void {
     if (now < overloadUntil) return;
     if (now >= overloadUntil + probeMillis) {
-      // What ended while less was asked for says nothing of the rate.
+      // Responses counted under lower demand say nothing about the possible rate.
       rate = null;
       ended = 0;
       countedSince = now;
@@ -251,13 +272,15 @@ export function openLoadShedding(
     overloadFor = Math.min(2 * overloadFor, longestOverloadMillis);
   }
 
-  /** How many may wait at this moment. */
   function mostQueued(now: number): number {
     if (now < overloadUntil) return mostQueuedWhileOverloaded(now);
     return now < overloadUntil + probeMillis ? many : Infinity;
   }
 
-  /** One more has come: of those who have waited long, up to `most` go, so that a queue that grows becomes short again. */
+  /**
+   * Called for each new request: refuses up to `most` of the requests that have waited long, so that a growing queue
+   * gets short again.
+   */
   function makeRoom(now: number, most: number): void {
     const isOverloaded = now < overloadUntil;
     const enough = isOverloaded ? overloadSlots : many;
@@ -270,17 +293,20 @@ export function openLoadShedding(
     }
   }
 
-  /** Whether one more of this credential is too many for the queue, of which one credential may fill half. */
+  /**
+   * Whether one more request of this credential is too many for the queue, of which a single credential may fill half.
+   */
   function isTooMuch(credential: string, now: number): boolean {
     const most = mostQueued(now);
     if (queue.length < most) return waitingFor.of(credential) >= Math.min(most, longestQueue) / 2;
     startOverload(now);
-    // Two at most are refused for each that comes, with itself: more at once would keep all others waiting meanwhile.
+    // Two requests at most are refused per new request, including the new one: refusing more at once would delay all
+    // others.
     makeRoom(now, 1);
     return true;
   }
 
-  /** Refuses those who have waited as long as anybody may. */
+  /** Refuses the requests that have waited for the maximum time. */
   function sweep(): void {
     const now = performance.now();
     while (queue[0] && now - queue[0].since >= waitMillis) removeAt(0).refuse();

@@ -1,4 +1,4 @@
-/** Requests that are refused by their first lines, before any path is looked up, and by Node.js itself. */
+/** Requests that are refused because of their request line or headers, before routing, or by Node.js itself. */
 
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
@@ -19,10 +19,10 @@ const byStatus = {
   431: refused(431, 'The headers are too large: at most 16 KB together with the address.', 'header'),
 } as const;
 
-/** The statuses with which requests are refused whatever they ask for. */
+/** Statuses of refusals that do not depend on the requested resource. */
 export type RefusalStatus = keyof typeof byStatus;
 
-/** The refusal that goes with a status alone. */
+/** The refusal for a status. */
 export const refusedWith = (status: RefusalStatus): Problem => byStatus[status];
 
 const badHost = refused(
@@ -41,14 +41,14 @@ const badTarget = refused(
 const host =
   /^(?:\[(?:[0-9a-f:.]{2,45}|v[0-9a-f]{1,8}\.[\w.~!$&'()*+,;=:-]{1,64})\]|(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2}){1,255})(?::\d{1,5})?$/i;
 
-/** A path and query (RFC 9112, section 3.2.1) in which browsers and proxies see what we see. */
+/** A path and query (RFC 9112, section 3.2.1) that browsers and proxies read in the same way as this server. */
 const target = /^\/(?!\/)[!"$->@-[\]-~]*(?:\?[!"$-~]*)?$/;
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** Whether this may be the value of a Host header. */
+/** Whether a value is allowed for a Host header. */
 export const isWellFormedHost = (value: string): boolean => host.test(value);
 
-/** Whether this is a path and query that everybody reads alike. */
+/** Whether a path and query is read alike by browsers, proxies and this server. */
 export function isWellFormedTarget(url: string): boolean {
   if (!target.test(url)) return false;
   const query = url.indexOf('?');
@@ -64,7 +64,7 @@ function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
     found = rawHeaders[at + 1];
     count += 1;
   }
-  // HTTP/1.0, as some health checks speak it, has no Host.
+  // HTTP/1.0, which some health checks use, has no Host.
   if (count === 0) return httpVersion === '1.0';
   return count === 1 && found !== undefined && isWellFormedHost(found);
 }
@@ -75,7 +75,9 @@ export function malformation(request: IncomingMessage): Problem | null {
   return isWellFormedTarget(request.url ?? '') ? null : badTarget;
 }
 
-/** A well-formed path that is as near to what was asked for as possible: it only decides in which form the refusal is answered. */
+/**
+ * A well-formed path as close as possible to the requested one; it only decides in which format the refusal is written.
+ */
 export function pathNear(url: string): string {
   const path = url.slice(0, 2_000).replace(/^[a-z]{1,10}:[/\\]{2}[^/\\?#]*/i, '');
   const [plain = ''] = path.split(/[?#]/, 1);
@@ -84,21 +86,27 @@ export function pathNear(url: string): string {
 
 const refusals = new WeakMap<object, Problem>();
 
-/** Marks a request, so that the app answers it with the refusal; the object is the one that the app finds in `c.env.incoming`. */
+/**
+ * Marks a request, so that the app answers it with the refusal; `incoming` is the object that the app finds in
+ * `c.env.incoming`.
+ */
 export function markRefused(incoming: object, problem: Problem): void {
   refusals.set(incoming, problem);
 }
 
-/** Whether it is marked so. */
+/** Whether a request was marked by {@link markRefused}. */
 export const isMarkedRefused = (incoming: object): boolean => refusals.has(incoming);
 
-/** The refusal with which this request has to be answered, if any. */
+/** The refusal with which a request must be answered, if any. */
 export function refusalOf(c: Context): Problem | undefined {
   const { incoming } = c.env as { incoming: object };
   return refusals.get(incoming);
 }
 
-/** An answer as the bytes of a connection that is closed behind it, for a request that Node.js has no response for. */
+/**
+ * A response as bytes for a connection that is closed afterwards, for a request for which Node.js has no response
+ * object.
+ */
 export async function onWire(answer: Response): Promise<Buffer> {
   const body = Buffer.from(await answer.arrayBuffer());
   const headers = [...answer.headers].filter(([name]) => name !== 'connection' && name !== 'content-length');

@@ -1,4 +1,4 @@
-/** What the operator asks: is the process up, is it ready, and how is it doing. */
+/** Endpoints for operators: is the process up, is it ready, and how is it doing. */
 
 import { timingSafeEqual } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -40,14 +40,14 @@ interface Metrics {
   readonly registry: Registry;
   /** Counts and times every request, and writes one line for it. */
   readonly observe: MiddlewareHandler;
-  /** The same for one that was answered. */
+  /** Does the same for a request that was answered without the middleware. */
   note(answered: Answered): void;
 }
 
 /**
- * In milliseconds: how old figures of the database may be before others are read, how long /metrics waits for these, and how old figures
- * may be where those do not come in time. The last is longer than the minute after which Prometheus usually asks again, so that a reading
- * which takes longer than it is waited for is given the next time.
+ * In milliseconds: the age at which figures from the database are read again, how long /metrics waits for new ones, and
+ * the maximum age of figures returned when new ones are late. The last is longer than the minute after which Prometheus
+ * usually scrapes again, so that the result of a slow reading is returned by the next scrape.
  */
 const readingMillis = { kept: 10_000, awaited: 500, shown: 90_000 } as const;
 
@@ -57,7 +57,10 @@ interface Reading {
   readonly deliveries: DeliveryState | null;
 }
 
-/** Reads how mails, events, webhooks and backups fare, not more often than that; null where the database has not said it lately. */
+/**
+ * Returns a function that reads the state of mails, events, webhooks and backups, at most every `kept` milliseconds;
+ * null if the database has not answered recently.
+ */
 function readingOf(database: Services['database']): () => Promise<Reading | null> {
   let known: Reading | null = null;
   let readAt = -Infinity;
@@ -78,10 +81,10 @@ function readingOf(database: Services['database']): () => Promise<Reading | null
   };
 }
 
-/** In Unix time; 0 for never. */
+/** Unix time in seconds; 0 for never. */
 const secondsOf = (at: string | null): number => (at === null ? 0 : Date.parse(at) / 1000);
 
-/** What every node reports alike, since it comes from the database. */
+/** Registers the gauges that are the same on every node because their figures come from the database. */
 function measureService({ database, config, clock }: Services, registers: Registry[]): void {
   const read = readingOf(database);
   const gauge = (
@@ -98,7 +101,7 @@ function measureService({ database, config, clock }: Services, registers: Regist
       aggregator: 'max',
       async collect() {
         this.reset();
-        // A gauge without labels is 0 then, which would be taken for a figure.
+        // A gauge without labels would otherwise be reported as 0, which looks like a real figure.
         if (labelNames.length === 0) this.remove();
         const found = await read();
         if (found !== null) collect(this, found);
@@ -179,16 +182,16 @@ function measureService({ database, config, clock }: Services, registers: Regist
   }).set((config.backup.everyMillis ?? 0) / 1000);
 }
 
-/** What is declared for every method alike. */
+/** The label values of a request that matches no declared route. */
 export const noRoute = { method: 'any', route: 'none' };
 
-/** The route that a request is for, as it was declared: never anything of the path itself. */
+/** The route of a request as declared; never contains any part of the actual path. */
 export function routeOf(c: Context): { readonly method: string; readonly route: string } {
   const found = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
   return found ? { method: found.method, route: found.path } : noRoute;
 }
 
-/** Starts counting, by the interface that `nameAt` finds for a path; the pool's state is read whenever the metrics are. */
+/** Starts counting by interface, which `nameAt` finds for a path; the state of the pool is read at each scrape. */
 export function startMetrics(services: Services, nameAt: (path: string) => string): Metrics {
   const { database, load, log, metrics } = services;
   const own = new Registry();
@@ -271,13 +274,12 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     routeTimes.observe(asked, seconds);
   });
 
-  /** Counts and times an answered request, and writes its line. */
   function note({ method, path, asked, from, status, millis }: Answered): void {
     const name = isForOperators(path) ? 'operations' : nameAt(path);
     answers.note({ name, asked, status: `${Math.floor(status / 100)}xx`, seconds: millis / 1000 });
     if (name === 'operations' || !log.isLevelEnabled('info')) return;
     const { requestId, address } = from;
-    // The path alone: a query can carry codes, tokens and what people search for.
+    // Only the path is logged: a query can carry codes, tokens and search terms.
     log.info({ requestId, address, method, path, status, ms: Math.round(millis * 10) / 10 }, 'request');
   }
 
@@ -286,7 +288,8 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     await next();
     const millis = performance.now() - start;
     const { status } = c.res;
-    // Once the answer is on its way: counting and writing the line take a few per cent of what an answer takes, or ten with a line for each.
+    // After the response is sent: counting takes a few per cent of the time of a response, ten with a log line for
+    // each.
     setImmediate(() => {
       const { method, path } = c.req;
       note({ method, path, asked: routeOf(c), from: originOf(c), status, millis });
@@ -299,7 +302,7 @@ const loopback = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 
 function mayReadMetrics(c: Context, token: string | undefined): boolean {
   if (token === undefined) {
-    // Directly from this machine; a proxy on it speaks for another person.
+    // Only direct connections from this machine: a local proxy forwards requests of others.
     return loopback.has(getConnInfo(c).remote.address ?? '') && c.req.header('x-forwarded-for') === undefined;
   }
   const expected = Buffer.from(`Bearer ${token}`);
@@ -307,18 +310,24 @@ function mayReadMetrics(c: Context, token: string | undefined): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-// Changes nothing, but a server that takes no writes refuses it.
+// Changes no row, but fails on a server that accepts no writes.
 const writeNothing = row('write_nothing', 'delete from limits.counters where false');
 const notWritable = 'The database takes no writes: it is a standby, or was set to read-only.\n';
 
-/** How long /readyz waits for the database, in milliseconds: a load balancer gives up soon, and takes silence for a fault of the node. */
+/**
+ * How long /readyz waits for the database, in milliseconds: a load balancer gives up soon, and would take a missing
+ * response for a fault of the node.
+ */
 const readyMillis = 2_000;
 const silent = `The database has not answered for ${readyMillis / 1000} seconds.\n`;
 
-/** How the metrics are read: given the counters of this process, a function that writes these or those of several processes as text. */
+/** Given the counters of this process, returns a function that writes these, or those of several processes, as text. */
 export type MetricsReader = (own: Registry) => () => Promise<string>;
 
-/** /healthz: the process answers. /readyz: the database answers, takes writes, its schema is current, and its secrets can be read. /metrics: for Prometheus. */
+/**
+ * Routes for operators. /healthz: the process answers. /readyz: the database answers and accepts writes, its schema is
+ * current, and its secrets can be decrypted. /metrics: for Prometheus.
+ */
 export function operations(
   { config, database, log, leaving, secrets }: Services,
   { registry }: Metrics,
@@ -328,7 +337,10 @@ export function operations(
   const readMetrics = readerOf(registry);
   const files = migrationFiles();
   let asking: Promise<string | null> | undefined;
-  /** What the node lacks. Requests that come while the answer is awaited share it, so that one connection is enough. */
+  /**
+   * What keeps the node from being ready, or null. Concurrent requests share one check, so that one connection is
+   * enough.
+   */
   const lackingNow = (): Promise<string | null> =>
     (asking ??= files
       .then((known) => database.together(missingMigrations(known), writeNothing(), keyOfCursors()))
@@ -355,7 +367,7 @@ export function operations(
       return c.text('The database does not answer as it should; see the log.\n', 503);
     }
   });
-  // Where admins of a brokerage look; pages are the application's.
+  // The status page for admins of a brokerage, which is part of the application.
   app.get('/status', (c) => c.redirect(statusPath));
   app.get('/metrics', async (c) => {
     if (!mayReadMetrics(c, config.metricsToken)) return c.text('Not found.\n', 404);

@@ -1,11 +1,11 @@
-/** From where a request came, as the audit trail keeps it. */
+/** The origin of a request, as the audit trail records it. */
 
 import type { Context } from 'hono';
 import type { Origin } from '../domain/audit/audited.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 
-/** That of a request, of which both are always known. */
+/** The origin of a request, for which both fields are always known. */
 export interface RequestOrigin extends Origin {
   readonly address: string;
   readonly requestId: string;

@@ -1,4 +1,7 @@
-/** The style sheet of the pages that the server draws: the application's colours and fonts, and on top of them what is in style/. */
+/**
+ * The style sheet of the pages that the server renders: the application's colours and fonts, and the style sheets in
+ * style/.
+ */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -8,20 +11,23 @@ import type { Hono } from 'hono';
 const web = path.join(import.meta.dirname, '../../web');
 const assets = path.join(web, 'dist/assets');
 
-/** A style sheet of the application; nothing where only its build was brought along. */
+/** A style sheet of the application; empty if only the application's build was deployed. */
 function ofApplication(name: string): string {
   const file = path.join(web, 'src/styles', name);
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
-/** The colours. Dark where the system is dark, unless the person chose a theme in the application, which pages.ts puts at the root. */
+/**
+ * The colours: dark if the system is dark, unless the person chose a theme in the application, which pages.ts sets on
+ * the root element.
+ */
 function colours(): string {
   const tokens = ofApplication('tokens.css');
   const dark = /:root\[data-theme='dark'\] (\{[^}]*\})/.exec(tokens)?.[1] ?? '{}';
   return `${tokens}\n@media (prefers-color-scheme: dark) {\n:root:not([data-theme]) ${dark}\n}`;
 }
 
-/** The fonts that are built, under the addresses that the application gives them: a browser loads each of them once. */
+/** The font files in the build, under the URLs that the application uses, so that a browser loads each of them once. */
 function fonts(built: readonly string[]): string {
   const faces = ofApplication('fonts.css').match(/@font-face \{[^}]*\}/g) ?? [];
   return faces
@@ -36,15 +42,15 @@ function fonts(built: readonly string[]): string {
 
 interface PageStyle {
   readonly css: string;
-  /** Its address, which changes with it. */
+  /** URL of the style sheet, which changes with its content. */
   readonly href: string;
-  /** The fonts that nearly every page uses, to be fetched beside the style sheet. */
+  /** The fonts that nearly every page uses, to be preloaded with the style sheet. */
   readonly fontHrefs: readonly string[];
 }
 
 let made: PageStyle | undefined;
 
-/** The style sheet; made when the first page is shown, since the application may be built just before that. */
+/** The style sheet; built for the first page, since the application may be built only shortly before. */
 export function pageStyle(): PageStyle {
   if (made) return made;
   const built = existsSync(assets) ? readdirSync(assets) : [];
@@ -60,7 +66,7 @@ export function pageStyle(): PageStyle {
   return made;
 }
 
-/** Serves the style sheet, under a name that changes with it. */
+/** Serves the style sheet at a URL that changes with its content. */
 export function servePageStyle(app: Hono): void {
   app.get('/page.css', (c) => {
     c.header('Content-Type', 'text/css; charset=utf-8');

@@ -1,4 +1,4 @@
-/** What every page that the server draws has around its content, and the pages that only say what went wrong. */
+/** The layout of every page that the server renders, and the pages that only report an error. */
 
 import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
@@ -8,21 +8,24 @@ import { pageStyle } from './page-style.ts';
 import { Problem, setHeaders, writeProblemJson, type WriteProblem } from './problem.ts';
 import { ourOrigin } from './session.ts';
 
-/** Whether the request is a person's browser going to a page, rather than a script or program calling an interface. */
+/** Whether the request is a browser navigating to a page, rather than a script or program calling an interface. */
 export function wantsPage(c: Context): boolean {
   const destination = c.req.header('sec-fetch-dest');
   if (destination !== undefined) return destination === 'document' || destination === 'iframe';
   return (c.req.header('accept') ?? '').includes('text/html');
 }
 
-/** A page of the server, which needs no scripts. */
+/** A page rendered by the server, which needs no scripts. */
 export interface Page {
   title: string;
   body: Html;
   status?: ContentfulStatusCode;
-  /** The signed-in person, and where they go who are another person. */
+  /** The signed-in person, and the path of the sign-out link for anybody else at this browser. */
   person?: { name: string; signOut: string };
-  /** 'anywhere' leaves form-action out of the policy, which Chromium also applies to redirects after a form (consent). */
+  /**
+   * 'anywhere' leaves form-action out of the policy, because Chromium also applies it to redirects after a form
+   * (consent).
+   */
   formAction?: 'self' | 'anywhere';
 }
 
@@ -39,9 +42,9 @@ function contentPolicy({ formAction = 'self' }: Page): string {
 }
 
 /**
- * With no-referrer a browser sends `Origin: null` with a form, and `Sec-Fetch-Site` beside it only to an origin it
- * trusts (https, or this machine). Elsewhere the origin check needs the Origin, so there the referrer is sent to our own pages
- * instead of being left out.
+ * With no-referrer a browser sends `Origin: null` with a form, and `Sec-Fetch-Site` with it only to an origin it trusts
+ * (https, or this machine). Elsewhere the origin check needs the Origin, so the referrer is sent to our own pages
+ * there.
  */
 function referrerPolicy(origin: string): string {
   const { protocol, hostname } = new URL(origin);
@@ -49,7 +52,7 @@ function referrerPolicy(origin: string): string {
   return trusted ? 'no-referrer' : 'same-origin';
 }
 
-/** The application's mark. */
+/** The application's logo. */
 export const mark: Html = html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
   <rect width="32" height="32" rx="8" />
   <path d="M10 8h5.5a8 8 0 0 1 0 16H10V8Z" />
@@ -68,13 +71,16 @@ function bar({ person }: Page): Html {
   </header>`;
 }
 
-/** The theme that the person chose in the application, which keeps it in a cookie for these pages; else the system's. */
+/**
+ * The theme that the person chose in the application, which stores it in a cookie for these pages; otherwise the
+ * system's.
+ */
 function theme(c: Context): Html | null {
   const chosen = getCookie(c, 'dealkeep-theme');
   return chosen === 'dark' || chosen === 'light' ? html` data-theme="${chosen}"` : null;
 }
 
-/** Answers with a whole page: nothing from elsewhere, everything escaped. */
+/** Responds with a whole page: it loads nothing from other origins, and all values are escaped. */
 export function page(c: Context, options: Page): Response {
   const { title, body, status = 200, person } = options;
   const { href, fontHrefs } = pageStyle();
@@ -109,7 +115,7 @@ const headings: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
   503: 'Dealkeep is not ready just now',
 };
 
-/** What a page says instead of the heading for the status, and of the message. */
+/** What a page shows instead of the heading for the status, and instead of the message. */
 interface Words {
   readonly heading?: string;
   readonly words?: string;
@@ -134,11 +140,11 @@ function writeProblemAs(c: Context, problem: Problem, { heading, words }: Words 
 /** A page that only says what went wrong and what to do; a program gets the same as JSON `{error: {code, message}}`. */
 export const writeProblemPage: WriteProblem = (c, problem) => writeProblemAs(c, problem);
 
-/** The same for what is wrong here and now. */
+/** The same for a problem given by status, code and message. */
 export const problem = (c: Context, status: Problem['status'], code: string, message: string): Response =>
   writeProblemAs(c, new Problem(status, code, message));
 
-/** The answer at an address that leads nowhere. */
+/** The response at an address where nothing is. */
 export function nothingHere(c: Context): Response {
   return writeProblemAs(c, new Problem(404, 'not_found', 'There is nothing at this address.'), {
     heading: 'There is no page at this address',

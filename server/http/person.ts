@@ -10,19 +10,19 @@ import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { Problem } from './problem.ts';
 import { sessionDigest } from './session.ts';
 
-/** 401: nobody is signed in, or not any more. */
+/** 401: nobody is signed in, or not any longer. */
 export const signedOut = (): Problem => new Problem(401, 'signed_out', 'You are signed out. Sign in and try again.');
 
 /**
- * Whether a person is at the page that asks. The application says so of what it asks when nobody has touched it for a
- * minute, such as what a change made it ask again.
+ * Whether a person is at the page that sends the request. The application marks requests that it sends when nobody has
+ * touched it for a minute, such as reloads caused by a change.
  */
 const isAttended = (c: Context): boolean => c.req.header('x-unattended') === undefined;
 
 /**
- * Runs statements in the name of the person who is signed in: the person and the answers, in one transaction and one round trip.
- * What `nobody` gives is thrown when the session is missing or has ended. `within`: what the statements are about, so that
- * of the person's deals none but this one is looked at.
+ * Returns a function that runs statements in the name of the signed-in person, and returns the person and the results,
+ * in one transaction and one round trip. It throws the problem from `nobody` when the session is missing or has ended.
+ * `within` is the deal that the statements are about, so that none of the person's other deals is looked at.
  */
 export const personOr =
   (nobody: () => Problem, within: DealScope | null = null) =>
@@ -35,7 +35,7 @@ export const personOr =
     if (digest === null) throw nobody();
     const enter = enterWithSession(digest, isAttended(c), within);
     const [person, ...answers] = await database.together(enter, ...statements).catch(async (error: unknown) => {
-      // A person who is not signed in any more is denied what follows: they should read that they are signed out instead.
+      // A person who is no longer signed in is denied everything: tell them that instead.
       const refused = error instanceof Denied || error instanceof Refusal;
       if (refused && (await database.run(enter)) === null) throw nobody();
       throw error;
@@ -48,13 +48,13 @@ export const personOr =
 /** The id of the person in whose name this request was answered, or null. */
 export const personIdOf = (c: Context): string | null => (c.get('personId') as string | undefined) ?? null;
 
-/** The person and the answers. Throws 401 when nobody is signed in. */
+/** The person and the results. Throws 401 when nobody is signed in. */
 export const withPerson = personOr(signedOut);
 
-/** The same of statements about one deal, or about a record of one. */
+/** The same for statements about one deal, or about a record of one. */
 export const withPersonWithin = (within: DealScope | null) => personOr(signedOut, within);
 
-/** The answers alone. Throws 401 when nobody is signed in. */
+/** The results alone. Throws 401 when nobody is signed in. */
 export async function asPerson<const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,
@@ -63,7 +63,7 @@ export async function asPerson<const S extends readonly Statement<unknown>[]>(
   return asPersonWithin(services, c, null, ...statements);
 }
 
-/** The same of statements about one deal, or about a record of one. */
+/** The same for statements about one deal, or about a record of one. */
 export async function asPersonWithin<const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,

@@ -1,4 +1,7 @@
-/** What is wrong with a request, or with us: one error for every interface, each of which writes it in its own format. */
+/**
+ * What is wrong with a request, or with the service: one error class for every interface, each of which writes it in
+ * its own format.
+ */
 
 import type { Context, ErrorHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -11,9 +14,9 @@ import { requestIdOf } from './request-id.ts';
 
 /** One thing to change in a request. */
 export interface Detail {
-  /** Where it is, when that is not plain from the path. */
+  /** Which part of the request, when the path alone does not tell. */
   in?: 'body' | 'query' | 'header' | 'path';
-  /** The property, parts joined by dots, the parameter or the header; '' is the whole. */
+  /** The property (parts joined by dots), the parameter or the header; '' for the whole. */
   path: string;
   message: string;
 }
@@ -21,20 +24,20 @@ export interface Detail {
 /** One thing to change in the body or the query. */
 export type FieldError = Omit<Detail, 'in'>;
 
-/** Every answer of the web application's routes, and of those to sign in, that is not 2xx. */
+/** Body of every response of the web application's routes and the sign-in routes that is not 2xx. */
 export interface ErrorBody {
   error: { code: string; message: string; details?: readonly FieldError[] };
 }
 
 export interface ProblemOptions {
   readonly details?: readonly Detail[] | Readonly<Record<string, unknown>>;
-  /** Headers of the answer, such as Retry-After. */
+  /** Response headers, such as Retry-After. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The error that it was at first. */
+  /** The original error. */
   readonly cause?: unknown;
 }
 
-/** Ends a request with an answer that is not 2xx; thrown from wherever it is found that something is wrong. */
+/** Ends a request with a response that is not 2xx; thrown wherever the fault is found. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: ContentfulStatusCode;
@@ -59,25 +62,28 @@ export class Problem extends Error {
 /** Writes a problem in the format of one interface. */
 export type WriteProblem = (c: Context, problem: Problem) => Response;
 
-/** The header with which an answer says in how many seconds to try again. */
+/** The header that tells the client in how many seconds to retry. */
 export const retryAfter = (seconds: number): { headers: Readonly<Record<string, string>> } => ({
   headers: { 'Retry-After': String(seconds) },
 });
 
-/** For how long what a refusal limits is left alone where it does not say: what is counted by the day or lasts until somebody acts. */
+/**
+ * Seconds to wait before retrying what was refused: an hour unless the refusal says otherwise, since its limit counts
+ * per day or lasts until somebody acts.
+ */
 export const secondsToWait = (refusal: Refusal): number => refusal.retryAfter ?? 3_600;
 
-/** What is not there, and what the person may not see: the same answer for both. */
+/** The thing does not exist, or the person may not see it: the same response for both. */
 export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There is nothing here, or not for you.');
 
-/** What is there for the person, who may not do this to it. */
+/** The thing exists and the person may see it, but may not do this to it. */
 export const notAllowed = (cause?: unknown): Problem =>
   new Problem(403, 'denied', 'You do not have permission to do this.', { cause });
 
-/** What is more than is taken; `message` says how much is. */
+/** The request is larger than allowed; `message` names the limit. */
 export const tooLarge = (message: string): Problem => new Problem(413, 'validation_error', message);
 
-/** Refusals of what is allowed to the person once they have shown more of who they are. */
+/** Reasons for refusing what the person may do after proving their identity further. */
 const proofs: ReadonlySet<string> = new Set(['recent_sign_in_required', 'second_factor_required']);
 
 function ofRefusal(error: Refusal): Problem {
@@ -88,14 +94,17 @@ function ofRefusal(error: Refusal): Problem {
   return new Problem(proofs.has(reason) ? 403 : 409, reason, message, { cause: error });
 }
 
-/** What is said when the database or the file system has no room left. */
+/** The message when the database or the file system has no room left. */
 export const noRoomLeft =
   'Dealkeep has no room left to store this, and nothing was changed. Tell whoever runs the service.';
 
 /** Whether the database or the file system has no room left. */
 const isFull = (error: unknown): boolean => error instanceof StorageFull || isWithoutRoom(error);
 
-/** What an error means to the client: the one meaning of each error of the database; null for a failure of ours. */
+/**
+ * The problem that an error is to the client, defined here once for each database error; null for a failure of the
+ * service.
+ */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
   if (error instanceof Refusal) return ofRefusal(error);
@@ -127,7 +136,7 @@ export function problemOf(error: unknown): Problem | null {
   return null;
 }
 
-/** A failure of the service: the caller gets only the id under which it is in the log. */
+/** A failure of the service: the caller gets only the id under which the log has it. */
 const failure = (requestId: string, cause: unknown): Problem =>
   new Problem(
     500,
@@ -137,8 +146,8 @@ const failure = (requestId: string, cause: unknown): Problem =>
   );
 
 /**
- * What an error that ended a request means, with a line in the log where we or the database failed. `knows` tells whether an
- * interface has a code: a problem that it has no word for is a failure too.
+ * Turns an error that ended a request into a problem, and logs it if the service or the database failed. `knows` tells
+ * whether an interface defines an error code; a problem with an undefined code is treated as a failure.
  */
 export function reported(error: unknown, c: Context, log: Logger, knows?: (code: string) => boolean): Problem {
   const problem = problemOf(error);
@@ -161,15 +170,15 @@ export const problemHandler =
   (error, c) =>
     write(c, reported(error, c, log, knows));
 
-/** What does not fit a schema. */
+/** The mismatches that a schema reports. */
 export const errorsOf = (error: z.ZodError): FieldError[] =>
   error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
 
-/** 400 with each fault at its field. */
+/** 400 with each error at its field. */
 export const invalid = (details: FieldError[]): Problem =>
   new Problem(400, 'validation_error', details[0]?.message ?? 'Something does not fit.', { details });
 
-/** What a form can show at its fields: nothing beside them, as headers and paths are. */
+/** The details that a form can show at its fields: those without `in`, which headers and paths have. */
 function errorsIn(details: Problem['details']): { details?: readonly FieldError[] } {
   if (!Array.isArray(details)) return {};
   const errors = (details as readonly Detail[]).filter((detail) => detail.in === undefined);

@@ -1,4 +1,4 @@
-/** Gives every request an id: in the answer's header X-Request-Id, in the log, and in the audit trail. */
+/** Gives every request an id: in the response header X-Request-Id, in the log, and in the audit trail. */
 
 import { randomUUID } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -6,11 +6,11 @@ import { nextWithHeaders } from './safe-headers.ts';
 
 const acceptable = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The caller's X-Request-Id when it is short and plain, else null. */
+/** The caller's X-Request-Id if it has 1 to 64 letters, digits, `_` or `-`; otherwise null. */
 export const idFrom = (given: string | readonly string[] | undefined): string | null =>
   typeof given === 'string' && acceptable.test(given) ? given : null;
 
-/** Sets `c.var.requestId`: the caller's X-Request-Id when it is short and plain, else a new UUID. */
+/** Sets `c.var.requestId`: the caller's X-Request-Id if {@link idFrom} accepts it, otherwise a new UUID. */
 export const requestId: MiddlewareHandler<{ Variables: { requestId: string } }> = (c, next) => {
   const id = idFrom(c.req.header('x-request-id')) ?? randomUUID();
   c.set('requestId', id);

@@ -1,4 +1,4 @@
-/** The answer to a browser over a limit, and the limit on every request of the pages and of signing in. */
+/** The response to a browser over a limit, and the limit on every request of the pages and of signing in. */
 
 import type { MiddlewareHandler } from 'hono';
 import type { Services } from '../services.ts';
@@ -18,8 +18,8 @@ export function refuseOver(what: 'requests' | 'attempts', ...counts: readonly Co
 }
 
 /**
- * Counts every request before anything else is done for it: for its address, and for the session that it presents, under the
- * key that `keyOf` makes of the session's digest.
+ * Counts every request before any other work on it: for its address, and for the session it presents, under the key
+ * that `keyOf` derives from the session's digest.
  */
 export const limitRequests =
   ({ limits }: Services, keyOf: (session: Buffer) => string): MiddlewareHandler =>

@@ -1,21 +1,24 @@
-/** What the tool server and the authorization server say about each other: resource, metadata and challenge (RFC 9728, RFC 8707). */
+/**
+ * What the tool server and the authorization server declare about each other: resource, metadata and challenge (RFC
+ * 9728, RFC 8707).
+ */
 
-/** The paths at which the tool server answers, the canonical one first; the last is the origin itself, which people paste. */
+/** The paths of the tool server, the canonical one first; the last is the origin itself, which people paste. */
 export const resourcePaths = ['/api/mcp', '/mcp', ''] as const;
 
 export type ResourcePath = (typeof resourcePaths)[number];
 
-/** The scopes that clients are advised to ask for: all of them, because nothing later makes a client ask for more. */
+/** The scopes that clients are advised to request: all of them, because nothing later makes a client request more. */
 const challengedScopes = 'mcp:read mcp:write';
 
-/** The canonical identifier of the tool server: what every access token is issued for. */
+/** The canonical identifier of the tool server, for which every access token is issued. */
 export function canonicalResource(baseUrl: string): string {
   return baseUrl + resourcePaths[0];
 }
 
 /**
- * The canonical resource when `presented` names the tool server: its origin or one of its paths, with or without a slash
- * at the end, the host in any case. Null for anything else.
+ * The canonical resource if `presented` names the tool server: its origin or one of its paths, with or without a
+ * trailing slash, the host in upper or lower case. Null for anything else.
  */
 export function resourceOf(baseUrl: string, presented: string): string | null {
   const url = URL.parse(presented);
@@ -25,20 +28,22 @@ export function resourceOf(baseUrl: string, presented: string): string | null {
   return (resourcePaths as readonly string[]).includes(path) ? canonicalResource(baseUrl) : null;
 }
 
-/** Where the metadata of the resource at `path` is found: the well-known name comes before the path (RFC 9728, section 3.1). */
+/**
+ * The URL of the metadata of the resource at `path`: the well-known name comes before the path (RFC 9728, section 3.1).
+ */
 function metadataUrl(baseUrl: string, path: ResourcePath): string {
   return `${baseUrl}/.well-known/oauth-protected-resource${path}`;
 }
 
 interface Challenge {
   readonly baseUrl: string;
-  /** The path that was called: some clients fail when they are pointed at the metadata of another. */
+  /** The requested path: some clients fail when they are referred to the metadata of another path. */
   readonly path: ResourcePath;
-  /** Left out when no token was presented (RFC 6750, section 3.1). */
+  /** Missing when no token was presented (RFC 6750, section 3.1). */
   readonly error?: 'invalid_token';
 }
 
-/** The value of WWW-Authenticate with a 401 of the tool server (RFC 6750, section 3; RFC 9728, section 5.1). */
+/** The value of WWW-Authenticate in a 401 of the tool server (RFC 6750, section 3; RFC 9728, section 5.1). */
 export function bearerChallenge({ baseUrl, path, error }: Challenge): string {
   const parameters = [`resource_metadata="${metadataUrl(baseUrl, path)}"`, `scope="${challengedScopes}"`];
   if (error)

@@ -1,2 +1,2 @@
-/** The path below which the REST API answers. */
+/** The base path of the REST API. */
 export const restPath = '/api/v1';

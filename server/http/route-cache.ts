@@ -1,4 +1,4 @@
-/** Finds routes as Hono does, and remembers what it found for the paths that are declared without parameters. */
+/** Finds routes as Hono does, and caches the result for paths declared without parameters. */
 
 import type { Result, Router } from 'hono/router';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
@@ -7,11 +7,11 @@ import { TrieRouter } from 'hono/router/trie-router';
 
 const hasParameters = /[:*{]/;
 
-/** A router that looks for each method of each such path once. */
+/** A router that searches once for each method of each path without parameters. */
 export function cachingRouter<T>(): Router<T> {
   const router = new SmartRouter<T>({ routers: [new RegExpRouter(), new TrieRouter()] });
   const declared = new Set<string>();
-  // No more than the methods that Node.js reads for each declared path.
+  // Bounded: at most one entry for each declared path and method that Node.js parses.
   const found = new Map<string, Result<T>>();
   return {
     name: 'RememberingRouter',

@@ -1,4 +1,7 @@
-/** Cursors of lists: a place that is sealed for one list and one reader, so that nobody makes one up or passes one on. */
+/**
+ * Cursors of lists: a position sealed for one list and one reader, so that cursors can be neither forged nor used by
+ * others.
+ */
 
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { fromCursorSecret } from '../database/cursor-secret.ts';
@@ -6,17 +9,17 @@ import type { CoreServices } from '../services.ts';
 
 const sealBytes = 16;
 
-/** What a cursor says, before it is known whether we said it. */
+/** The content of a cursor that has not been verified yet. */
 export interface Unsealed {
   readonly place: Buffer;
-  /** Whether it was given out for this list to this reader. Ask before believing the place. */
+  /** Whether the cursor was issued for this list to this reader; check it before using the position. */
   readonly isFor: (list: string, reader: string) => boolean;
 }
 
 export interface Sealer {
-  /** The cursor for the place, of use to this reader (a tenant or a person) in this list only. */
+  /** The cursor for a position, valid only for this reader (a tenant or a person) and this list. */
   seal(list: string, reader: string, place: Buffer): string;
-  /** Reads a cursor, or null when it is not even written like one. */
+  /** Parses a cursor; null if it is malformed. */
   unseal(cursor: string): Unsealed | null;
 }
 
@@ -24,13 +27,13 @@ const sealOf = (key: KeyObject, list: string, reader: string, place: Buffer): Bu
   createHmac('sha256', key).update(`${list}\n${reader}\n`).update(place).digest().subarray(0, sealBytes);
 
 function openSealer(secret: Buffer): Sealer {
-  // Bytes would be made into a key anew for every seal, which costs more than the seal.
+  // Given bytes, Node.js would create a key for every seal, which costs more than the seal.
   const key = createSecretKey(secret);
   return {
     seal: (list, reader, place) => Buffer.concat([sealOf(key, list, reader, place), place]).toString('base64url'),
     unseal(cursor) {
       const bytes = Buffer.from(cursor, 'base64url');
-      // Written back, it must be the same text: base64 has several ways to write the last character.
+      // Encoding the bytes again must give the same text: base64 has several ways to write the last character.
       if (bytes.length <= sealBytes || bytes.toString('base64url') !== cursor) return null;
       const place = bytes.subarray(sealBytes);
       return {
@@ -41,6 +44,6 @@ function openSealer(secret: Buffer): Sealer {
   };
 }
 
-/** The sealer of this deployment, which all its nodes share. */
+/** The sealer of this deployment, shared by all its nodes. */
 export const deploymentSealer = (services: Pick<CoreServices, 'database' | 'secrets'>): (() => Promise<Sealer>) =>
   fromCursorSecret(services, openSealer);

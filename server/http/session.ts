@@ -1,4 +1,4 @@
-/** The session of a browser: its cookie, who is signed in, and our public origin. */
+/** The session of a browser: its cookie, the signed-in person, and our public origin. */
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
@@ -30,14 +30,14 @@ export function isSecure(c: Context): boolean {
   return ourOrigin(c).startsWith('https:');
 }
 
-/** Over https this makes browsers refuse a cookie from a subdomain or without Secure. */
+/** Over https this prefix makes browsers reject a cookie from a subdomain or without Secure. */
 const prefix = '__Host-';
 
 const cookieName = (c: Context, name: TokenCookie): string => (isSecure(c) ? `${prefix}${name}` : name);
 
 /**
- * Our cookies that hold a token: 'dealkeep' is the session, 'dealkeep-step' an unfinished sign-in, 'dealkeep-device' what
- * the browser is known by to the accounts that were signed in to in it.
+ * Our cookies that hold a token: 'dealkeep' is the session, 'dealkeep-step' an unfinished sign-in, and
+ * 'dealkeep-device' identifies the browser to the accounts that were signed in on it.
  */
 type TokenCookie = 'dealkeep' | 'dealkeep-step' | 'dealkeep-device';
 
@@ -47,7 +47,7 @@ export function readTokenCookie(c: Context, name: TokenCookie): string | null {
 }
 
 /**
- * Sets one of our cookies: HttpOnly, SameSite=Lax, Path=/, and Secure with the `__Host-` prefix over https. It is there
+ * Sets one of our cookies: HttpOnly, SameSite=Lax, Path=/, and Secure with the `__Host-` prefix over https. It lasts
  * until the browser is closed, or for `seconds`.
  */
 export function setTokenCookie(c: Context, name: TokenCookie, token: string, seconds?: number): void {
@@ -61,22 +61,22 @@ export function setTokenCookie(c: Context, name: TokenCookie, token: string, sec
   });
 }
 
-/** Takes one of our cookies back. */
+/** Deletes one of our cookies. */
 export function clearTokenCookie(c: Context, name: TokenCookie): void {
   deleteCookie(c, cookieName(c, name), { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure(c) });
 }
 
 const presented = new RegExp(`(?:^|;\\s*)(?:${prefix})?${'dealkeep' satisfies TokenCookie}=([^;]*)`);
 
-/** What the value of a Cookie header presents as session, over https or not: whether it is a token at all is not looked at. */
+/** The session value in a Cookie header, over https or not; it is not checked whether it is well formed. */
 export const sessionIn = (header: string): string | undefined => presented.exec(header)?.[1];
 
-/** The session token of the request's cookie, or null; whether it is alive only the database knows. */
+/** The session token from the request's cookie, or null; only the database knows whether the session is alive. */
 export function sessionToken(c: Context): string | null {
   return readTokenCookie(c, 'dealkeep');
 }
 
-/** What `enterWithSession` takes: the digest of the request's session token, or null. */
+/** The digest of the request's session token, as `enterWithSession` takes it, or null. */
 export function sessionDigest(c: Context): Buffer | null {
   const token = sessionToken(c);
   return token === null ? null : tokenDigest(token);
@@ -90,9 +90,9 @@ export function deviceDigest(c: Context): Buffer | null {
 
 type Alive = (digest: Buffer) => Promise<boolean>;
 
-/** Gives the guards of every interface the look-up that says whether a session is alive. */
+/** Provides the guards of every interface with the look-up of whether a session is alive. */
 export function sessionLookup(database: Database): MiddlewareHandler {
-  // Not a use of the session: what is done in its name afterwards is one.
+  // This look-up does not count as a use of the session: the statements run afterwards do.
   const alive: Alive = async (digest) => (await database.run(enterWithSession(digest, false))) !== null;
   return (c, next) => {
     c.set('isSessionAlive', alive);
@@ -100,7 +100,9 @@ export function sessionLookup(database: Database): MiddlewareHandler {
   };
 }
 
-/** Whether the database knows the presented session and it has not ended; {@link sessionLookup} must be mounted before. */
+/**
+ * Whether the database knows the presented session and it has not ended; {@link sessionLookup} must be mounted first.
+ */
 export async function isSessionAlive(c: Context): Promise<boolean> {
   const digest = sessionDigest(c);
   return digest !== null && (c.get('isSessionAlive') as Alive)(digest);

@@ -1,6 +1,6 @@
 /**
- * Recognises requests of the plainest kind in the bytes of a connection, for answers that must cost next to nothing. What
- * is not recognised may be a good request all the same: Node.js's parser says what it is.
+ * Recognises requests of the plainest kind in the bytes of a connection, for responses that must cost next to nothing.
+ * A request that is not recognised may still be valid: Node.js's parser decides.
  */
 
 import { isWellFormedHost, isWellFormedTarget } from './malformed.ts';
@@ -8,26 +8,27 @@ import { isWellFormedHost, isWellFormedTarget } from './malformed.ts';
 export interface SimpleRequest {
   /** The path and query. */
   readonly target: string;
-  /** The first value of a header that was sent, by its name in small letters. */
+  /** The first value of a header, by its name in lower case; undefined if it was not sent. */
   header(name: string): string | undefined;
 }
 
-/** The most bytes of a simple request. */
+/** Maximum length of a simple request, in bytes. */
 const longest = 8_192;
 
 // Strict where parsers differ (RFC 9112, sections 2.2, 3 and 5): one space, CR LF, no folded lines, nothing but ASCII.
 const simple = /^GET (\/[!-~]*) HTTP\/1\.1\r\n((?:[\w!#$%&'*+.^`|~-]+:[\t -~]*\r\n){1,100})\r\n$/;
 
-/** What says that more belongs to the request, or that the connection is to be something else. */
+/** Headers that mean that more bytes belong to the request, or that the connection is to be closed or changed. */
 const extraordinary =
   /^(?:(?:content-length|transfer-encoding|trailer|te|upgrade|expect|http2-settings|proxy-connection):|connection:(?![\t ]*keep-alive[\t ]*$))/im;
 
-// The spaces around a value are left in: looking for the last of them takes the square of a value that is full of spaces.
+// The spaces around a value are included: excluding trailing ones would take time quadratic in the length of a value
+// full of spaces.
 const hosts = /^host:(.*)$/gim;
 
 /**
- * The request that these bytes are, to the last of them: a GET of HTTP/1.1 without a body, well formed, on a connection
- * that is kept. Null when they are anything else, less or more.
+ * Parses bytes that are exactly one complete request: a well-formed GET of HTTP/1.1 without a body, on a connection
+ * that is kept alive. Null for anything else.
  */
 export function simpleRequest(bytes: Buffer): SimpleRequest | null {
   if (bytes.length > longest || bytes[0] !== 0x47) return null;
@@ -35,7 +36,7 @@ export function simpleRequest(bytes: Buffer): SimpleRequest | null {
   if (lines === '' || extraordinary.test(lines) || !isWellFormedTarget(target)) return null;
   const [host, another] = lines.matchAll(hosts);
   if (host === undefined || another !== undefined || !isWellFormedHost(host[1]?.trim() ?? '')) return null;
-  // A line begins with its name: the one before it ends with a line feed, and the first has none before it.
+  // A header name starts a line: a line feed precedes it, which is added before the first.
   const text = `\n${lines}`;
   let small: string | undefined;
   return {

@@ -1,19 +1,19 @@
-/** Remembers whose token was whose, so that requests can be counted before the database is asked. */
+/** Caches the holders of tokens, so that requests can be counted before the database is asked. */
 
-/** The most tokens whose holders are remembered. */
+/** Maximum number of tokens in the cache. */
 const most = 20_000;
 
 export interface TokenHolders<Holder> {
-  /** Whose token has this digest, as far as it is remembered. */
+  /** The holder of the token with this digest, if cached. */
   get(digest: Buffer): Holder | undefined;
   set(digest: Buffer, holder: Holder): void;
-  /** Of a token that is no longer valid: or a thief who still has it could use up what its holder may do. */
+  /** Removes a token that is no longer valid; a thief who still has it could otherwise use up its holder's limits. */
   forget(digest: Buffer): void;
 }
 
 /**
- * Remembers whose token was whose, so that a request can be counted before it is authenticated: a token never changes hands. It admits
- * nobody: whether the token is still good is asked with every request.
+ * Caches the holders of tokens, so that a request can be counted before it is authenticated: the holder of a token
+ * never changes. The cache authenticates nobody: every request checks in the database whether its token is still valid.
  */
 export function openTokenHolders<Holder>(): TokenHolders<Holder> {
   const holders = new Map<string, Holder>();

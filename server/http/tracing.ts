@@ -1,4 +1,4 @@
-/** A span for each request, under what its caller says of its own trace (W3C Trace Context). */
+/** Creates a span for each request, as a child of the caller's trace if the request names one (W3C Trace Context). */
 
 import type { MiddlewareHandler } from 'hono';
 import type { Tracing } from '../telemetry/tracing.ts';
@@ -6,11 +6,11 @@ import { isForOperators } from './load-shedding.ts';
 import { routeOf } from './operations.ts';
 import { requestIdOf } from './request-id.ts';
 
-/** Makes the spans; comes after the middleware that gives the request its id. */
+/** Creates the spans; must come after the middleware that gives the request its id. */
 export const traceRequests =
   (tracing: Tracing): MiddlewareHandler =>
   (c, next) => {
-    // Asked every few seconds by those who look whether we are there.
+    // Health checks and scrapes come every few seconds.
     if (isForOperators(c.req.path)) return next();
     const requestId = requestIdOf(c);
     return tracing.span({ name: 'request', kind: 'server', below: (name) => c.req.header(name) }, async (span) => {

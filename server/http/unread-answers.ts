@@ -1,16 +1,22 @@
-/** Ends answers that are not taken: until then each keeps its bytes, and what it reads from, of which there may be only so much for all. */
+/**
+ * Ends responses that clients do not read: until then each keeps its unsent bytes in memory and its source open, both
+ * of which are limited.
+ */
 
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../lib/log.ts';
 
 interface UnreadLimits {
-  /** For how long nothing of an answer may be taken, in milliseconds. */
+  /** How long a client may read nothing of a response, in milliseconds. */
   readonly patienceMillis: number;
-  /** How many bytes of all answers of a node may wait to be sent. */
+  /** Maximum number of unsent bytes of all responses of a node. */
   readonly mostBytes: number;
-  /** For how long an answer may wait even when there are more, in milliseconds. */
+  /** How long a response may wait even if there are more unsent bytes, in milliseconds. */
   readonly leastMillis: number;
-  /** How many bytes must be taken in how many milliseconds of an answer of {@link mustKeepPace}. The system takes some megabytes at a time, however slowly they are read. */
+  /**
+   * How many bytes must be read in how many milliseconds of a response with {@link mustKeepPace}. The operating system
+   * buffers several megabytes at a time, however slowly they are read.
+   */
   readonly pace: { readonly bytes: number; readonly millis: number };
 }
 
@@ -23,22 +29,22 @@ export const usualUnreadLimits: UnreadLimits = {
 
 const keepingPace = new WeakSet<ServerResponse>();
 
-/** Has an answer ended that is taken too slowly: for one that holds what there are only a few of. */
+/** Has a response ended if it is read too slowly; for responses that hold a scarce resource. */
 export function mustKeepPace(answer: ServerResponse): void {
   keepingPace.add(answer);
 }
 
-/** How often a listener looks after its answers, in milliseconds. */
+/** How often a listener checks its responses, in milliseconds. */
 export const unreadLookMillis = 1_000;
 
-/** Looks at all answers that have not ended. */
+/** Checks all responses that have not ended. */
 export type LookAfterAnswers = (answers: Iterable<ServerResponse>) => void;
 
 interface Waiting {
   bytes: number;
-  /** Since when it is so many, by performance.now(). */
+  /** Time of the last change of `bytes`, by performance.now(). */
   since: number;
-  /** How much had been taken when the pace was looked at last, and when. */
+  /** Number of bytes read at the last check of the pace, and its time. */
   paced: { taken: number; at: number };
 }
 
@@ -47,9 +53,10 @@ const takenOf = ({ socket, writableLength }: ServerResponse): number => (socket?
 const pathOf = ({ req }: ServerResponse): string => (req.url ?? '').split('?', 1)[0] ?? '';
 
 /**
- * What a listener calls every {@link unreadLookMillis}. An answer of which nothing is taken for `patienceMillis`, or up to twice as long, is ended; one that
- * is taken slowly lives, unless it must keep `pace`, as does one that waits for us. When more than `mostBytes` wait, the largest of those of which no piece was taken for `leastMillis` are
- * ended until it is less.
+ * Opens the function that a listener calls every {@link unreadLookMillis}. It ends a response of which the client reads
+ * nothing for `patienceMillis`, or up to twice as long. A response that is read slowly stays open unless it must keep
+ * `pace`, and so does one that waits for the service. When more than `mostBytes` are unsent, the largest responses of
+ * which nothing was read for `leastMillis` are ended until fewer are.
  */
 export function openUnreadAnswers(
   { patienceMillis, mostBytes, leastMillis, pace }: UnreadLimits,
@@ -63,7 +70,7 @@ export function openUnreadAnswers(
   }
 
   function waitFor(answer: ServerResponse): void {
-    // Node.js begins anew whenever the system has taken a part of what was written.
+    // Node.js restarts this timeout whenever the operating system has accepted part of the written bytes.
     answer.setTimeout(patienceMillis, () => {
       if (answer.writableLength > 0) end(answer, 'nothing of it was taken for minutes');
     });

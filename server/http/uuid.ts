@@ -2,7 +2,7 @@
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether `text` is a UUID, its letters in either case. */
+/** Whether `text` is a UUID, in upper or lower case. */
 export const isUuid = (text: string): boolean => uuid.test(text);
 
 /** The UUID whose 16 bytes begin at `at`, in lower case. */

@@ -1,17 +1,18 @@
-/** Runs heavy work in a child process, so that memory that runs out there does not end the service. */
+/** Runs heavy work in a child process, so that running out of memory there does not end the service. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { startedBy } from './end-with-parent.ts';
 
-/** The most that a piece of work may take. */
+/** The limits of one task. */
 interface WorkLimits {
   readonly heapMegabytes: number;
   readonly millis: number;
 }
 
 /**
- * Of the environment it is given where compiled modules are kept, and so no secret. Its zone is UTC, whatever that of the host: the time of a cell
- * of a workbook names none, and would be one of the day before where the host is east of it.
+ * Starts the process. Its environment has no secrets, only the folder of compiled modules and the parent's id. The time
+ * zone is UTC, whatever that of the host: the time in a cell of a workbook has no zone, and would fall on the day
+ * before on a host east of UTC.
  */
 function started(program: string, heapMegabytes: number): ChildProcess {
   const { NODE_COMPILE_CACHE } = process.env;
@@ -21,15 +22,19 @@ function started(program: string, heapMegabytes: number): ChildProcess {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });
-  // For as long as it lives: one that cannot be started fails once for that and once for what it was to be sent, and an error without a listener ends the service.
+  // Stays for the process's lifetime: a process that cannot be started emits an error for that and another for the
+  // message it was to be sent, and an 'error' event without a listener would end the service.
   worker.on('error', () => {});
   return worker;
 }
 
-/** A process that ended before it answered, or that could not be started or reached, which is its cause. */
+/** The process ended before it answered; `cause` is set if it could not be started or reached. */
 class ProcessEnded extends Error {}
 
-/** What the process answers to `task`. It is killed where it does not: not in time, not at all, or when `signal` says that nobody waits for it. */
+/**
+ * The process's answer to `task`. The process is killed if it does not answer in time or at all, or when `signal` says
+ * that nobody waits for the answer.
+ */
 function answered<Answer>(worker: ChildProcess, millis: number, task: unknown, late: () => Error, signal: AbortSignal) {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const giveUp = (): void => reject(late());
@@ -39,9 +44,9 @@ function answered<Answer>(worker: ChildProcess, millis: number, task: unknown, l
   if (signal.aborted) giveUp();
   worker.once('message', resolve);
   worker.once('error', gone);
-  // It answers whatever it is given: only one that ran out of memory ends before.
+  // The program answers every task: only a process that ran out of memory exits first.
   worker.once('exit', gone);
-  // Without files or processes left to start it there is nothing to send by.
+  // There is no channel if the system had no file descriptors or processes left to start it.
   try {
     if (worker.connected) worker.send(task as object);
   } catch (error) {
@@ -59,14 +64,16 @@ function answered<Answer>(worker: ChildProcess, millis: number, task: unknown, l
     });
 }
 
-/** What to report of it: that it could not be started, or that it may be tried again. */
+/**
+ * The error to report: why the process could not be started, otherwise `late()`, after which the task may be retried.
+ */
 const reasonOf = (error: unknown, late: () => Error): unknown =>
   error instanceof ProcessEnded ? (error.cause ?? late()) : error;
 
 /**
- * Gives `task` to the program in a process of its own and answers with what it sends back: memory that runs out in a thread
- * can take the service with it. Rejects with `late()` when it takes too long or ends without an answer, and when `signal`
- * says that nobody waits for it.
+ * Runs `task` in a new process of the program and returns what it sends back; in a thread, running out of memory could
+ * end the service. Rejects with `late()` when it takes too long or ends without an answer, and when `signal` says that
+ * nobody waits for it.
  */
 export async function runInProcess<Answer>(
   program: string,
@@ -85,15 +92,16 @@ export async function runInProcess<Answer>(
   }
 }
 
-/** For how long a process waits for its next task before it is ended, and after how many it is. */
+/** How long a process waits for its next task before it is ended, and the number of tasks after which it is ended. */
 interface ProcessLife {
   readonly idleMillis: number;
   readonly tasks: number;
 }
 
 /**
- * The same for a program that takes one task after the other, in a process that stays a while, so that not each task has to wait until it has
- * started. It is given one task at a time. Where one that stayed ends, the task is given to a new one: what came before may have been why.
+ * The same for a program that takes one task after another: its process is kept for a while, so that not every task
+ * waits for a start. It gets one task at a time. If a reused process ends, the task is given to a new one, since an
+ * earlier task may have been the reason.
  */
 export function reusedProcess<Answer>(program: string, { idleMillis, tasks }: ProcessLife) {
   let waiting: { readonly worker: ChildProcess; readonly taken: () => number } | null = null;
@@ -109,7 +117,7 @@ export function reusedProcess<Answer>(program: string, { idleMillis, tasks }: Pr
     };
     const timer = setTimeout(end, idleMillis).unref();
     worker.once('exit', end);
-    // It does not hold up the service's end: it ends with it.
+    // A waiting process does not delay the service's exit, and ends with it.
     worker.unref();
     worker.channel?.unref();
     const own = {

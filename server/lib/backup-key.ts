@@ -1,21 +1,21 @@
-/** The key of encrypted backups, and what is derived from it. */
+/** The key of encrypted backups, and what is derived from the key. */
 
 import { hkdfSync } from 'node:crypto';
 
 export interface BackupKey {
   readonly secret: Buffer;
-  /** Which key it is, without telling anything of it: 8 hexadecimal digits. */
+  /** Identifies the key without revealing anything about it: 8 hexadecimal digits. */
   readonly id: string;
 }
 
-/** The bytes of the id of a key. */
+/** Length of a key's id in bytes. */
 export const keyIdBytes = 4;
 
 /** Bytes derived from the secret of a key for one purpose (HKDF, RFC 5869). */
 export const derived = (secret: Buffer, salt: Buffer, purpose: string, length: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, salt, `dealkeep backup ${purpose}`, length));
 
-/** The key of 32 bytes that `text` holds in hexadecimal or base64; null when it holds none. */
+/** The key of 32 bytes in `text`, in hexadecimal or base64; null when it contains none. */
 export function backupKey(text: string): BackupKey | null {
   const trimmed = text.trim();
   const secret = /^[0-9a-f]{64}$/i.test(trimmed)

@@ -1,15 +1,15 @@
-/** Counters by name: a name takes memory only while its count is above zero. */
+/** Counters by name: a name uses memory only while its count is not zero. */
 
-/** Numbers by name. */
+/** Counters by name. */
 export class Counts {
   readonly #counts = new Map<string, number>();
 
-  /** How many this name has. */
+  /** The count of this name. */
   of(name: string): number {
     return this.#counts.get(name) ?? 0;
   }
 
-  /** One more of this name, or one less. */
+  /** Increments or decrements the count of this name. */
   add(name: string, change: 1 | -1): void {
     const count = this.of(name) + change;
     if (count === 0) this.#counts.delete(name);

@@ -1,8 +1,9 @@
-/** CSV for people who open it in a spreadsheet (RFC 4180): written so that nothing in it is run. */
+/** CSV for spreadsheets (RFC 4180), written so that nothing in it is executed. */
 
-// A spreadsheet runs what begins like a formula. An apostrophe in front makes it text; of a text that has apostrophes there already,
-// reading takes one away again. The full-width signs are what some spreadsheets of East Asia take for the same. One whose separator is
-// a semicolon or a tab begins cells and lines within a text, too, of which it drops quotation marks.
+// Spreadsheets execute cells that begin like a formula. An apostrophe in front makes them text; for text that already
+// begins with apostrophes, `readCell` removes one again. Some East Asian spreadsheets treat the full-width signs like
+// the ASCII ones. Spreadsheets that separate with semicolons or tabs also begin cells and lines within a text, whose
+// quotation marks they drop.
 const likeFormula = /^(?='*[=+\-@\t\r\n＝＋－＠])|(?<=[;\t\r\n])(?=['"]*[=+\-@＝＋－＠])/g;
 const likeProtected = /^'(?='*[=+\-@\t\r\n＝＋－＠])|(?<=[;\t\r\n])'(?=['"]*[=+\-@＝＋－＠])/g;
 
@@ -14,12 +15,15 @@ function cell(value: string | null, isText: boolean): string {
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Rows as lines. `texts`: which cells somebody may have written; numbers and times need no protection. All, when it is left out. */
+/**
+ * Rows as CSV lines. `texts`: which columns contain text that people wrote; numbers and times need no protection. By
+ * default all columns are protected.
+ */
 export const csvLines = (rows: Iterable<Cells>, texts?: readonly boolean[]): string =>
   Array.from(rows, (cells) => `${cells.map((value, at) => cell(value, texts?.[at] ?? true)).join(',')}\r\n`).join('');
 
-/** The heading, with a byte order mark before it so that spreadsheets read the file as UTF-8. */
+/** The header line, preceded by a byte order mark so that spreadsheets read the file as UTF-8. */
 export const csvHeading = (heading: readonly string[]): string => `\ufeff${csvLines([heading])}`;
 
-/** A cell as it was before it was made safe. */
+/** The text of a cell without the protection that {@link csvLines} added. */
 export const readCell = (text: string): string => text.replaceAll(likeProtected, '');

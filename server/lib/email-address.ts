@@ -1,6 +1,11 @@
-/** E-mail addresses, by the one rule that every interface and the database hold to (`app.is_email_address` is the same in SQL). */
+/**
+ * Email addresses, by the same rule in every interface and the database (`app.is_email_address` is the rule in SQL).
+ */
 
-/** The most characters of an address: the 256 of a path without its angle brackets (RFC 5321, section 4.5.3.1.3). */
+/**
+ * Maximum number of characters of an address: the 256 of a path without its angle brackets (RFC 5321, section
+ * 4.5.3.1.3).
+ */
 export const longestEmailAddress = 254;
 const longestLocalPart = 64;
 
@@ -25,7 +30,7 @@ function isIpv6Literal(text: string): boolean {
 
 /**
  * Whether `text` is a Mailbox of RFC 5321 (sections 4.1.2 and 4.1.3) in ASCII, whose domain is fully qualified (section
- * 2.3.5): with a dot in it, or else an address of IPv4 or IPv6 in brackets. In time proportional to its length.
+ * 2.3.5), with a dot, or an IPv4 or IPv6 address in brackets. Takes time proportional to its length.
  */
 export function isEmailAddress(text: string): boolean {
   if (text.length > longestEmailAddress || /[^ -~]/.test(text)) return false;

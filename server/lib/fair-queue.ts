@@ -1,27 +1,27 @@
-/** A queue in front of heavy work, of which little is done at once, fair between those who ask for it. */
+/** A queue for heavy work of which only a little runs concurrently, fair between the parties that request it. */
 
 import { Counts } from './counts.ts';
 
-/** How much is done at once, how much may be queued or under way, and how long one waits at most, in milliseconds. */
+/** How much work runs concurrently, how much may be queued or running, and the longest wait in milliseconds. */
 interface QueueLimits {
   readonly atOnce: number;
   readonly all: number;
   readonly waitMillis?: number;
 }
 
-/** One for whom work is done: a person, a brokerage, an address. */
+/** A party for whom work is done: a person, a brokerage, an IP address. */
 export interface Party {
   readonly name: string;
-  /** The most that it may have queued or under way. */
+  /** At most this many entries of the party may be queued or running. */
   readonly most?: number;
 }
 
-/** There is no room for one more. */
+/** The queue has no room for another entry. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom';
-  /** Whose share is used up: that of whoever asks, or the whole. */
+  /** Whose share is used up: the caller's own, or the whole queue's. */
   readonly share: 'own' | 'all';
-  /** In how many seconds to try again. */
+  /** Seconds after which to retry. */
   readonly retryAfter: number;
   constructor(share: 'own' | 'all', retryAfter: number, message: string) {
     super(message);
@@ -30,7 +30,7 @@ export class NoRoom extends Error {
   }
 }
 
-/** The most parties of which is remembered when they were served. */
+/** When more than this many parties' last turns are remembered, all are forgotten. */
 const mostRemembered = 1_000;
 
 interface Entry {
@@ -39,11 +39,11 @@ interface Entry {
   readonly refuse: () => void;
 }
 
-/** A number of each party of an entry, the highest first. */
+/** A number for each party of an entry, highest first. */
 const highestFirst = ({ names }: Entry, numberOf: (name: string) => number): number[] =>
   names.map(numberOf).toSorted((one, other) => other - one);
 
-/** Below zero where the first difference of two lists is a lower number in the first one. */
+/** Compares two lists element by element; negative when the first difference is a lower number in `one`. */
 function compare(one: readonly number[], other: readonly number[]): number {
   for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
     const difference = (one[at] ?? 0) - (other[at] ?? 0);
@@ -53,24 +53,26 @@ function compare(one: readonly number[], other: readonly number[]): number {
 }
 
 /**
- * A fair queue: what all of its work takes in memory and time is bounded, and nobody gets more of it by asking more often. Each entry counts for
- * all of its parties. Next is the entry whose parties were all served longest ago, so that turns go round between brokerages, and
- * within a brokerage between its people; of the same parties first in, first out. When the queue is full, the newest entry of
- * the parties that have the most is refused. The next begins when work has ended or has called `makeWay`.
+ * A fair queue: the memory and time of its work are bounded, and nobody gets a larger share by sending more requests.
+ * Each entry counts for all of its parties. The next entry is the one whose parties were all served longest ago, so
+ * that turns alternate between brokerages, and within a brokerage between its people; entries of the same parties are
+ * first in, first out. When the queue is full, the newest entry of the parties that hold the most entries is rejected.
+ * The next entry starts when work has ended or has called `makeWay`.
  *
- * An entry is refused with what `busy` returns: of the party that has too many, and of null when there is no room, when it has
- * waited too long, and when `signal` is aborted while it waits.
+ * An entry is rejected with the error that `busy` returns: for the party that has too many entries, or for null when
+ * the queue is full, when the entry has waited too long, and when `signal` is aborted while it waits.
  */
 export function fairQueue<P extends Party>(
   { atOnce, all, waitMillis }: QueueLimits,
   busy: (tooManyOf: P | null) => Error,
 ) {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   let waiting: Entry[] = [];
   let running = 0;
-  /** What each party has queued or under way. */
+  /** Number of entries that each party has queued or running. */
   const held = new Counts();
-  // Kept while there is any work: who asks again then comes after those who have not had a turn yet.
+  // Kept while there is any work, so that a party's next entry comes after those of parties that have not had a turn
+  // yet.
   const served = new Map<string, number>();
   let turns = 0;
 
@@ -78,7 +80,7 @@ export function fairQueue<P extends Party>(
   const lastServed = (entry: Entry): number[] => highestFirst(entry, (name) => served.get(name) ?? 0);
   const heldBy = (entry: Entry): number[] => highestFirst(entry, (name) => held.of(name));
 
-  /** The first entry before which none comes by these numbers. */
+  /** The entry with the lowest numbers; the first of several. */
   function least(entries: readonly Entry[], numbersOf: (entry: Entry) => number[]): Entry | undefined {
     let found: { readonly entry: Entry; readonly numbers: number[] } | undefined;
     for (const entry of entries) {
@@ -146,15 +148,16 @@ export function fairQueue<P extends Party>(
   };
 }
 
-/** What a party of one kind may have, and what it is told when it has that. */
+/** The limit of one kind of party, and the error message when it is reached. */
 interface Share {
   readonly most: number;
   readonly busy: string;
 }
 
 /**
- * A fair queue in which each kind of party has a share: work is done for one of each kind that is named. It refuses with {@link NoRoom}, to be tried
- * again in `retryAfter` seconds, with the sentence of the share that is used up, or with `busy` when there is no room for anybody.
+ * A fair queue in which each kind of party has a share: work is done for one party of each kind that is named. Rejects
+ * with {@link NoRoom}, to be retried after `retryAfter` seconds, with the message of the share that is used up, or with
+ * `busy` when the queue is full.
  */
 export function queueByShare<Kind extends string>(
   limits: QueueLimits,

@@ -1,4 +1,4 @@
-/** What is undone before a signal ends a command. The service listens for signals itself (cli/run.ts). */
+/** Cleanup before a signal ends a command. The service handles signals itself (cli/run.ts). */
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -18,8 +18,8 @@ async function end(signal: NodeJS.Signals): Promise<void> {
 }
 
 /**
- * Has `undo` done before a signal ends this process, what was given last first, unless something else listens for that signal.
- * The returned function takes it back.
+ * Registers `undo` to run before a signal ends this process, last registered first, unless something else listens for
+ * that signal. The returned function unregisters it.
  */
 export function undoneBySignal(undo: () => Promise<void>): () => void {
   if (undoings.size === 0)
@@ -31,5 +31,8 @@ export function undoneBySignal(undo: () => Promise<void>): () => void {
   };
 }
 
-/** Does not resolve once a signal ends this process: nothing more is begun then, and no failure that it causes is told. */
+/**
+ * Never resolves once a signal is ending this process, so that no further work begins and no resulting failure is
+ * reported.
+ */
 export const unlessInterrupted = (): Promise<void> => (isEnding ? new Promise(() => {}) : Promise.resolve());

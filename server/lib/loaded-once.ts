@@ -1,6 +1,9 @@
-/** Loads what is needed again and again when it is first needed, and keeps it. */
+/** Loads a value on first use and keeps it. */
 
-/** Gives what `load` resolves with, loaded by the first call. What failed is not kept: that call rejects, and the next loads it again. */
+/**
+ * Returns a function that resolves to the result of `load`, called once. Failures are not kept: that call rejects, and
+ * the next one loads again.
+ */
 export function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined;
   return () => {

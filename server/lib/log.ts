@@ -1,19 +1,19 @@
-/** The log: one JSON object a line, without credentials. */
+/** The log: one JSON object per line, without credentials. */
 
 import { pino, type Logger, type LoggerOptions } from 'pino';
 
 export type { Logger };
 
-/** Where lines go; `write` gets one whole line, with its line break. */
+/** The destination of log lines; `write` gets one complete line with its line break. */
 interface LogDestination {
   write(line: string): void;
 }
 
-// A safety net under the rule that no secret is logged at all: our own credentials and passwords in URLs.
+// A safety net for the rule that no secret is logged: matches our own credentials, and passwords in URLs.
 const credentials =
   /\b(?:dk_(?:live|test)_[0-9a-f]{8,}|dk[acr]_[A-Za-z0-9_-]{8,})|(?<=:\/\/[^\s/:@"]*:)[^\s/@"]+(?=@)/g;
 
-/** An error as it is logged. The details of a database's error quote the values of rows, so they are left out. */
+/** An error in the log. The details of a database error quote values of rows, so they are left out. */
 function serializedError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;
@@ -49,12 +49,12 @@ const options: LoggerOptions = {
 
 const plain = new Set(['level', 'time', 'msg', 'err']);
 
-// What a stranger puts into a path must neither begin a line of its own nor steer the terminal.
+// Text from a stranger, such as a path, must neither begin a line of its own nor control the terminal.
 const visible = (text: string): string =>
   text.replaceAll(/[^\P{C}\n]|[\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 const inOneLine = (text: string): string => visible(text).replaceAll('\n', '\\n');
 
-/** A line for the person who started the server in a terminal. */
+/** Formats a line for the person who started the server in a terminal. */
 function forTerminal(line: string): string {
   const entry = JSON.parse(line) as { level: string; time: string; msg?: string; err?: { stack?: string } };
   const rest = Object.entries(entry).filter(([name]) => !plain.has(name));
@@ -65,8 +65,8 @@ function forTerminal(line: string): string {
 }
 
 /**
- * A logger at `level` that writes to `destination`, by default standard output: JSON, or readable lines in a terminal. What
- * `more` gives, if it is there, is added to each line.
+ * A logger at `level` that writes to `destination`; by default to standard output, as JSON, or as readable lines in a
+ * terminal. The fields that `more` returns are added to each line.
  */
 export function createLog(level: string, destination?: LogDestination, more?: () => object): Logger {
   const all = { ...options, level, ...(more && { mixin: more }) };

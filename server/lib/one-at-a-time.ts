@@ -1,4 +1,7 @@
-/** Runs `work`, never twice at the same time; asked for while it runs, it runs once more afterwards. */
+/**
+ * Returns a function that runs `work`, never twice concurrently; when called while it runs, `work` runs once more
+ * afterwards.
+ */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let isWanted = false;
   let running: Promise<void> | undefined;

@@ -1,6 +1,7 @@
 /**
- * Encrypts secrets that the database keeps and that we need in clear again: AES-256-GCM under a key of SECRETS_KEY. What is stored
- * says which key it is under, and fits the row that it was made for alone. Without SECRETS_KEY it is stored as it is.
+ * Encrypts secrets in the database that are needed in clear text again: AES-256-GCM under a key of SECRETS_KEY. The
+ * stored text names its key, and can be decrypted only for the row that it was made for. Without SECRETS_KEY secrets
+ * are stored in clear text.
  */
 
 import {
@@ -14,13 +15,19 @@ import {
 } from 'node:crypto';
 
 export interface Secrets {
-  /** How `text` is stored for `row` ("vault.totp 01a1…"): encrypted under the first key, or as it is where there is none. */
+  /**
+   * The form in which `text` is stored for `row` ("vault.totp 01a1…"): encrypted under the first key, or unchanged
+   * without a key.
+   */
   seal(text: string, row: string): string;
-  /** What was stored for `row`; text that is not encrypted is given back as it is. Throws {@link UnknownKey}, and an error when it was changed or is another row's. */
+  /**
+   * The secret that was stored for `row`; text that is not encrypted is returned unchanged. Throws {@link UnknownKey},
+   * and an error when the stored text was changed or belongs to another row.
+   */
   open(stored: string, row: string): string;
-  /** The id of the key that encrypts; null without SECRETS_KEY. */
+  /** The id of the key used for encryption; null without SECRETS_KEY. */
   readonly firstKey: string | null;
-  /** The ids of all keys, by which what they encrypted is known. */
+  /** The ids of all keys, as they appear in encrypted text. */
   readonly keyIds: readonly string[];
 }
 
@@ -44,7 +51,7 @@ interface Key {
   readonly key: KeyObject;
 }
 
-/** The key made of a text of SECRETS_KEY, and an id that does not reveal it. */
+/** The key derived from a text of SECRETS_KEY, and an id that does not reveal it. */
 function keyOf(text: string): Key {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', text, '', `dealkeep secrets ${purpose}`, 32));
   return {
@@ -53,10 +60,10 @@ function keyOf(text: string): Key {
   };
 }
 
-/** The id of the key that something stored is encrypted with; null when it is not encrypted. */
+/** The id of the key that a stored text is encrypted with; null when it is not encrypted. */
 export const keyIdOf = (stored: string): string | null => /^dk1\.([0-9a-f]{8})\./.exec(stored)?.[1] ?? null;
 
-/** The secrets of these keys, of which the first encrypts and all decrypt. */
+/** Secrets under these keys: the first encrypts, all of them decrypt. */
 export function openSecrets(texts: readonly string[]): Secrets {
   const keys = texts.map(keyOf);
   const first = keys[0];
@@ -84,13 +91,16 @@ export function openSecrets(texts: readonly string[]): Secrets {
   };
 }
 
-/** The rows that secrets are sealed for. */
+/** The row names that secrets are encrypted for. */
 export const secretRows = {
   authenticator: (userId: string): string => `vault.totp ${userId}`,
   cursors: 'vault.cursor_secret',
-  /** Of any mail: its id is not known yet when the link is made, and a link works for what its token's digest stands for alone. */
+  /**
+   * Shared by all mails: a mail's id is not known yet when its link is made, and a link works only for what its token's
+   * digest stands for.
+   */
   mailedLinks: 'vault.outbox',
   webhook: (secretId: string): string => `vault.webhook_secrets ${secretId}`,
-  /** Of any remembered answer that shows a secret once. */
+  /** Shared by all remembered responses that show a secret once. */
   answers: 'vault.repeated_requests',
 } as const;

@@ -1,5 +1,5 @@
-/** Addresses as they are shown. */
+/** URLs as they are shown to people. */
 
-/** A text without the user and password of a URL in it. */
+/** The text with the user and password of each URL removed. */
 export const withoutPassword = (text: string): string =>
   text.replaceAll(/:\/\/[^\s,]*@/g, '://…@').replace(/^[^\s,/]*:(?!\/\/)[^\s,]*@/, '…@');

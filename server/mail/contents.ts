@@ -1,4 +1,4 @@
-/** What each kind of mail says, made of the facts that were written down with the event when the mail is delivered. */
+/** The content of each kind of mail, composed at delivery from the facts recorded with the event. */
 
 import { lifetimes } from '../domain/lifetimes.ts';
 import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
@@ -6,12 +6,12 @@ import { timeInWords } from '../http/days.ts';
 import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath, webhooksPath } from '../http/links.ts';
 import type { Letter } from './template.ts';
 
-/** What a mail is made with, beside its facts. */
+/** The inputs of a mail besides its facts. */
 export interface Sending {
   readonly baseUrl: string;
   /** The brokerage in whose name it is sent. */
   readonly brokerage: string | null;
-  /** The token of its link; empty in a mail that has none. */
+  /** The token of its link; empty when the mail has none. */
   readonly token: string;
 }
 
@@ -31,7 +31,7 @@ const changes: Readonly<Record<SecurityChange, string>> = {
 const account =
   'You are receiving this e-mail because it concerns the security of your account. It cannot be turned off.';
 
-/** What somebody does about a change of their account that they have not made. */
+/** What to do when somebody else has changed the reader's account. */
 export const ifThatWasNotYou =
   'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
 
@@ -113,7 +113,7 @@ const contents: Contents = {
   }),
 };
 
-/** The letter of a mail; null for a kind that this release does not know, which a newer one wrote. */
+/** Returns the letter of a mail; null for a kind that this release does not know, written by a newer one. */
 export function letterOf(kind: string, facts: unknown, sending: Sending): Letter | null {
   if (!Object.hasOwn(contents, kind)) return null;
   const make = contents[kind as MailKind] as (given: unknown, with_: Sending) => Letter;

@@ -1,7 +1,7 @@
 /**
- * Delivers what waits in the outbox. A mail is claimed in a transaction of its own before it is handed over, and its end is
- * noted in another after: a node that ends between them leaves the mail to another one, which sends it under the same
- * Message-ID once the claim has run out.
+ * Delivers the mails in the outbox. A mail is claimed in a transaction of its own before it is handed over, and the
+ * outcome is recorded in another one after: if a node ends between them, another node sends the mail under the same
+ * Message-ID once the claim has expired.
  */
 
 import type { Services } from '../services.ts';
@@ -17,18 +17,21 @@ import { render, type Letter, type LetterLogo } from './template.ts';
 import { connections, NotSent, type Mail } from './transport.ts';
 
 export interface Delivery {
-  /** Delivers what is due now; resolves when nothing is any more. */
+  /** Delivers the mails that are due; resolves when none is left. */
   deliverDue(): Promise<void>;
-  /** Takes no more mails, and waits for those that are being handed over. */
+  /** Claims no more mails, and waits for those being handed over. */
   stop(): Promise<void>;
 }
 
-/** What stands behind the @ of Message-IDs: the domain that the mails come from. */
+/** Returns the domain part of Message-IDs: the domain that the mails come from. */
 function domainOf(mailFrom: string): string {
   return /@([A-Za-z0-9.-]+)/.exec(mailFrom)?.[1] ?? 'localhost';
 }
 
-/** What the mail says at this moment; null where its reader has read it, does not want it or may not see it any more. */
+/**
+ * Returns the current content of the mail; null when its reader has already read it, does not want it, or may no longer
+ * see it.
+ */
 async function letter({ config, database, secrets }: Services, claimed: ClaimedMail): Promise<Letter | null> {
   const { id, kind, brokerage_name, facts, secret } = claimed;
   const sending = {
@@ -45,7 +48,10 @@ async function letter({ config, database, secrets }: Services, claimed: ClaimedM
   return made;
 }
 
-/** The logo of the brokerage in whose name it is sent; null where it has none, or it is sent in ours. */
+/**
+ * Returns the logo of the brokerage in whose name the mail is sent; null when it has none, or when Dealkeep is the
+ * sender.
+ */
 async function logoFor({ database }: Services, { id, brokerage_name }: ClaimedMail): Promise<LetterLogo | null> {
   const logo = brokerage_name === null ? null : await database.run(logoOfMail(id));
   if (logo === null) return null;
@@ -60,7 +66,7 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail 
   return { messageId, to: claimed.recipient, ...render({ ...said, logo: await logoFor(services, claimed) }) };
 }
 
-/** Opens the delivery of this node, of that many mails at once; it does nothing by itself. */
+/** Opens the delivery of this node, with `atOnce` concurrent mails; it starts nothing by itself. */
 export function openDelivery(services: Services, atOnce = connections): Delivery {
   const { database, mail, log, metrics, tracing } = services;
   const stopping = new AbortController();
@@ -93,7 +99,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
       const { message, final } =
         error instanceof NotSent ? error : new NotSent('The mail could not be composed.', false, error);
       span.fail(final ? 'given_up' : 'not_sent');
-      // Neither the address nor what the mail says: its id leads to it.
+      // Neither the address nor the content is logged; the id is enough to find the mail.
       log.warn({ mail: id, kind, attempt: attempts, reason: message, final }, 'a mail was not delivered');
       await database.run(mailFailed(claimed, message, final));
       return;
@@ -101,7 +107,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
     await recordOutcome(() => database.run(mailSent(claimed)));
   }
 
-  /** One after the other, until none is due. */
+  /** Delivers mails one after the other, until none is due. */
   async function lane(first: ClaimedMail | null = null): Promise<void> {
     for (let next = first; !stopping.signal.aborted || next !== null; next = null) {
       const claimed = next ?? (await database.run(claimMail()));
@@ -134,7 +140,9 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
   };
 }
 
-/** Delivers as long as the node runs: at once when a mail is written, and every few seconds. The function returned ends that. */
+/**
+ * Delivers mails while the node runs: as soon as one is written, and every few seconds. The returned function stops it.
+ */
 export function startDelivery(services: Services): () => Promise<void> {
   const delivery = openDelivery(services);
   return startDeliveryWorker(services, 'delivering mails failed', {

@@ -1,13 +1,15 @@
-/** The mails that are kept in files where no mail server is configured. */
+/** The mails kept in files when no mail server is configured. */
 
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isUuid } from '../http/uuid.ts';
 
-/** Where they lie. */
+/** Returns the directory of the files. */
 export const mailDirectory = (dataDir: string): string => path.join(dataDir, 'mail');
 
-/** Of a mail there are several files, and one that was being written: what their names have in common, its id in the outbox. */
+/**
+ * Returns the mail's id in the outbox: the common part of the names of its files, including one still being written.
+ */
 const mailOf = (file: string): string => file.replace(/\..*$/, '');
 
 async function filesIn(directory: string): Promise<string[]> {
@@ -17,13 +19,16 @@ async function filesIn(directory: string): Promise<string[]> {
   });
 }
 
-/** The ids of the mails that lie there. */
+/** Returns the ids of the mails in the directory. */
 export async function mailsIn(directory: string): Promise<string[]> {
   const ids = new Set((await filesIn(directory)).map(mailOf));
   return [...ids].filter(isUuid);
 }
 
-/** Empty where it has gone or been given its name meanwhile: others remove mails, and write them. */
+/**
+ * Returns the content of a file; empty when it was removed or renamed meanwhile, since other processes remove and write
+ * mails.
+ */
 async function contentOf(file: string): Promise<Buffer> {
   return readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return Buffer.alloc(0);
@@ -37,8 +42,8 @@ const bytesOf = (text: string): string =>
     .replaceAll(/=([0-9A-F]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 
 /**
- * A mail without what we put at its head, but for its reader and subject: the address that mails come from stands in each, and would be that of whoever has an
- * account with it.
+ * Returns a mail without the headers that we add, except recipient and subject: they contain the sender address of all
+ * mails, and an account with that address would match every mail.
  */
 function withoutOurHead(mail: string): string {
   const [head = ''] = /^[^]*?\r?\n\r?\n/.exec(mail) ?? [];
@@ -46,7 +51,10 @@ function withoutOurHead(mail: string): string {
   return [...lines.filter((line) => /^(?:to|subject):/i.test(line)), '', mail.slice(head.length)].join('\n');
 }
 
-/** What a mail says, in lower case: out of quoted-printable, and out of base64 (RFC 2045, section 6); of a text as it is. */
+/**
+ * Returns the texts of a mail in lower case: decoded from quoted-printable and base64 (RFC 2045, section 6), or a .txt
+ * file as it is.
+ */
 function textsOf(file: string, content: Buffer): string[] {
   const raw = content.toString('latin1');
   const encoded = raw.match(/(?:^[A-Za-z0-9+/]+={0,2}\r?\n)+/gm) ?? [];
@@ -58,7 +66,10 @@ function textsOf(file: string, content: Buffer): string[] {
 
 const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
-/** Finds an address that stands as a whole: "ann@people.example" is neither in "jo-ann@people.example" nor in "ann@people.example.org". */
+/**
+ * Matches an address only as a whole: "ann@people.example" matches neither "jo-ann@people.example" nor
+ * "ann@people.example.org".
+ */
 const addressPattern = (address: string): RegExp =>
   new RegExp(
     String.raw`(?<![\p{L}\p{M}\p{N}][!#$%&'*+./=?^_\x60{|}~-]{0,64})${escaped(address.toLowerCase())}(?![\p{L}\p{M}\p{N}]|[.-]+[\p{L}\p{N}])`,
@@ -66,8 +77,9 @@ const addressPattern = (address: string): RegExp =>
   );
 
 /**
- * Removes the mails with these ids, and those to an address or in whose text it stands; how many there were. Rejects when a file cannot be read or removed.
- * Nothing is found by a name: people and brokerages choose theirs freely, and some are words that stand in every mail.
+ * Removes the mails with these ids, and those to an address or with it in their text; returns how many. Rejects when a
+ * file cannot be read or removed. Names are not searched for: people and brokerages choose them freely, and some are
+ * words that occur in every mail.
  */
 export async function removeMails(directory: string, ids: readonly string[], address?: string): Promise<number> {
   const files = await filesIn(directory);

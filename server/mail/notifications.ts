@@ -1,4 +1,4 @@
-/** The mail about notifications: the deal and what there is to do, and nothing of what was asked, written or offered. */
+/** The mail about notifications: it names the deal and the action, and never quotes a question, a text or an offer. */
 
 import { actionOf, notificationKinds, sentenceOf } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';
@@ -6,7 +6,7 @@ import { notificationChoicesPath, notificationPath, notificationsPath } from '..
 import { ifThatWasNotYou, type Sending } from './contents.ts';
 import type { Letter, LetterSection } from './template.ts';
 
-/** Where a kind is taken out of somebody's mails: by a program with a POST (RFC 8058), by a person on the page. */
+/** The path for unsubscribing from a kind of mail: a POST by a program (RFC 8058), or the page for a person. */
 export const unsubscribePath = '/unsubscribe';
 
 const product = 'Dealkeep';
@@ -30,17 +30,20 @@ function byDeal(items: readonly MailedNotification[]): OfDeal[] {
 const sentence = ({ kind, count, deal_id }: MailedNotification): string => sentenceOf(kind, count, deal_id !== null);
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
-/** Whether it concerns the security of the account: of what belongs to no deal, all but that the reader was removed from one. */
+/**
+ * Whether it concerns the security of the account: every notification without a deal, except the reader's removal from
+ * one.
+ */
 const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id === null && kind !== 'removed';
 
-/** Why its reader gets a mail about `deals` deals, and about their account. */
+/** Returns why the reader gets a mail about `deals` deals, and about their account. */
 function reasonOf(deals: number, account: boolean): string {
   const part = `you take part in ${deals > 1 ? 'these deals' : 'this deal'}`;
   const why = deals === 0 ? 'it concerns your account' : account ? `${part}, and it concerns your account` : part;
   return `You are receiving this e-mail because ${why}.`;
 }
 
-/** Of at least one. */
+/** Returns the letter for at least one notification. */
 export function notificationLetter(
   items: readonly [MailedNotification, ...MailedNotification[]],
   { baseUrl, brokerage }: Sending,

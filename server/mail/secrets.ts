@@ -1,12 +1,15 @@
-/** How the token of a link is stored in the outbox: only this file writes and reads it. */
+/** How the token of a link is stored in the outbox: only this file encrypts and decrypts it. */
 
 import { secretRows, type Secrets } from '../lib/secrets.ts';
 import { mintToken, tokenDigest, type NewLink } from '../domain/accounts/secret-tokens.ts';
 
-/** The token of a secret in the outbox. */
+/** Decrypts the token from a secret in the outbox. */
 export const openedToken = (secrets: Secrets, secret: string): string => secrets.open(secret, secretRows.mailedLinks);
 
-/** A new one-time link: its token, and what the database is given of it, for the outbox too when it is to be `mailed`. */
+/**
+ * Returns a new one-time link: its token, and the values for the database, with the encrypted token for the outbox when
+ * it is to be `mailed`.
+ */
 export function mintLink(secrets: Secrets, mailed: boolean): { token: string; link: NewLink } {
   const token = mintToken();
   const digest = tokenDigest(token);

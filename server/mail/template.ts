@@ -1,4 +1,4 @@
-/** The one form of every mail: a few short paragraphs, a button, and why it was sent; as plain text and as HTML beside it. */
+/** The layout of every mail: a few short paragraphs, a button, and why it was sent; as plain text and as HTML. */
 
 import { logoFileName } from '../domain/people/logos.ts';
 import { withoutDirections } from '../domain/people/names.ts';
@@ -6,27 +6,27 @@ import { html, Html } from '../http/html.ts';
 import type { MailPicture } from './transport.ts';
 
 export interface Letter {
-  /** In whose name it is sent: a brokerage, or Dealkeep. Stands at the top and in the footer. */
+  /** The sender's name, a brokerage or Dealkeep, at the top and in the footer. */
   readonly brand: string;
   readonly subject: string;
-  /** Whom it greets; nobody by name when null. */
+  /** Name in the greeting; null for a greeting without a name. */
   readonly name: string | null;
   readonly paragraphs: readonly string[];
-  /** What there is to do, as a button and, in the text, as a link on a line of its own. */
+  /** The action for the reader: a button in HTML, and in plain text a link on a line of its own. */
   readonly action?: { readonly label: string; readonly url: string };
-  /** Several things that happened, such as those of a day, under a heading each. */
+  /** Several events, such as those of a day, each group under a heading. */
   readonly sections?: readonly LetterSection[];
-  /** What stands after the button. */
+  /** Paragraphs after the button. */
   readonly notes?: readonly string[];
-  /** Why the reader gets this mail, and how to get no more of them. */
+  /** Why the reader gets this mail, and how to unsubscribe. */
   readonly footer: readonly (string | { readonly label: string; readonly url: string })[];
-  /** The logo of the brokerage, which stands above its name where pictures are shown. */
+  /** The logo of the brokerage, above its name where pictures are shown. */
   readonly logo?: LetterLogo | null;
   /** Further headers, such as List-Unsubscribe. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A picture that comes with the mail: nothing is loaded from anywhere to show it. */
+/** A picture sent with the mail, so that nothing is loaded to show it. */
 export interface LetterLogo {
   readonly mediaType: string;
   /** In pixels. */
@@ -40,7 +40,7 @@ export interface LetterSection {
   readonly items: readonly { readonly text: string; readonly url?: string }[];
 }
 
-/** A letter as it is sent. */
+/** A letter ready to be sent. */
 interface Rendered {
   readonly subject: string;
   readonly text: string;
@@ -49,7 +49,10 @@ interface Rendered {
   readonly pictures: readonly MailPicture[];
 }
 
-/** One line, without control characters and signs that turn the direction of writing: names are written by strangers. */
+/**
+ * Returns one line, without control characters and characters that change the text direction: names are written by
+ * strangers.
+ */
 function line(text: string): string {
   return withoutDirections(text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')).trim();
 }
@@ -68,8 +71,8 @@ function plain({ brand, name, paragraphs, action, sections = [], notes = [], foo
   return `${parts.join('\n\n')}\n\n-- \n${[line(brand), ...small].join('\n')}\n`;
 }
 
-// The application's colours (tokens.css). Light ones stand at the elements, since some programs drop style sheets, and dark
-// ones in the sheet, where it is read.
+// The application's colours (tokens.css). Light ones are inline, since some mail programs drop style sheets; dark ones
+// are in the style sheet.
 const light = {
   paper: '#f6f5f1',
   surface: '#ffffff',
@@ -94,10 +97,10 @@ const font = `font-family: -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 
 
 const logoId = 'logo@dealkeep';
 
-/** How large a logo is shown at most. */
+/** The largest size at which a logo is shown, in pixels. */
 const mostShown = { width: 240, height: 64 } as const;
 
-/** The logo on a light ground of its own: logos are drawn for one, and would not be visible on a dark one. */
+/** The logo on a light background of its own: logos are designed for one, and could be invisible on a dark one. */
 function shownLogo({ width, height }: LetterLogo) {
   const scale = Math.min(1, mostShown.width / width, mostShown.height / height);
   const shown = (side: number) => String(Math.max(1, Math.round(side * scale)));
@@ -223,7 +226,10 @@ const pictureOf = ({ mediaType, content }: LetterLogo): MailPicture => ({
   content,
 });
 
-/** A letter in both forms. Every value in it may be a stranger's: none reaches a header or the markup as it is. */
+/**
+ * Renders a letter in both forms. Any value in it may come from a stranger: none reaches a header or the markup
+ * unchanged.
+ */
 export function render(letter: Letter): Rendered {
   return {
     subject: line(letter.subject),

@@ -1,4 +1,7 @@
-/** Hands mail over: to the server at SMTP_URL, or, where none is configured, into files under DATA_DIR/mail for the operator to read. */
+/**
+ * Hands mails over to the server at SMTP_URL or, when none is configured, writes them to files under DATA_DIR/mail for
+ * the operator to read.
+ */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,14 +11,14 @@ import type { Logger } from '../lib/log.ts';
 import { mailDirectory } from './files.ts';
 
 export interface Mail {
-  /** Without the angle brackets. The same for every attempt at one mail, so that a mail server that gets it twice can see that. */
+  /** Without the angle brackets. The same for every attempt, so that a mail server can recognize a duplicate. */
   readonly messageId: string;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the HTML shows, by its Content-ID (RFC 2392). */
+  /** The pictures in the HTML, by Content-ID (RFC 2392). */
   readonly pictures?: readonly MailPicture[];
 }
 
@@ -28,15 +31,15 @@ export interface MailPicture {
 }
 
 export interface Mailer {
-  /** Resolves when the mail server, or the disk, has taken the mail; rejects with {@link NotSent} when it did not. */
+  /** Resolves when the mail server, or the disk, has accepted the mail; rejects with {@link NotSent} otherwise. */
   send(mail: Mail): Promise<void>;
   close(): void;
 }
 
-/** A mail was not taken. The message is for the operator, and says nothing of what the mail says. */
+/** A mail was not accepted. The message is for the operator, and contains nothing of the mail's content. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
-  /** The server will never take this mail: its recipient or the mail itself was refused for good. */
+  /** Whether the server will never accept this mail: its recipient or the mail itself was rejected permanently. */
   readonly final: boolean;
   constructor(message: string, final: boolean, cause?: unknown) {
     super(message, { cause });
@@ -44,13 +47,14 @@ export class NotSent extends Error {
   }
 }
 
-/** How many connections to the mail server there are at once, and so how many mails are handed over at once. */
+/** The number of connections to the mail server, and so of mails handed over concurrently. */
 export const connections = 4;
 
-/** How long handing over one mail may take, in milliseconds; shorter than a mail is claimed for. */
+/** Time limit for handing over one mail, in milliseconds; shorter than the claim on a mail. */
 const longest = 120_000;
 
-// The address as it is, never read as a list of addresses: what is quoted in front of its @ could look like one.
+// The address is passed as an object, so that it is never parsed as a list of addresses: the quoted part before its @
+// could look like one.
 const addressed = (from: string, { to, messageId, headers, pictures = [], ...mail }: Mail) => ({
   ...mail,
   attachments: pictures.map(({ mediaType, ...picture }) => ({
@@ -61,13 +65,13 @@ const addressed = (from: string, { to, messageId, headers, pictures = [], ...mai
   from,
   to: { name: '', address: to },
   messageId: `<${messageId}>`,
-  // Nobody's absence note answers a program (RFC 3834).
+  // Out-of-office replies do not answer automatic mails (RFC 3834).
   headers: { 'Auto-Submitted': 'auto-generated', ...headers },
   disableFileAccess: true,
   disableUrlAccess: true,
 });
 
-/** What went wrong between us and the mail server, as nodemailer reports it. */
+/** An error between this node and the mail server, as nodemailer reports it. */
 interface SmtpError extends Error {
   readonly code?: string;
   readonly command?: string;
@@ -85,13 +89,13 @@ const troubles: Readonly<Record<string, string>> = {
   ABORT_ERR: 'The mail server did not take the mail in time',
 };
 
-/** A link in what a mail server answers may be that of the mail which it refuses. */
+/** A link in a mail server's response may be the link of the mail that it rejects. */
 const withoutLinks = (text: string): string => text.replaceAll(/https?:\S*|\S{40,}/gi, '…');
 
 function notSent(error: SmtpError): NotSent {
   const { code = '', command = '', responseCode, response } = error;
   const answer = response ? `: ${withoutLinks(response).slice(0, 300)}` : '';
-  // What it answers to our sign-in or sender is our configuration's fault, which can be corrected.
+  // A rejected login or sender is an error of our configuration, which can be corrected.
   const isAboutMail = command === 'RCPT TO' || command === 'DATA';
   const final = responseCode !== undefined && responseCode >= 500 && isAboutMail;
   const refused = command === 'RCPT TO' ? 'The mail server refused the address' : 'The mail server refused the mail';
@@ -109,7 +113,7 @@ function smtpMailer(url: string, from: string): Mailer {
     pool: true,
     maxConnections: connections,
     maxMessages: 100,
-    // A connection that the server had closed meanwhile is replaced once, when nothing of the mail was sent on it.
+    // A connection that the server had closed meanwhile is replaced once, if nothing of the mail was sent on it.
     maxRequeues: 1,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
@@ -134,14 +138,14 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
       try {
         const { message } = await transport.sendMail(addressed(from, mail));
         await mkdir(directory, { recursive: true, mode: 0o700 });
-        // By its id: written again after a crash it is still one mail.
+        // Named by its id: written again after a crash, it is still one mail.
         const name = path.join(directory, mail.messageId.replace(/@.*/, ''));
         const keep = async (file: string, content: string | Buffer) => {
           await writeFile(`${file}.unfinished`, content, { mode: 0o600 });
           await rename(`${file}.unfinished`, file);
         };
         await keep(`${name}.eml`, message as Buffer);
-        // As it is: in the other one a link is broken into lines.
+        // The text as it is: in the .eml file, links are broken into lines.
         const file = `${name}.txt`;
         await keep(file, `To: ${mail.to}\nSubject: ${mail.subject}\n\n${mail.text}`);
         log.info({ file }, 'SMTP_URL is not set: the mail is in a file');
@@ -153,7 +157,7 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
   };
 }
 
-/** The mailer that the configuration asks for. */
+/** Creates the mailer that is configured. */
 export function createMailer(config: Config, log: Logger): Mailer {
   if (config.smtpUrl) return smtpMailer(config.smtpUrl, config.mailFrom);
   return fileMailer(mailDirectory(config.dataDir), config.mailFrom, log);

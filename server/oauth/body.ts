@@ -5,14 +5,14 @@ import { bodyType, boundedText } from '../http/bounded-body.ts';
 import { invalidRequest } from './oauth-error.ts';
 import { jsonParameters, urlencodedParameters, type Parameters } from './parameters.ts';
 
-/** More than any parameter of ours needs. */
+/** In bytes; more than any of our parameters needs. */
 const largestBody = 16_384;
 
 const form = 'application/x-www-form-urlencoded';
 
 /**
- * The parameters of the body; those of the query do not count. Throws invalid_request when the body cannot be read, or
- * when one of `known` is repeated or malformed.
+ * The parameters of the body; query parameters are ignored. Throws invalid_request when the body cannot be read, or
+ * when one of `known` is malformed or, except for resource, repeated.
  */
 export async function bodyParameters(c: Context, known: readonly string[]): Promise<Parameters> {
   const { type, charset } = bodyType(c);
@@ -35,7 +35,7 @@ export async function bodyParameters(c: Context, known: readonly string[]): Prom
   return parameters;
 }
 
-/** The value of a parameter that has to be there; throws invalid_request. */
+/** The value of a required parameter; throws invalid_request when it is missing. */
 export function required(parameters: Parameters, name: string): string {
   const value = parameters.one(name);
   if (value === undefined) throw invalidRequest(`${name} is missing: send it.`);

@@ -1,7 +1,7 @@
 /**
- * Clients that say who they are by a document of their own (draft-ietf-oauth-client-id-metadata-document): their `client_id` is its https address. A
- * document is fetched for a person who is signed in, kept as long as its headers say, and believed in what it can tell: under which host it was
- * published, what it calls itself, and where it wants answers to go.
+ * Clients that identify themselves by a document of their own (draft-ietf-oauth-client-id-metadata-document): their
+ * `client_id` is its https URL. A document is fetched on behalf of a person who is signed in and cached as long as its
+ * headers say. It is trusted only for the host that published it, the client's name, and its redirect URIs.
  */
 
 import { readFileSync } from 'node:fs';
@@ -14,32 +14,35 @@ import { tooMany } from '../http/request-limits.ts';
 import { NoRoom } from '../lib/fair-queue.ts';
 import type { Services } from '../services.ts';
 
-/** What is taken from a document. */
+/** The properties that are used of a document. */
 export interface ClientDocument {
-  /** Where it is; the client_id. */
+  /** The document's URL, which is the client_id. */
   readonly url: string;
-  /** What it calls itself, in characters that can be shown; without a name its host. At most 100 characters. */
+  /** The client's name without unprintable characters; defaults to the host. At most 100 characters. */
   readonly name: string;
-  /** Those of its redirect URIs that a client may have here; on loopback hosts without their port, since any is taken (RFC 8252, section 7.3). */
+  /**
+   * The document's redirect URIs that are allowed here; on loopback hosts without their port, since any port is
+   * accepted (RFC 8252, section 7.3).
+   */
   readonly redirectUris: readonly string[];
 }
 
-/** Why there is no such client; the message is for the person who was sent here with it. */
+/** There is no such client; the message is for the person who was redirected here. */
 export class BadDocument extends Error {
   override readonly name = 'BadDocument';
 }
 
 const { name: longestName, metadata_url: longestUrl } = lengths.connected_clients;
 const limits = { millis: 5_000, bytes: 65_536 } as const;
-/** In how many seconds those that are being fetched have ended. */
+/** Seconds after which all fetches in progress have ended. */
 const again = limits.millis / 1_000;
 
-/** Whether a client_id is meant to be the address of a document. */
+/** Whether a client_id is meant to be the URL of a document. */
 export const isDocumentUrl = (clientId: string): boolean => /^https?:\/\//i.test(clientId);
 
 /**
- * What is wrong with the address of a document, or null (section 3 of the draft): https, a path, the form that browsers write, so that there is one way to
- * write it, and a host that can be on the Internet.
+ * The error in the URL of a document, or null (section 3 of the draft). Required are https, a path, the form that
+ * browsers write, so that each URL has only one spelling, and a host that can be on the Internet.
  */
 export function documentUrlFault(text: string, guard: Config['clientMetadata']['guard']): string | null {
   if (text.length > longestUrl) return `It is too long: at most ${longestUrl} characters.`;
@@ -51,7 +54,7 @@ export function documentUrlFault(text: string, guard: Config['clientMetadata']['
   return faultOfUrl(text, guard);
 }
 
-/** Controls, and characters that change the direction or cannot be seen: what is left reads as it stands. */
+/** Control characters, and characters that are invisible or change the text direction. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 
 function nameOf(given: unknown, url: string): string {
@@ -63,14 +66,17 @@ function nameOf(given: unknown, url: string): string {
 const listed = (value: unknown): string[] | null =>
   Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : null;
 
-/** Whether the client can be one without a secret: its one method is none, or none is among those that it can do. */
+/**
+ * Whether the client can be public, without a secret: its only authentication method is none, or none is among the
+ * supported ones.
+ */
 function isPublic(document: Readonly<Record<string, unknown>>): boolean {
   if (document['client_secret'] !== undefined || document['client_secret_expires_at'] !== undefined) return false;
   const { token_endpoint_auth_method: one = 'none', token_endpoint_auth_methods_supported: several } = document;
   return one === 'none' || (listed(several)?.includes('none') ?? false);
 }
 
-/** Reads what was found at `url`. Throws {@link BadDocument}. */
+/** Reads a document that was fetched from `url`. Throws {@link BadDocument}. */
 export function readDocument(url: string, found: unknown): ClientDocument {
   if (typeof found !== 'object' || found === null || Array.isArray(found))
     throw new BadDocument('The document at that address does not describe a client.');
@@ -94,7 +100,7 @@ export function readDocument(url: string, found: unknown): ClientDocument {
   return { url, name: nameOf(document['client_name'], url), redirectUris };
 }
 
-/** The pinned documents, by their addresses. Throws a {@link ConfigError}. */
+/** The pinned documents, by URL. Throws a {@link ConfigError}. */
 export function readPinned({ mode, file, guard }: Config['clientMetadata']): ReadonlyMap<string, ClientDocument> {
   if (file === undefined || mode === 'off') return new Map();
   const fault = (what: string) => new ConfigError([`CLIENT_METADATA_FILE: ${file} ${what}`]);
@@ -121,8 +127,8 @@ export function readPinned({ mode, file, guard }: Config['clientMetadata']): Rea
 }
 
 /**
- * Which clients by their document are taken with these settings. Those that were connected before the service was set up so are refused like any other. Throws a
- * ConfigError when the pinned ones cannot be used.
+ * The clients by their document that these settings accept; null accepts all. Clients that were connected under other
+ * settings are rejected like any other. Throws a ConfigError when the pinned documents cannot be used.
  */
 export function takenDocuments(settings: Config['clientMetadata']): TakenDocuments {
   if (settings.mode === 'on') return null;
@@ -131,10 +137,16 @@ export function takenDocuments(settings: Config['clientMetadata']): TakenDocumen
 }
 
 const seconds = 1_000;
-/** How long a document is kept: at least a minute, so that one conversation reads it once, and at most a day, whatever its headers say. */
+/**
+ * How long a document is cached: at least a minute, so that one conversation fetches it once, and at most a day,
+ * whatever its headers say.
+ */
 const kept = { least: 60 * seconds, usual: 300 * seconds, most: 86_400 * seconds } as const;
 
-/** For how many milliseconds an answer may be kept, by its headers (RFC 9111, section 4.2.1), within our bounds. */
+/**
+ * Milliseconds for which a response may be cached, by its headers (RFC 9111, section 4.2.1), within the bounds of
+ * `kept`.
+ */
 export function freshness({ headers }: Pick<GuardedAnswer, 'headers'>, now: Date): number {
   const control = (headers['cache-control'] ?? '').toLowerCase();
   const age = /(?:^|[\s,])max-age="?(\d{1,10})/.exec(control)?.[1];
@@ -146,18 +158,21 @@ export function freshness({ headers }: Pick<GuardedAnswer, 'headers'>, now: Date
   return Math.min(Math.max(Number.isNaN(millis) ? kept.usual : millis, kept.least), kept.most);
 }
 
-/** The most documents that are kept, and fetched at once: in all, and for one person, whose hosts may be slow. */
+/**
+ * Maximum number of cached documents, and of concurrent fetches: in total, and for one person, since the hosts may be
+ * slow.
+ */
 const most = { kept: 500, fetched: 8, fetchedForOne: 2 } as const;
 
 export interface ClientDocuments {
   /**
-   * The client with this address as its client_id, for `person`, for whom documents are fetched a few times a minute at most. Rejects with
-   * {@link BadDocument}, and with {@link NoRoom} where it may be asked for again later.
+   * The client with this URL as its client_id, for `person`, for whom the number of fetches per minute is limited.
+   * Rejects with {@link BadDocument}, and with {@link NoRoom} when the request can be retried later.
    */
   read(url: string, person: string): Promise<ClientDocument>;
 }
 
-/** The documents of one node. Throws a ConfigError when the pinned ones cannot be used. */
+/** The document cache of one node. Throws a ConfigError when the pinned documents cannot be used. */
 export function openClientDocuments({ config, clock, limits: counts }: Services): ClientDocuments {
   const { mode, guard } = config.clientMetadata;
   const pinned = readPinned(config.clientMetadata);
@@ -167,7 +182,7 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
   function keep(document: ClientDocument, millis: number): void {
     cache.delete(document.url);
     cache.set(document.url, { document, until: clock().getTime() + millis });
-    // A Map gives its keys in the order in which they came: the first is the one that was fetched longest ago.
+    // A Map iterates in insertion order: the first document was fetched longest ago.
     for (const [url] of cache) if (cache.size > most.kept) cache.delete(url);
   }
 
@@ -188,7 +203,7 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
     return document;
   }
 
-  /** The document when it is fresh, or is being fetched. */
+  /** The document if the cached one is fresh, or if it is being fetched. */
   function atHand(url: string): ClientDocument | Promise<ClientDocument> | undefined {
     const known = cache.get(url);
     return known && known.until > clock().getTime() ? known.document : underWay.get(url)?.document;
@@ -206,7 +221,7 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
       if (before) return before;
       const count = await counts.take('client_metadata', person);
       if (!count.allowed) throw new NoRoom('own', count.retryAfter, tooMany('new clients', count));
-      // Another request may have begun to fetch it while this one was counted.
+      // Another request may have started the fetch while this one was counted.
       const meanwhile = atHand(url);
       if (meanwhile) return meanwhile;
       if ([...underWay.values()].filter((one) => one.person === person).length >= most.fetchedForOne)

@@ -1,21 +1,24 @@
-/** Requests that present the same refresh token at the same time: distinguishes them from later ones, and keeps their answer for a moment. */
+/**
+ * Concurrent requests that present the same refresh token: distinguishes them from later ones, and keeps their response
+ * briefly.
+ */
 
 import type { Services } from '../services.ts';
 import { forgetAnswers, isRefreshable } from '../domain/clients/tokens.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { RefreshWindow, type Time } from './refresh-window.ts';
 
-// So that what was kept just now is old enough when it is looked at.
+// Added to the overlap so that the response is old enough when its age is checked.
 const slackMillis = 100;
 
-/** The refreshes of this node that overlap: holds them back, and forgets answers that are no longer needed. */
+/** The overlapping refreshes of this node: holds them back, and deletes responses that are no longer needed. */
 export class ConcurrentRefreshes {
   readonly #services: Services;
   readonly #clock: DatabaseClock;
   readonly #window: RefreshWindow;
   #forgetting: NodeJS.Timeout | undefined;
 
-  /** `time`: that of the window, for tests. */
+  /** `time`: clock and timer of the window, for tests. */
   constructor(services: Services, time?: Time) {
     this.#services = services;
     this.#window = new RefreshWindow(time);
@@ -23,14 +26,15 @@ export class ConcurrentRefreshes {
   }
 
   /**
-   * Waits for those that came together with this one; when it began, in Unix milliseconds of the database's clock.
-   * `arrived` is when all of it had come, by performance.now(). Calls `waits` before it waits, which it does not for a token that
-   * is not this client's: whoever makes tokens up would have requests held. Null where overlapping requests count as replays.
+   * Waits for the requests that were sent together with this one; resolves to the arrival time of this one, in Unix
+   * milliseconds of the database's clock. `arrived` is when it had arrived completely, by performance.now(). Calls
+   * `waits` before it waits. It does not wait for a token that is not this client's: otherwise made-up tokens would
+   * hold requests. Null when the configuration treats overlapping requests as replays.
    */
   async began(clientId: string, digest: Buffer, arrived: number, waits: () => void): Promise<number | null> {
     const { config, database } = this.#services;
     if (config.refreshOverlapMillis === 0) return null;
-    // At once, since those that come meanwhile are counted.
+    // Started at once, since requests that arrive meanwhile are counted.
     const gathered = this.#window.gathered(digest.toString('hex'), arrived);
     const [began] = await Promise.all([
       this.#clock.at(arrived),
@@ -43,7 +47,7 @@ export class ConcurrentRefreshes {
     return began;
   }
 
-  /** Makes sure that the answer just kept is forgotten once no request can overlap with it any more. */
+  /** Schedules the deletion of stored responses for when no request can overlap with them any more. */
   forgetSoon(): void {
     const { database, config, log, stopping } = this.#services;
     const overlap = config.refreshOverlapMillis;
@@ -56,7 +60,7 @@ export class ConcurrentRefreshes {
     this.#forgetting = setTimeout(() => {
       forget().catch((error: unknown) => {
         this.#forgetting = undefined;
-        // The next refresh, or a scheduled job, forgets it.
+        // The next refresh, or a scheduled job, deletes them.
         if (!stopping.aborted) log.warn({ err: error }, 'answers to refreshes could not be deleted yet');
       });
     }, overlap + slackMillis).unref();

@@ -1,4 +1,4 @@
-/** Converts moments of this process to the database's clock, which is the same for every node. */
+/** Converts times of this process to the database's clock, which is the same for all nodes. */
 
 import type { Database } from '../database/database.ts';
 import { row } from '../database/statement.ts';
@@ -9,23 +9,24 @@ const reading = row<{ millis: number }, []>(
 );
 
 interface Sample {
-  /** Database milliseconds minus this process's. */
+  /** Milliseconds of the database's clock minus those of this process. */
   readonly offset: number;
-  /** At most how far that is off, when it was taken. */
+  /** Maximum error of the offset when it was taken, in milliseconds. */
   readonly error: number;
   readonly takenAt: number;
 }
 
 const firstSamples = 3;
-/** As many milliseconds as a reading may be off, while more of them may find a better one. */
+/** Further samples are taken while the error is larger than this many milliseconds. */
 const wantedError = 5;
 const mostSamples = 10;
-// Two clocks drift apart by no more than this, so a quick reading of a while ago may beat a slow one of now.
+// Maximum drift between two clocks; with it, a quick sample taken earlier can be more precise than a slow one taken
+// now.
 const drift = 50e-6;
 
 /**
- * A question to the database gives its clock at some moment between question and answer; the quicker the answer, the
- * better it is known. Keeps the best reading, and takes a new one when the last is some seconds old.
+ * The database reads its clock at some time between a query and its response; the quicker the response, the smaller the
+ * error. Keeps the best sample, and takes a new one when the last is some seconds old.
  */
 export class DatabaseClock {
   readonly #database: Database;
@@ -34,15 +35,15 @@ export class DatabaseClock {
   #sampledAt = -Infinity;
   #sampling: Promise<void> | undefined;
 
-  /** `freshMillis`: how old the last reading may be before a new one is taken. */
+  /** `freshMillis`: maximum age of the last sample before a new one is taken. */
   constructor(database: Database, freshMillis = 5_000) {
     this.#database = database;
     this.#freshMillis = freshMillis;
   }
 
   /**
-   * Unix milliseconds of the database's clock at `moment` (by performance.now()), at the latest that it can have been: what
-   * came after something is never taken for earlier. Rejects when the database is away.
+   * Unix milliseconds of the database's clock at `moment` (by performance.now()), as the latest possible value, so that
+   * an event is never dated too early. Rejects when the database is not available.
    */
   async at(moment: number): Promise<number> {
     if (performance.now() - this.#sampledAt > this.#freshMillis) {
@@ -53,7 +54,7 @@ export class DatabaseClock {
     return moment + this.#best.offset + this.#errorAt(moment);
   }
 
-  /** How far the best reading may be off at a moment. */
+  /** Maximum error of the best sample at `moment`, in milliseconds. */
   #errorAt(moment: number): number {
     return this.#best === undefined ? Infinity : this.#best.error + Math.abs(moment - this.#best.takenAt) * drift;
   }
@@ -73,7 +74,7 @@ export class DatabaseClock {
 
   #keepBetter(sample: Sample): void {
     const aged = this.#errorAt(sample.takenAt);
-    // A clock that was set is known by this: the two readings cannot both be right.
+    // Two samples that contradict each other show that a clock was set.
     const contradicted = this.#best && Math.abs(this.#best.offset - sample.offset) > aged + sample.error;
     if (contradicted || sample.error < aged) this.#best = sample;
   }

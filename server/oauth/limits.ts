@@ -1,7 +1,7 @@
 /**
- * How often the endpoints may be called: an address at large, and a client at the token and revocation endpoints. What a
- * client achieves is counted for the client. What fails in its name is counted for the client and the address together:
- * a client_id is no secret, and others who know one must not use up what the client may do.
+ * Rate limits of the endpoints: of an address, and of a client at the token and revocation endpoints. Successful
+ * requests are counted for the client. Failed requests are counted for the client and the address together: a client_id
+ * is not secret, and others who know it must not use up the client's limit.
  */
 
 import type { Context } from 'hono';
@@ -12,7 +12,6 @@ import { retryAfter as tryAgainIn, type Problem } from '../http/problem.ts';
 import { tooMany } from '../http/request-limits.ts';
 import { oauthError } from './oauth-error.ts';
 
-/** The answer to a caller over a limit. */
 const refused = (count: Count): Problem =>
   oauthError('temporarily_unavailable', tooMany('requests', count), {
     status: 429,
@@ -25,18 +24,18 @@ export async function limitAddress({ limits }: Services, c: Context): Promise<vo
   if (!count.allowed) throw refused(count);
 }
 
-/** Throws when the client has achieved as much in this minute as it may. */
+/** Throws when the client has reached its limit of successful requests in this minute. */
 export async function checkClient({ limits }: Services, clientId: string): Promise<void> {
   const count = await limits.peek('token_client', clientId);
   if (!count.allowed) throw refused(count);
 }
 
-/** Counts what a client has achieved. */
+/** Counts a successful request of a client. */
 export async function countSuccess({ limits }: Services, clientId: string): Promise<void> {
   await limits.take('token_client', clientId);
 }
 
-/** Counts a failure in the name of a client; throws when this address has had too many. */
+/** Counts a failed request with a client's id; throws when this address has had too many. */
 export async function countFailure({ limits }: Services, c: Context, clientId: string): Promise<void> {
   const count = await limits.take('token_failure', `${clientId} ${addressGroup(clientAddress(c))}`);
   if (!count.allowed) throw refused(count);

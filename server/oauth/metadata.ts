@@ -1,4 +1,4 @@
-/** What clients discover: the authorization server (RFC 8414) and the resources that it protects (RFC 9728). */
+/** Metadata for discovery: the authorization server (RFC 8414) and the resources that it protects (RFC 9728). */
 
 import type { Hono } from 'hono';
 import type { Services } from '../services.ts';
@@ -13,7 +13,7 @@ export const endpoints = {
   revoke: '/api/mcp/revoke',
 } as const;
 
-/** The metadata of the authorization server; every URL is built on the configured origin. */
+/** The metadata of the authorization server; all URLs use the configured origin. */
 function authorizationServerMetadata(issuer: string, takesDocuments: boolean) {
   return {
     issuer,
@@ -33,7 +33,7 @@ function authorizationServerMetadata(issuer: string, takesDocuments: boolean) {
   };
 }
 
-/** The metadata of the tool server under one of its paths. */
+/** The metadata of the tool server at one of its paths. */
 function protectedResourceMetadata(issuer: string, path: ResourcePath) {
   return {
     resource: issuer + path,
@@ -44,7 +44,10 @@ function protectedResourceMetadata(issuer: string, path: ResourcePath) {
   };
 }
 
-/** Adds the well-known documents. The suffixed forms are for clients that insert the path of what they were given. */
+/**
+ * Adds the well-known documents. The forms with a suffix are for clients that append the path of the URL that they were
+ * configured with.
+ */
 export function serveMetadata(routes: Hono, { config }: Services): void {
   const issuer = config.baseUrl;
   const serve = (path: string, document: object) =>

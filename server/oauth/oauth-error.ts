@@ -16,11 +16,14 @@ import { requestIdOf } from '../http/request-id.ts';
 export type ErrorCode =
   GrantFault | 'invalid_request' | 'unsupported_grant_type' | 'temporarily_unavailable' | 'server_error';
 
-/** A description in the characters that error_description may have: visible ASCII and blanks, no quotation marks, no backslash (RFC 6749, section 5.2). */
+/**
+ * Replaces the characters that error_description may not have: allowed are visible ASCII and spaces, without quotation
+ * marks and backslashes (RFC 6749, section 5.2).
+ */
 export const describable = (text: string): string =>
   text.replaceAll(/[\u2018\u2019"]/g, "'").replaceAll(/[^ !#-[\]-~]/g, '?');
 
-/** A problem with a code of OAuth: 400, or 401 for a client that there is not, when nothing else is said. */
+/** A problem with an OAuth error code; the status defaults to 400, or 401 for an unknown client. */
 export const oauthError = (
   code: ErrorCode,
   description: string,
@@ -31,7 +34,8 @@ export const oauthError = (
 export const invalidRequest = (description: string, status: Problem['status'] = 400): Problem =>
   oauthError('invalid_request', description, { status });
 
-// One description for every fault of a code or refresh token: it does not distinguish a guess from one that came too late.
+// One description for every error of a code or refresh token: it does not distinguish a guessed one from an expired
+// one.
 const descriptions: Record<GrantFault, string> = {
   invalid_client: 'There is no such client: register it under Connected clients and use the client_id shown there.',
   invalid_grant:
@@ -43,11 +47,11 @@ const descriptions: Record<GrantFault, string> = {
 /** The error of a grant that cannot be redeemed. */
 export const grantError = (fault: GrantFault): Problem => oauthError(fault, descriptions[fault]);
 
-/** What the codes that others use are to an OAuth client. */
+/** Translates the error codes of other interfaces into those of OAuth. */
 function inCodesOfOAuth(c: Context, problem: Problem): Problem {
   switch (problem.code) {
     case 'validation_error':
-      // What the database calls the value is no name of a parameter.
+      // The database's name for the value is not the name of a parameter.
       return problem.cause instanceof Invalid
         ? invalidRequest(
             'A parameter does not have the form that it must have: compare them with those of the metadata and of the last answer.',
@@ -88,10 +92,10 @@ const known: readonly string[] = [
   'too_many_today',
 ];
 
-/** Whether the code is one that OAuth clients know. */
+/** Whether OAuth clients know the error code. */
 export const isKnown = (code: string): boolean => known.includes(code);
 
-/** Answers with a problem as JSON. */
+/** Writes a problem as a JSON response. */
 export const writeOAuthError: WriteProblem = (c, problem) => {
   const written = inCodesOfOAuth(c, problem);
   setHeaders(c, written);

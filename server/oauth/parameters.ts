@@ -1,9 +1,9 @@
-/** The parameters of an OAuth request, whichever way they came: read strictly, so that nothing is guessed. */
+/** The parameters of an OAuth request, from a query, form or JSON body: parsed strictly, so that nothing is guessed. */
 
 import { repeatedProperties } from '../http/json-text.ts';
 import { isUuid } from '../http/uuid.ts';
 
-/** Each name with its values in order; null stands for a value that is no text: not UTF-8, or with a NUL in it. */
+/** Each name with its values in order; null stands for a value that is not text: not UTF-8, or with a NUL. */
 export class Parameters {
   readonly #values: ReadonlyMap<string, readonly (string | null)[]>;
 
@@ -23,7 +23,7 @@ export class Parameters {
     return others.length > 0 || value === null || value === '' ? undefined : value;
   }
 
-  /** Every value of a parameter that may be repeated, empty ones left out. */
+  /** All values of a parameter that may be repeated, without empty ones. */
   all(name: string): string[] {
     return (this.#values.get(name) ?? []).filter((value): value is string => value !== null && value !== '');
   }
@@ -37,13 +37,15 @@ export class Parameters {
   }
 }
 
-// The database stores no NUL, and no parameter of ours has one.
+// The database stores no NUL, and no valid parameter has one.
 const asText = (value: string): string | null => (value.includes('\0') ? null : value);
 
-/** After so many texts that cannot be decoded no further one is tried: each costs as much as hundreds of good ones. */
+/**
+ * After more than this many undecodable texts no further one is decoded: each costs as much as hundreds of valid ones.
+ */
 const mostBroken = 20;
 
-/** Percent-decoding for the length of one request: a text, or null when it is none. */
+/** Percent-decoding for one request: returns the text, or null when it cannot be decoded. */
 function decoder(): (text: string) => string | null {
   let broken = 0;
   return (text) => {
@@ -72,7 +74,10 @@ export function urlencodedParameters(text: string): Parameters {
   );
 }
 
-/** Reads a JSON object whose values are all strings; null when the text is anything else. A name that is there again is repeated. */
+/**
+ * Reads a JSON object whose values are all strings; null for any other text. A name that occurs more than once counts
+ * as repeated.
+ */
 export function jsonParameters(text: string): Parameters | null {
   let parsed: unknown;
   try {
@@ -88,15 +93,21 @@ export function jsonParameters(text: string): Parameters | null {
   return new Parameters([...pairs, ...again].map(([name, value]) => [name, asText(value)]));
 }
 
-/** A client_id as we give them out, or null: whatever else it is, no client has it. */
+/** A client_id in the form that the service issues, or null: no client has any other. */
 export function asClientId(value: string | undefined): string | null {
   return value !== undefined && isUuid(value) && value === value.toLowerCase() ? value : null;
 }
 
-/** What OpenID Connect asks a refresh token with (Core, section 11): everybody gets one here, so that it changes nothing. */
+/**
+ * The scope with which OpenID Connect requests a refresh token (Core, section 11); ignored, since every client gets
+ * one.
+ */
 const givenAnyway = 'offline_access';
 
-/** A space-separated list of scopes (RFC 6749, section 3.3), each once; null when there is none, or only what is given anyway. */
+/**
+ * A space-separated list of scopes (RFC 6749, section 3.3), without duplicates and without offline_access; null when it
+ * is missing or contains only offline_access.
+ */
 export function scopeList(value: string | undefined): string[] | null {
   if (value === undefined) return null;
   const listed = [...new Set(value.split(' ').filter((scope) => scope !== ''))];

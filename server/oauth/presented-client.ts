@@ -1,4 +1,7 @@
-/** Which client a request to the token or revocation endpoint is from, by its client_id and what it presents. */
+/**
+ * Identifies the client of a request to the token or revocation endpoint, by its client_id and the credential it
+ * presents.
+ */
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
@@ -12,15 +15,18 @@ import { grantError } from './oauth-error.ts';
 import { asClientId, type Parameters } from './parameters.ts';
 
 export interface PresentedClient {
-  /** That of its record. */
+  /** The id of the client's record. */
   readonly id: string;
-  /** Carries out what it asks for, unless it presents the id of a record that is no client_id. */
+  /**
+   * Runs a statement for the client. Resolves to invalid_client when the presented client_id is only the record id of a
+   * client by its document.
+   */
   run<T>(statement: Statement<T>): Promise<T | 'invalid_client'>;
 }
 
 /**
- * A client that says who it is by a document has a record for each person: that is the one which the credential was issued to; null when it
- * was issued to none of them. Throws invalid_client for a client_id that no client can have.
+ * The client of a request. A client by its document has one record for each person: the one that the credential was
+ * issued to counts; null when it was issued to none. Throws invalid_client for a client_id that no client can have.
  */
 export async function presentedClient(
   services: Services,
@@ -47,7 +53,7 @@ export async function presentedClient(
     };
   }
   const id = await database.run(presenting(digest, clientOfGrant(named, digest)));
-  // Counted under a key of its own length: the address may be long.
+  // Counted under the digest, which has a fixed length: the URL may be long.
   if (id === null) await countFailure(services, c, digestOf(named).toString('base64url'));
   return id === null ? null : { id, run: (statement) => database.run(presenting(digest, statement)) };
 }

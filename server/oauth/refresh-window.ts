@@ -1,21 +1,27 @@
 /**
- * Holds refreshes back for a moment, so that requests which a client sent together are all there before the first of
- * them consumes the token. Sent at once, they arrive over tens of milliseconds: each opens a connection of its own, and
- * client and server have other things to do. A client refreshes about once an hour, and nobody waits for it.
+ * Holds refreshes back briefly, so that all requests that a client sent together have arrived before the first of them
+ * consumes the token. Requests sent at once arrive over tens of milliseconds: each opens a connection of its own, and
+ * client and server are busy with other work. A client refreshes about once an hour, and nobody waits for it.
  */
 
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
-/** Milliseconds without another arrival after which no more is expected: after a single request, and after several. */
+/**
+ * Milliseconds without another arrival after which no further one is expected: after a single request, and after
+ * several.
+ */
 const quiet = { alone: 100, together: 250 } as const;
-/** The longest that any request is held, in milliseconds. */
+/** Maximum milliseconds for which any request is held. */
 const longest = 1000;
-/** Waking up later than this, in milliseconds, says that the process stood still, and the other requests with it. */
+/**
+ * A timer that fires more than this many milliseconds late shows that the process was stalled, and the reading of other
+ * requests with it.
+ */
 const late = 25;
 
 /** The clock and the timer of the window. */
 export interface Time {
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
   /** Resolves when this many milliseconds have passed. */
   pass(millis: number): Promise<unknown>;
@@ -25,8 +31,8 @@ const processTime: Time = {
   now: () => performance.now(),
   async pass(millis) {
     await setTimeout(millis);
-    // After a pause of the process, timers run before the sockets are read: let what has come in be counted first,
-    // a connection in one turn and its request in the next.
+    // After a stall of the process, timers fire before sockets are read: count the requests that have arrived first. A
+    // connection is accepted in one turn of the event loop and its request is read in the next.
     await setImmediate();
     await setImmediate();
   },
@@ -38,7 +44,7 @@ interface Arrivals {
   waiting: number;
 }
 
-/** The requests that are held back, by the token that they present. */
+/** The requests that are held back, by the token they present. */
 export class RefreshWindow {
   readonly #present = new Map<string, Arrivals>();
   readonly #time: Time;
@@ -48,8 +54,8 @@ export class RefreshWindow {
   }
 
   /**
-   * Resolves once no further request with the same `key` has come for a while. `arrived` is when this one came, by
-   * performance.now().
+   * Resolves once no further request with the same `key` has arrived for a while. `arrived` is the arrival time of this
+   * request, by performance.now().
    */
   async gathered(key: string, arrived: number): Promise<void> {
     const window = this.#present.get(key) ?? { latest: arrived, count: 0, waiting: 0 };
@@ -61,7 +67,8 @@ export class RefreshWindow {
       for (let left = this.#left(window, arrived); left > 0; left = this.#left(window, arrived)) {
         const due = this.#time.now() + left;
         await this.#time.pass(left);
-        // What was sent meanwhile may still be on its way in: a connection takes turns of its own before its request.
+        // Requests sent during the stall may not have been read yet: a new connection takes turns of the event loop
+        // before its request.
         if (this.#time.now() - due > late) window.latest = this.#time.now();
       }
     } finally {

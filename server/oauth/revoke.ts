@@ -1,4 +1,4 @@
-/** POST /api/mcp/revoke: a client gives a token back (RFC 7009). */
+/** POST /api/mcp/revoke: a client revokes a token (RFC 7009). */
 
 import type { Handler } from 'hono';
 import type { Services } from '../services.ts';
@@ -9,7 +9,7 @@ import { checkClient, countFailure, countSuccess, limitAddress } from './limits.
 import { grantError } from './oauth-error.ts';
 import { presentedClient } from './presented-client.ts';
 
-/** The handler of the revocation endpoint. The hint of the token's type is not needed: the token itself shows it. */
+/** The handler of the revocation endpoint. token_type_hint is not needed: the token itself shows its type. */
 export function revocationEndpoint(services: Services): Handler {
   return async (c) => {
     await limitAddress(services, c);
@@ -17,7 +17,7 @@ export function revocationEndpoint(services: Services): Handler {
     const token = required(parameters, 'token');
     required(parameters, 'client_id');
     const client = await presentedClient(services, c, parameters, token);
-    // Of a client by its document an unknown token says nothing of the client (RFC 7009, section 2.2).
+    // For a client by its document, an unknown token does not show whether the client exists (RFC 7009, section 2.2).
     if (client === null) return c.body(null, 200);
     await checkClient(services, client.id);
     const outcome = await client.run(revokeToken(client.id, digestOf(token), originOf(c)));

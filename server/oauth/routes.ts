@@ -1,4 +1,4 @@
-/** The authorization server (OAuth 2.1): what it serves, and how each endpoint answers when something is wrong. */
+/** The authorization server (OAuth 2.1): its endpoints, and how each reports errors. */
 
 import { Hono, type Handler, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
@@ -15,7 +15,8 @@ import { invalidRequest, isKnown, writeOAuthError } from './oauth-error.ts';
 import { revocationEndpoint } from './revoke.ts';
 import { tokenEndpoint } from './token.ts';
 
-// Any page may call these: they hold no cookies, and what they give is for the holder of the credential sent along.
+// Pages of any origin may call these: no cookies are used, and responses are only for the holder of the credential sent
+// along.
 const anyOrigin = cors({
   origin: '*',
   allowMethods: ['GET', 'POST'],
@@ -41,7 +42,7 @@ const notFound: Handler = (c) =>
     ),
   );
 
-/** The endpoints that programs call: every answer, also to a failure, is JSON. */
+/** The endpoints for programs: every response, including errors, is JSON. */
 function forPrograms(services: Services): Hono {
   const routes = new Hono();
   routes.onError(problemHandler(services.log, writeOAuthError, isKnown));
@@ -60,7 +61,7 @@ function limitAuthorize({ limits }: Services): MiddlewareHandler {
   };
 }
 
-/** The endpoint that a person's browser comes to: no CORS, pages, and redirects. */
+/** The endpoint for a person's browser: no CORS, pages and redirects. */
 function forPeople(services: Services): Hono {
   const routes = new Hono();
   routes.use(endpoints.authorize, limitAuthorize(services));
@@ -70,7 +71,7 @@ function forPeople(services: Services): Hono {
   return routes;
 }
 
-/** Well-known documents; whatever else is asked for under their names is not there, and says so in JSON. */
+/** The well-known documents; any other path below their names is answered with a 404 in JSON. */
 function discovery(services: Services): Hono {
   const routes = new Hono();
   const names = ['oauth-authorization-server', 'oauth-protected-resource', 'openid-configuration'];
@@ -81,7 +82,7 @@ function discovery(services: Services): Hono {
   return routes;
 }
 
-/** The routes of the authorization server, with the paths that it answers at. */
+/** The routes of the authorization server. */
 export function oauthRoutes(services: Services): Hono {
   const routes = new Hono();
   routes.route('/', discovery(services));

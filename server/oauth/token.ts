@@ -1,4 +1,7 @@
-/** POST /api/mcp/token: a code or a refresh token in exchange for tokens (specification, section 4.2; RFC 6749, section 5). */
+/**
+ * POST /api/mcp/token: exchanges a code or a refresh token for tokens (specification, section 4.2; RFC 6749, section
+ * 5).
+ */
 
 import type { Context, Handler } from 'hono';
 import type { Services } from '../services.ts';
@@ -27,7 +30,6 @@ const known = [
   'resource',
 ];
 
-/** One request: what it presents, and when it had come. */
 interface TokenRequest {
   readonly services: Services;
   readonly refreshes: ConcurrentRefreshes;
@@ -36,13 +38,14 @@ interface TokenRequest {
   readonly client: PresentedClient;
   readonly resource: string | null;
   /**
-   * When the last byte of the body had come, by performance.now(). Not when its first had: a thief with a stolen token
-   * could begin a request, hold back its end until the owner has refreshed, and be given the owner's new tokens.
+   * When the last byte of the body arrived, by performance.now(). The arrival of the first byte would not be safe: a
+   * thief with a stolen token could begin a request, withhold its end until the owner has refreshed, and receive the
+   * owner's new tokens.
    */
   readonly arrived: number;
 }
 
-/** The canonical resource that is asked for, or null when none is. Throws invalid_target for any other. */
+/** The canonical resource that is requested, or null when none is. Throws invalid_target for any other. */
 function askedResource({ config }: Services, parameters: Parameters): string | null {
   const asked = parameters.all('resource').map((resource) => resourceOf(config.baseUrl, resource));
   if (asked.includes(null)) throw grantError('invalid_target');
@@ -75,7 +78,7 @@ async function exchangeRefreshToken({
 }: TokenRequest): Promise<Refreshed> {
   const token = required(parameters, 'refresh_token');
   const digest = digestOf(token);
-  // Others are answered while it waits.
+  // The request's slot is released to others while it waits.
   const waits = () => services.load.releaseSlot(responseOf(c));
   const [began] = await Promise.all([
     refreshes.began(client.id, digest, arrived, waits),

@@ -1,4 +1,4 @@
-/** Connections to Redis or Valkey, at REDIS_URL. */
+/** Connections to Redis or Valkey at REDIS_URL. */
 
 import { setTimeout } from 'node:timers/promises';
 import { createClient } from '@redis/client';
@@ -9,19 +9,23 @@ export type Redis = Awaited<ReturnType<typeof openRedis>>;
 const patience = 2_000;
 
 interface RedisOptions {
-  /** After how long without data from Redis the connection is given up, in milliseconds; for one that is never idle so long. */
+  /**
+   * Milliseconds without data from Redis after which the connection is closed; only for connections that are never idle
+   * that long.
+   */
   readonly silenceMillis?: number;
 }
 
 /**
- * A client that connects by itself, now and whenever its connection was lost, and refuses commands meanwhile instead of
- * keeping them; `url` is redis:// or rediss://. Resolves when it is connected, or after 2 s. `destroy` ends it.
+ * Creates a client that connects now and reconnects after every lost connection, and rejects commands meanwhile instead
+ * of queueing them; `url` is redis:// or rediss://. Resolves when the client is connected, or after 2 s. `destroy` ends
+ * it.
  */
 export async function openRedis(url: string, { silenceMillis }: RedisOptions = {}) {
   const client = createClient({
     url,
     name: 'dealkeep',
-    // The protocol that every version of Redis and Valkey speaks, and nothing of one vendor's own service.
+    // The protocol of every version of Redis and Valkey, without extensions of a single vendor's service.
     RESP: 2,
     maintNotifications: 'disabled',
     disableOfflineQueue: true,
@@ -31,7 +35,7 @@ export async function openRedis(url: string, { silenceMillis }: RedisOptions = {
       ...(silenceMillis !== undefined && { socketTimeout: silenceMillis }),
     },
   });
-  // Commands fail by themselves when the connection is lost; without a listener the process would end.
+  // Commands reject by themselves when the connection is lost; without a listener the process would exit.
   client.on('error', () => {});
   const connected = client.connect().catch(() => {});
   await Promise.race([connected, setTimeout(patience, undefined, { ref: false })]);

@@ -1,7 +1,7 @@
 /**
- * Changes as several nodes get them through Redis: one of them listens to the database for all and writes what it receives
- * to a stream (https://redis.io/docs/latest/develop/data-types/streams/), which each reads at its own pace. While Redis is
- * away each node listens to the database itself.
+ * Distributes database changes to several nodes through Redis: one node listens to the database for all and writes the
+ * changes to a stream (https://redis.io/docs/latest/develop/data-types/streams/), which every node reads at its own
+ * pace. While Redis is unavailable, each node listens to the database itself.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -9,33 +9,35 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Listeners, type Change, type Changes, type DatabaseChanges } from '../database/changes.ts';
 import type { Redis } from './connection.ts';
 
-/** How long a node may listen for all without renewing it, and how often it is looked at, in milliseconds. */
+/**
+ * How long the lease of the listening node lasts without renewal, and how often each node checks it, in milliseconds.
+ */
 const lease = { lasts: 5_000, every: 1_000 } as const;
-/** The most entries that are kept for nodes that lag behind, and the most changes in one. */
+/** At most this many entries are kept for nodes that lag behind, and at most this many changes are in one entry. */
 const kept = { entries: 10_000, changes: 100 } as const;
-/** The most changes that wait to be written; more wait in the database's queue. */
+/** At most this many changes wait to be written to the stream; further changes wait in the database's queue. */
 const most = 10_000;
-/** How many entries are read at once, and how long one read waits for some, in milliseconds. */
+/** How many entries are read at once, and how long a read waits for entries, in milliseconds. */
 const reading = { count: 50, block: 1_000 } as const;
 
 const renewal = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0`;
 const release = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
 interface SharedChangesOptions {
-  /** Two connections: one waits for what comes. */
+  /** A connection of its own, as reads block. */
   readonly reader: Redis;
   readonly writer: Redis;
-  /** Distinguishes the databases of one Redis, also those of the same name: see databaseIdentity(). */
+  /** Distinguishes databases that share a Redis, also databases of the same name: see databaseIdentity(). */
   readonly database: string;
-  /** Listens to the database itself, and says `null` as soon as it does. */
+  /** Listens to the database itself; reports `null` as soon as it does. */
   readonly listen: () => DatabaseChanges;
   readonly onAway: (reason: string) => void;
 }
 
-/** What is written of changes: an array of them, in which null says that some were missed. */
+/** An entry of the stream: an array of changes, in which null means that changes were missed. */
 type Entry = readonly (Change | null)[];
 
-/** Starts hearing changes through Redis. */
+/** Starts receiving changes through Redis. */
 export function openSharedChanges({ reader, writer, database, listen, onAway }: SharedChangesOptions): Changes {
   const stream = `dealkeep:changes:${database}`;
   const holder = `${stream}:listener`;
@@ -45,7 +47,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   let direct: DatabaseChanges | undefined;
   let isHolder = false;
   let isAway = false;
-  /** It could not listen while it held the lease: it takes it again only once it listens. */
+  /** Whether this node lost the lease because it could not listen: it acquires the lease again only once it listens. */
   let listensFirst = false;
   let paused: PromiseWithResolvers<void> | undefined;
   let unwritten: (Change | null)[] = [];
@@ -53,7 +55,10 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
 
   const pause = (millis: number) => wait(millis, undefined, { ref: false, signal: closing.signal }).catch(() => {});
 
-  /** Listens to the database while this node does so for all, Redis is away, or it has to show that it can. */
+  /**
+   * Listens to the database while this node does so for all, Redis is unavailable, or the node has to listen before it
+   * acquires the lease.
+   */
   function settle(): void {
     const needed = (isHolder || isAway || listensFirst) && !closing.signal.aborted;
     if (needed && direct === undefined) {
@@ -89,7 +94,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
         );
         unwritten.splice(0, part.length);
       } catch {
-        // The next node that listens says that some were missed.
+        // The next node that listens reports that changes were missed.
         unwritten = [];
         isHolder = false;
       }
@@ -98,14 +103,15 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
     settle();
   }
 
-  /** Lets this node listen for all while no other does. */
+  /** Acquires and renews the lease, so that this node listens for all while no other does. */
   async function lead(): Promise<void> {
     while (!closing.signal.aborted) {
       try {
         if (isHolder && direct?.isListening() === true) {
           isHolder = (await writer.eval(renewal, { keys: [holder], arguments: [me, String(lease.lasts)] })) === 1;
         } else if (isHolder) {
-          // Another node may reach the database that this one does not: the lease runs out, unless it listens before that.
+          // Another node may reach the database that this one does not: the lease expires, unless this node listens
+          // before that.
           isHolder = (await writer.get(holder)) === me;
           listensFirst = !isHolder;
         } else if (!listensFirst || direct?.isListening() === true) {
@@ -115,7 +121,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
             expiration: { type: 'PX', value: lease.lasts },
           });
           isHolder = taken !== null;
-          // It may listen already, and has not been writing what it received.
+          // This node may have listened already, without writing what it received.
           if (isHolder && direct !== undefined) write(null);
         }
       } catch {
@@ -129,7 +135,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   const newest = async (): Promise<string> =>
     (await writer.xRevRange(stream, '+', '-', { COUNT: 1 }))?.[0]?.id ?? '0-0';
 
-  /** Whether entries behind `id` were taken out before they were read. */
+  /** Whether entries after `id` were trimmed before they were read. */
   async function isTrimmed(id: string): Promise<boolean> {
     const oldest = (await writer.xRange(stream, '-', '+', { COUNT: 1 }))?.[0];
     const [time = 0, number = 0] = id.split('-').map(Number);
@@ -150,7 +156,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
           listeners.notify(null);
           settle();
         }
-        // Only who lags behind a full read can have lost some.
+        // Entries can be trimmed unread only if this node lags behind by a full read.
         if (entries.length === reading.count && (await isTrimmed(last))) listeners.notify(null);
         for (const { id, message } of entries) {
           for (const change of JSON.parse(message['changes'] ?? '[]') as Entry) listeners.notify(change);
@@ -186,7 +192,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
       paused?.resolve();
       const listening = direct;
       direct = undefined;
-      // The next node listens at once.
+      // Lets the next node listen at once.
       if (isHolder) await writer.eval(release, { keys: [holder], arguments: [me] }).catch(() => {});
       isHolder = false;
       reader.destroy();

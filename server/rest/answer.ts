@@ -1,4 +1,7 @@
-/** Answers in JSON: with an entity tag, so that nobody is sent what they have, and compressed where the client reads that. */
+/**
+ * Sends JSON responses: with an entity tag, so that a client is not sent what it already has, and compressed if the
+ * client accepts that.
+ */
 
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -6,20 +9,20 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** What is answered, before it is written for one request. */
+/** A response before it is written for one request. */
 export interface Answered {
   readonly status: ContentfulStatusCode;
-  /** Any value of JSON. */
+  /** Any JSON value. */
   readonly body: unknown;
-  /** Headers beside those that every answer has; `ETag`, where the tag is more than that of the body's text. */
+  /** Headers besides those of every response; `ETag`, if the tag covers more than the text of the body. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 type Encoding = 'br' | 'gzip';
 
-/** Below this, compressing saves no packet. */
+/** Below this many bytes, compression saves no packet. */
 const leastCompressed = 1_024;
-/** Above this, compressing one answer would take a processor for too long. */
+/** Above this many bytes, compressing one response would occupy a processor for too long. */
 const mostCompressed = 4_194_304;
 
 const compress: Readonly<Record<Encoding, (text: string) => Promise<Buffer>>> = {
@@ -27,7 +30,7 @@ const compress: Readonly<Record<Encoding, (text: string) => Promise<Buffer>>> = 
   gzip: promisify<string, Buffer>(gzip),
 };
 
-/** How much a client wants each encoding: RFC 9110, section 12.5.3. */
+/** The client's preference (weight) for each encoding: RFC 9110, section 12.5.3. */
 function weights(accepted: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const part of accepted.slice(0, 1_000).toLowerCase().split(',')) {
@@ -38,7 +41,7 @@ function weights(accepted: string): ReadonlyMap<string, number> {
   return found;
 }
 
-/** The encoding that the client wants most, or null for none; brotli, which is smaller, when it wants both as much. */
+/** The encoding that the client prefers, or null for none; for equal weights brotli, which is smaller. */
 function encodingFor(c: Context): Encoding | null {
   const accepted = c.req.header('accept-encoding');
   if (accepted === undefined) return null;
@@ -49,13 +52,18 @@ function encodingFor(c: Context): Encoding | null {
   return br >= gz ? 'br' : 'gzip';
 }
 
-/** The entity tag of a text. */
 const tagOf = (text: string): string => `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
 
-/** A strong tag stands for one sequence of bytes, so that the compressed answer has another (RFC 9110, section 8.8.3.3). */
+/**
+ * A strong tag identifies one sequence of bytes, so the compressed response has a different one (RFC 9110, section
+ * 8.8.3.3).
+ */
 const encodedTag = (tag: string, encoding: Encoding): string => `${tag.slice(0, -1)}-${encoding}"`;
 
-/** The entity tags of a list of them, those of compressed answers as that of the answer itself; '*' for any. */
+/**
+ * The entity tags in a list, with those of compressed responses reduced to the tag of the uncompressed response; '*'
+ * for any.
+ */
 export function tagsIn(header: string): readonly string[] | '*' {
   if (header.trim() === '*') return '*';
   return [...header.slice(0, 8_000).matchAll(/(W\/)?"([\x21\x23-\x7e]*?)(?:-(?:br|gzip))?"/g)].map(
@@ -63,7 +71,7 @@ export function tagsIn(header: string): readonly string[] | '*' {
   );
 }
 
-/** Whether the client has this already (If-None-Match, which compares weakly: RFC 9110, section 13.1.2). */
+/** Whether the client already has this response (If-None-Match, which compares weakly: RFC 9110, section 13.1.2). */
 function isKnown(c: Context, tag: string): boolean {
   const header = c.req.header('if-none-match');
   if (header === undefined) return false;
@@ -72,8 +80,9 @@ function isKnown(c: Context, tag: string): boolean {
 }
 
 /**
- * Writes an answer in JSON. One to GET or HEAD of status 200 carries an entity tag, and is 304 for a client that has it; one of 1 KB to 4 MB is compressed as
- * `Accept-Encoding` says, but for what `isSecret`: beside what its sender wrote, its length could give a secret away (BREACH).
+ * Sends a JSON response. The response to a GET or HEAD request carries an entity tag, and is 304 for a client that has
+ * it. A response of 1 KB to 4 MB is compressed according to `Accept-Encoding`, except with `isSecret`: next to input of
+ * the sender, the compressed length could reveal a secret (BREACH).
  */
 export async function answerJson(
   c: Context,

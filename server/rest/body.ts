@@ -1,4 +1,4 @@
-/** Reads the JSON body of a request, strictly and in bounds. */
+/** Reads the JSON body of a request, strictly and with limits. */
 
 import type { Context } from 'hono';
 import type { z } from 'zod';
@@ -7,7 +7,7 @@ import type { Detail, Problem } from '../http/problem.ts';
 import { invalid } from './envelope.ts';
 import { readJson, shown } from './json.ts';
 
-/** The most bytes of a body. */
+/** Maximum bytes of a body. */
 export const largestBody = 65_536;
 
 const refused = (message: string, status: 400 | 413 | 415, where: Detail['in'] = 'body', path = ''): Problem =>
@@ -33,15 +33,15 @@ function detailsOf(issue: z.core.$ZodIssue): Detail[] {
   }));
 }
 
-/** What is wrong with a value of JSON, each with its path; null when it is as `schema` has it. */
+/** The faults of a JSON value, each with its path; null when it conforms to `schema`. */
 export function faultsIn(schema: z.ZodType, value: unknown): readonly Detail[] | null {
   const { error } = schema.safeParse(value);
   return error ? error.issues.flatMap(detailsOf) : null;
 }
 
 /**
- * The body as `schema` has it, of at most `most` bytes and one of these media types. Throws a problem of 400, 413 or 415 that says
- * what to change.
+ * Returns the body, validated by `schema`, of at most `most` bytes and one of these media types. Throws a problem of
+ * 400, 413 or 415 that says what to change.
  */
 export async function readBody<T>(
   c: Context,

@@ -1,4 +1,7 @@
-/** Lets an API key in: limits by address, the key itself, limits by key, and its scopes, in this order. */
+/**
+ * Authenticates API keys. Checks, in this order: the limits of the address, the key itself, the limits of the key, its
+ * scopes.
+ */
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
@@ -21,46 +24,51 @@ import { openTokenHolders } from '../http/token-holder-cache.ts';
 import { Problem } from '../http/problem.ts';
 import { insufficientScope, rateLimited, unauthorized } from './envelope.ts';
 
-/** What a key must have: one scope, all of several, or, with null, none. */
+/** Scopes that a key must have: one, all of several, or, with null, none. */
 export type Scopes = KeyScope | readonly KeyScope[] | null;
 
-/** A request whose key is counted, but not checked yet. */
+/** A request that was counted for its key, but whose key is not checked yet. */
 export interface Entry {
-  /** Of the key that is presented. */
+  /** Digest of the presented key. */
   readonly digest: Buffer;
-  /** Enters with the key: the first statement of a transaction, whose answer is for {@link admit}. */
+  /** Authenticates the transaction with the key: its first statement. Its result is for {@link admit}. */
   readonly enter: Statement<KeyCaller | null>;
   /**
-   * Denied to a key that lacks a scope: behind {@link enter}, in front of what changes something. What is known to {@link admit} is known
-   * when the transaction has ended, and the change is made.
+   * A statement that is denied to a key that lacks a scope: to be placed after {@link enter} and before the first
+   * change. {@link admit} checks only when the transaction has ended, and the change is made.
    */
   readonly carries: Statement<unknown>;
-  /** The key that was entered with. Throws a problem of 401 when there is none, of 403 when it lacks a scope. */
+  /** Returns the authenticated key. Throws a problem of 401 when there is none, of 403 when it lacks a scope. */
   readonly admit: (found: KeyCaller | null) => KeyCaller;
-  /** Asks the database who is calling, and throws as {@link admit} does. */
+  /** Looks the key up in the database, and throws as {@link admit} does. */
   readonly check: () => Promise<void>;
-  /** Reads the request; only a key with the scopes is answered what is wrong with it, but for what is over its limit. */
+  /** Reads the request. An error of `read` is reported only to a key with the scopes, except an exceeded limit. */
   readonly reading: <T>(read: () => T | Promise<T>) => Promise<T>;
-  /** How many requests the key has in a minute. */
+  /** The key's limit of requests per minute. */
   readonly ceiling: number;
-  /** Counts so many requests more for the key. Throws a problem of 429 when they are too many. */
+  /** Counts `more` further requests for the key. Throws a problem of 429 when they exceed its limit. */
   readonly count: (more: number) => Promise<void>;
 }
 
-/** Called first with whatever goes wrong once a key is counted, also of a 403 but not of a 401 nor over a limit, with the digest of the key. */
+/**
+ * Called with the digest of the key and each error that occurs after the request was counted for the key, before the
+ * error is rethrown. Not called for a 401 or an exceeded limit.
+ */
 export type FailureRecorder = (digest: Buffer, fault: unknown) => Promise<void>;
 
-/** What only some requests need. */
 interface EntryOptions {
   readonly onFailure?: FailureRecorder | undefined;
   /**
-   * The deal, or the record of one, that the request is about: of all that the key reaches nothing else is looked at. Not for a question
-   * that enters by itself.
+   * The deal, or the record of a deal, that the request is about: of all that the key can access, nothing else is
+   * considered. Not for a query that authenticates by itself.
    */
   readonly within?: DealScope | null | undefined;
 }
 
-/** Asks a question for the key of this digest, in one transaction and one round trip; `entering` enters for those that do not by themselves. */
+/**
+ * Runs a query for the key with this digest, in one transaction and one round trip; `entering` authenticates for
+ * queries that do not do so by themselves.
+ */
 export async function askForKey<T>(
   database: Database,
   digest: Buffer,
@@ -74,8 +82,8 @@ export async function askForKey<T>(
 
 export interface Callers {
   /**
-   * Answers the query that `read` makes of the request, to its key, both in one round trip and one transaction. What
-   * `read` throws is answered only to a key with the scopes. Throws a problem of 401, 403 or 429.
+   * Runs the query that `read` derives from the request, as its key, both in one round trip and one transaction. Errors
+   * of `read` are reported only to a key with the scopes. Throws a problem of 401, 403 or 429.
    */
   ask<T>(
     c: Context,
@@ -83,7 +91,7 @@ export interface Callers {
     read: () => KeyQuestion<T> | Promise<KeyQuestion<T>>,
     more?: EntryOptions,
   ): Promise<{ caller: KeyCaller; answer: T }>;
-  /** Does `work` for a request once its key is counted. Throws a problem of 401, 403 or 429. */
+  /** Does `work` for a request once it is counted for its key. Throws a problem of 401, 403 or 429. */
   enter<T>(c: Context, scopes: Scopes, work: (entry: Entry) => Promise<T>, more?: EntryOptions): Promise<T>;
 }
 
@@ -92,10 +100,10 @@ function limited(count: Count, who: string): Problem {
   return rateLimited(message, count.retryAfter, { details: { limit: count.limit } });
 }
 
-/** A request over its limit costs no more than its counting: nothing is asked of the database for it, and it leaves no record. */
+/** A request over its limit costs no more than counting it: it causes no database query and leaves no record. */
 const isOverLimit = (fault: unknown): boolean => fault instanceof Problem && fault.code === 'rate_limited';
 
-/** The digest of the key that a request presents, of which it is known that there is one. */
+/** The digest of the API key that a request presents; the request is known to have one. */
 export function digestOfKey(c: Context): Buffer {
   const digest = apiKeyDigest(bearerToken(c) ?? '');
   if (digest === null) throw unknownKey();
@@ -117,10 +125,10 @@ function requireScopes(caller: KeyCaller, scopes: Scopes): void {
   if (missing !== undefined) throw insufficientScope(missing);
 }
 
-/** There is no key that is good for what was presented, which is not counted yet. */
+/** There is no valid key for the presented token; not yet counted as a failure. */
 class NoKey extends Error {}
 
-/** Which key a token belongs to, and the key's own ceiling: neither ever changes. */
+/** The key to which a token belongs, and the key's own ceiling: neither ever changes. */
 interface Holder {
   readonly keyId: string;
   readonly ceiling: number | null;
@@ -128,21 +136,26 @@ interface Holder {
 
 const holderOf = ({ key_id: keyId, ceiling }: KeyCaller): Holder => ({ keyId, ceiling });
 
-/** Says in the headers where the request leaves its key; null takes that back. */
+/** Sets the rate limit headers to the state of the key's limit; null removes them. */
 function setLimitHeaders(c: Context, count: Count | null): void {
   c.header('X-RateLimit-Limit', count?.limit.toString());
   c.header('X-RateLimit-Remaining', count?.remaining.toString());
   c.header('X-RateLimit-Reset', count?.resetAt.toString());
 }
 
-/** The most addresses whose keys have ceilings above the general one that are remembered, for a minute. */
+/** At most this many addresses whose keys have ceilings above the general one are remembered, for a minute. */
 const mostRaised = 20_000;
 
-/** Lets in who calls the API: counts, limits, and the key's part in each transaction. */
+/**
+ * Authenticates the callers of the API: counts and limits requests, and supplies the key's statements of each
+ * transaction.
+ */
 export function openCallers({ database, limits, config, clock }: Services): Callers {
   const holders = openTokenHolders<Holder>();
   let raisedIn = 0;
-  /** By address, the highest ceiling of the good keys that it has presented in this minute, where that is above the general one. */
+  /**
+   * By address, the highest ceiling of the valid keys that it has presented in this minute, if above the general one.
+   */
   let raised = new Map<string, number>();
 
   function raisedNow(): Map<string, number> {
@@ -154,7 +167,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
 
   const ceilingOf = ({ ceiling }: Holder): number => ceiling ?? config.rateLimits.rest_key;
 
-  /** An address may ask as much as the best key that it presents. */
+  /** Gives an address the highest ceiling of the valid keys that it presents. */
   function raise(c: Context, holder: Holder): void {
     const own = ceilingOf(holder);
     const address = addressGroup(clientAddress(c));
@@ -165,11 +178,14 @@ export function openCallers({ database, limits, config, clock }: Services): Call
   const countAddress = (c: Context): Promise<Count> =>
     limits.take('rest_ip', clientAddress(c), raisedNow().get(addressGroup(clientAddress(c))));
 
-  /** Counts a request of an address that has used up what it had before this key came: the key's own ceiling may be higher. */
+  /**
+   * Counts a request of an address that had used up its limit before this key was presented: the key's own ceiling may
+   * be higher.
+   */
   async function countWithKey(c: Context, digest: Buffer, refused: Count): Promise<Count> {
     const remembered = holders.get(digest);
     if (!remembered) {
-      // Keys that are guessed cause no look-up for that.
+      // Guessed keys must not cause database queries here.
       if (!(await limits.peek('rest_auth_failure_ip', clientAddress(c))).allowed) return refused;
       await enter(c, digest).catch((fault: unknown) => {
         if (!(fault instanceof Problem)) throw fault;
@@ -183,7 +199,9 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     return count.limit > before ? count : refused;
   }
 
-  /** `fault`, or 429 to an address that has failed too often. A good key behind the same address is not held up. */
+  /**
+   * Returns `fault`, or 429 for an address with too many failures. A valid key behind the same address is not blocked.
+   */
   async function failed(c: Context, fault: Problem): Promise<Problem> {
     const count = await limits.take('rest_auth_failure_ip', clientAddress(c));
     return count.allowed ? fault : limited(count, 'address');
@@ -200,7 +218,10 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     return digest;
   }
 
-  /** The key with this digest, from the database. Throws 401 when there is none that is good. */
+  /**
+   * Looks up the key with this digest in the database. Throws 401, or 429 after too many failures, when there is no
+   * valid one.
+   */
   async function enter(c: Context, digest: Buffer): Promise<KeyCaller> {
     try {
       return known(c, digest, await database.run(enterWithApiKey(digest)));
@@ -209,7 +230,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     }
   }
 
-  /** What the database found for a digest, remembered. Throws {@link NoKey} when that is nothing. */
+  /** Remembers and returns the key found in the database for a digest. Throws {@link NoKey} when `found` is null. */
   function known(c: Context, digest: Buffer, found: KeyCaller | null): KeyCaller {
     if (found !== null) {
       holders.set(digest, holderOf(found));
@@ -220,13 +241,13 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     throw new NoKey();
   }
 
-  /** A fault, where it is that there is no such key counted as a failure of the address. */
+  /** Returns the error to throw: for {@link NoKey}, a failure of the address is counted. */
   const counted = async (c: Context, fault: unknown): Promise<unknown> =>
     fault instanceof NoKey ? failed(c, unknownKey()) : fault;
 
   /**
-   * Counts the request for its key, before anything else is asked of the database: a key over its ceiling costs no more
-   * than its counting. What was found of a key that this node had not seen before; null of one that it had.
+   * Counts the request for its key before any other database query: a key over its ceiling costs no more than counting.
+   * `found` is the looked-up key if this node had not seen it before, otherwise null.
    */
   async function countForKey(c: Context, digest: Buffer): Promise<{ found: KeyCaller | null; holder: Holder }> {
     const remembered = holders.get(digest);
@@ -237,7 +258,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     return { found, holder };
   }
 
-  /** Counts requests of a key. Throws 429 with the first that is over its ceiling. */
+  /** Counts requests of a key. Throws 429 at the first request over its ceiling. */
   async function take(c: Context, { keyId, ceiling }: Holder, requests: number): Promise<void> {
     for (let n = 0; n < requests; n += 1) {
       const used = await limits.take('rest_key', keyId, ceiling ?? undefined);
@@ -291,7 +312,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
       const work = async ({ digest, enter: entering, admit, reading, check }: Entry) => {
         const query = await reading(read);
         const { caller, answer } = await askForKey(database, digest, query, entering).catch(async (fault: unknown) => {
-          // Only a key with the scopes is answered what the database says of the question.
+          // Only a key with the scopes is told why the database rejects the query.
           if (fault instanceof Invalid) await check();
           throw fault;
         });

@@ -1,4 +1,4 @@
-/** The list of contacts with its filters: which contacts are asked for, in which order, and places in it. */
+/** The list of contacts: its filters, its order, and positions in it. */
 
 import type { Context } from 'hono';
 import type { Place } from '../database/paging.ts';
@@ -23,16 +23,16 @@ import { oneOfParameter, searchParameter, timeParameter } from './parameters.ts'
 const archivedOf = <const Words extends readonly [string, ...string[]]>(words: Words, description: string) =>
   oneOfParameter('archived', words, description, { default: 'false' });
 
-/** `archived` of a list. */
+/** `archived` for the list of contacts. */
 const archived = archivedOf(
   ['false', 'only', 'true'],
   'Whether archived contacts are listed: not, they alone, or with the others.',
 );
 
-/** `archived` of one contact. */
+/** `archived` for one contact. */
 export const archivedToo = archivedOf(['false', 'true'], 'Whether an archived contact is returned, too.');
 
-/** `expand=record`: a contact with `externalId`, `archivedAt` and `mergedInto`. */
+/** `expand=record`: contacts with `externalId`, `archivedAt` and `mergedInto`. */
 export const expand = oneOfParameter('expand', ['record'], 'record: with externalId, archivedAt and mergedInto.');
 
 const type = oneOfParameter('type', contactTypes, 'Contacts of this type.');
@@ -64,7 +64,7 @@ const sort = oneOfParameter(
   'Newest first, by name, or the earliest change first. With updatedSince it is updatedAt, otherwise -createdAt.',
 );
 
-/** What a list of contacts can be asked for beside `cursor` and `limit`. */
+/** The parameters of the list of contacts, besides `cursor` and `limit`. */
 export const listParameters = [archived, type, email, search, updatedSince, sort, expand];
 
 function filterOf(c: Context): RecordFilter {
@@ -82,12 +82,12 @@ function filterOf(c: Context): RecordFilter {
   };
 }
 
-/** A contact as it is shown, with its place in the list: what it is sorted by, and its id. */
+/** A contact as returned, with its position in the list: its sort key and id. */
 export interface Listed extends Place {
   readonly shown: Contact;
 }
 
-/** Places as bytes, and back. */
+/** Positions as bytes, and back. */
 type Places = List<Listed, Place>['place'];
 
 const byTime: Places = {
@@ -104,20 +104,20 @@ const byName: Places = {
   write: ({ key, id }) => Buffer.concat([uuidBytes(id), Buffer.from(key)]),
   read(bytes) {
     const key = bytes.toString('utf8', idBytes);
-    // Whatever is no text that PostgreSQL takes was not given out by us.
+    // A key that PostgreSQL does not accept as text was not issued by this service.
     const isText = Buffer.from(key).equals(bytes.subarray(idBytes)) && !key.includes('\0');
     if (bytes.length <= idBytes || !isText) return null;
     return { key, id: uuidAt(bytes, 0) };
   },
 };
 
-/** The contact as the first operations have always answered it. */
+/** The contact with only the properties that the first operations have always returned. */
 export const plain = (contact: Contact): Contact => {
   const { id, type: own, displayName, email: address, phone, createdAt, updatedAt } = contact;
   return { id, type: own, displayName, email: address, phone, createdAt, updatedAt };
 };
 
-/** Newest first, without those that are archived: what is listed when nothing is said. */
+/** Newest first, without archived contacts: the default list. */
 const newest: List<Listed, Place> = {
   name: 'contacts',
   rows: (count, after) =>
@@ -130,7 +130,7 @@ const newest: List<Listed, Place> = {
 const keyOf = (sorted: RecordSort, { createdAt, updatedAt, place }: PlacedRecord): string =>
   ({ '-createdAt': createdAt, updatedAt, displayName: place })[sorted];
 
-/** The list that the request asks for. Its cursors are good for the same filters and order alone. */
+/** The requested list. Its cursors are valid only with the same filters and order. */
 export function listOf(c: Context): List<Listed, Place> {
   const filter = filterOf(c);
   const isWhole = expand.read(c) !== null;

@@ -1,4 +1,4 @@
-/** What changes contacts and finds them by the ids of another system: each operation answers the contact whole. */
+/** Operations that change contacts and that find them by the ids of another system: each returns the full contact. */
 
 import type { Context } from 'hono';
 import type { Statement } from '../database/statement.ts';
@@ -36,10 +36,13 @@ import {
 } from './schemas.ts';
 import { idempotencyKey, type Write, type Writes } from './writes.ts';
 
-/** 404, the same for a contact that there is not, one of another brokerage, and an archived one where those are not asked for. */
+/**
+ * 404, the same for a contact that does not exist, one of another brokerage, and an archived one unless archived
+ * contacts are included.
+ */
 export const contactNotFound = (): Problem => new Problem(404, 'contact_not_found', 'There is no such contact.');
 
-/** `If-Match`: the entity tags that the contact may have. A weak one is like none (RFC 9110, section 13.1.1). */
+/** `If-Match`: the entity tags that the contact may have. Weak tags never match (RFC 9110, section 13.1.1). */
 const ifMatch = headerParameter(
   'If-Match',
   {
@@ -55,14 +58,14 @@ function tagsOf(header: string): readonly string[] {
   return tags === '*' ? ['*'] : tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1));
 }
 
-/** An existing contact is answered as it is, so that a key that changes one must be allowed to read it. */
+/** The response contains an existing contact, so a key that changes one must be allowed to read it. */
 const scopes = ['contacts:write', 'contacts:read'] as const;
 
 const needsBoth = 'Needs the scopes contacts:write and contacts:read.';
 
 const pathOf = (id: string): string => `${restPath}/contacts/${id}`;
 
-/** The answer to a change. Throws the problem that it is where nothing was changed. */
+/** The response to a change. Throws a problem if nothing was changed. */
 function answerTo(changed: ChangedContact | null): Answered {
   if (changed === null) throw unknownKey();
   const { outcome, contact } = changed;
@@ -76,7 +79,7 @@ function answerTo(changed: ChangedContact | null): Answered {
   return { status: outcome === 'created' ? 201 : 200, body: record, headers };
 }
 
-/** The contact's id in the path. Throws 404 for what is no id. */
+/** The contact's id in the path. Throws 404 for an invalid id. */
 function idIn(c: Context): string {
   const id = c.req.param('contactId') ?? '';
   if (!isUuid(id)) throw contactNotFound();
@@ -90,7 +93,7 @@ interface BatchItem {
   readonly faults: readonly Detail[];
 }
 
-/** One item of a batch as a change, or what is wrong with it. */
+/** One item of a batch as a change, or its faults. */
 function itemOf(value: unknown): BatchItem {
   const faults = faultsIn(contactBatchItem, value);
   if (faults) return { change: null, faults };
@@ -111,14 +114,14 @@ function itemOf(value: unknown): BatchItem {
   }
 }
 
-/** What replaces a contact: what is left out is emptied. */
+/** The content that replaces a contact: missing properties are cleared. */
 const put = ({ email, phone, ...given }: ReturnType<typeof contactCreate.parse>): GivenContact => ({
   ...given,
   email: email ?? null,
   phone: phone ?? null,
 });
 
-/** The answer to an item: the status and the body that the change would have had alone. */
+/** The result of an item: the status and the body of the response that the change alone would have had. */
 function resultOf(answer: () => Answered): Json {
   try {
     const { status, body } = answer();
@@ -131,7 +134,7 @@ function resultOf(answer: () => Answered): Json {
   }
 }
 
-/** Change, archive, restore, merge, find and put by external id, and batches. */
+/** Operations to change, archive, restore and merge contacts, to find and put them by external id, and batches. */
 export function contactRecordOperations(callers: Callers, writes: Writes): readonly Operation[] {
   const one = (changed: Statement<ChangedContact | null>, said: unknown): Write<[typeof changed]> => ({
     statements: [changed],
@@ -194,7 +197,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
   const batch = (c: Context) =>
     writes.run<[Statement<ChangedContact[]>]>(c, { scopes, action: 'contact.batch' }, async ({ count, ceiling }) => {
       const { items } = await readBody(c, contactBatchOfAnything, largestBatch);
-      // To wait would not help.
+      // Retrying later would not help.
       if (items.length > ceiling)
         throw invalid([
           { in: 'body', path: 'items', message: `At most ${ceiling} with this key: each counts as a request.` },

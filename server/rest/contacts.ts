@@ -1,4 +1,7 @@
-/** Listing, adding and reading contacts (specification, section 4.1); contact-records.ts has what changes them. */
+/**
+ * Listing, adding and reading contacts (specification, section 4.1); contact-records.ts has the operations that change
+ * them.
+ */
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
@@ -21,7 +24,7 @@ import { faultOf, idempotencyKey, openWrites, recordFailure } from './writes.ts'
 
 const limit = limitOf('contacts');
 
-/** Every operation on contacts. */
+/** All operations on contacts. */
 export function contactOperations(services: Services, callers: Callers): readonly Operation[] {
   const pages = openPages(services, callers);
 

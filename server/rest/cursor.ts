@@ -1,4 +1,7 @@
-/** Places in the list of contacts as bytes: six of the time in milliseconds, sixteen of the id (specification, section 4.1). */
+/**
+ * Positions in a list ordered by creation time, as bytes: six for the time in milliseconds, sixteen for the id
+ * (specification, section 4.1).
+ */
 
 import type { Position } from '../domain/contacts/contacts.ts';
 import { uuidAt, uuidBytes } from '../http/uuid.ts';
@@ -7,7 +10,7 @@ const timeBytes = 6;
 const idBytes = 16;
 const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** The place after `position`. */
+/** Encodes a position. */
 export function placeOf({ createdAt, id }: Position): Buffer {
   const place = Buffer.alloc(timeBytes + idBytes);
   place.writeUIntBE(Date.parse(createdAt), 0, timeBytes);
@@ -15,7 +18,7 @@ export function placeOf({ createdAt, id }: Position): Buffer {
   return place;
 }
 
-/** The position that {@link placeOf} was given, or null: this is no place. */
+/** The position that {@link placeOf} encoded, or null when the bytes encode none. */
 export function positionOf(place: Buffer): Position | null {
   if (place.length !== timeBytes + idBytes) return null;
   const milliseconds = place.readUIntBE(0, timeBytes);

@@ -1,4 +1,7 @@
-/** The OpenAPI document, and a reader of it with the guide in it (docs/rest.md), every file served from here. */
+/**
+ * Serves the OpenAPI document, and a reader of it that includes the guide (docs/rest.md), with every file from this
+ * server.
+ */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -15,7 +18,7 @@ import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
 
 const require = createRequire(import.meta.url);
-/** Scalar in one file: in the compiled server it lies here; from its sources it is in node_modules. */
+/** Scalar in one file: next to this module in the compiled server; run from sources, it is in node_modules. */
 const compiledIn = join(import.meta.dirname, 'reader/standalone.js');
 const guideFile = join(import.meta.dirname, '../../docs/rest.md');
 
@@ -46,7 +49,10 @@ const page = html`<!doctype html>
     </body>
   </html>`.text;
 
-/** Runs in the page: the guide is the description of the document, from whose headings the reader makes its index. */
+/**
+ * Script of the page: the guide becomes the description of the document, and the reader builds its index from the
+ * guide's headings.
+ */
 const start = `const asked = async (path) => (await fetch(path)).text();
 const [text, guide] = await Promise.all([asked('${restPath}/openapi.json'), asked('${restPath}/docs/guide.md')]);
 const content = JSON.parse(text);
@@ -74,7 +80,10 @@ Scalar.createApiReference('#reference', {
 });
 `;
 
-/** The guide for integrators: docs/rest.md without its heading, which the page has, and without how it is built. */
+/**
+ * The guide for integrators: docs/rest.md without its heading, which the page has, and without the part about the
+ * implementation.
+ */
 function guide(): string {
   const [text = ''] = readFileSync(guideFile, 'utf8').split(/^## How it works$/m);
   return (
@@ -92,7 +101,7 @@ const once = <T>(make: () => T): (() => T) => {
   return () => (made ??= { value: make() }).value;
 };
 
-/** Bytes that all answers share: nobody who takes none of an answer keeps a copy of it here. */
+/** Bytes that all responses share: a client that does not read its response keeps no copy of them in memory. */
 type Shared = Uint8Array<ArrayBuffer>;
 
 const encoded = (text: string): Shared => new TextEncoder().encode(text);
@@ -100,7 +109,7 @@ const encoded = (text: string): Shared => new TextEncoder().encode(text);
 const readerFile = (): string =>
   existsSync(compiledIn) ? compiledIn : join(require.resolve('@scalar/api-reference'), '../browser/standalone.js');
 
-/** The reader as it is and compressed, read when it is first asked for: some 4.4 MB, and a third of that. */
+/** The reader, plain and compressed, read at the first request: about 4.4 MB, and a third of that. */
 const reader = loadedOnce(async (): Promise<{ plain: Shared; gzip: Shared }> => {
   const plain = await readFile(readerFile());
   return { plain, gzip: await promisify<Buffer, Shared>(gzip)(plain) };
@@ -116,7 +125,7 @@ async function sendReader(c: Context): Promise<Response> {
   return c.body(compressed);
 }
 
-/** Adds /openapi.json and /docs of the operations to the routes; `baseUrl` is our public origin. */
+/** Adds /openapi.json and /docs of the operations to the routes; `baseUrl` is the public origin of the service. */
 export function serveDocs(routes: Hono, baseUrl: string, operations: readonly Operation[]): void {
   const document = once(() => encoded(JSON.stringify(openApiDocument(baseUrl, operations))));
   const text = once(() => encoded(guide()));

@@ -1,11 +1,11 @@
-/** Every error of the REST API is an ErrorEnvelope (specification, sections 2.1 and 7.1). */
+/** Error responses of the REST API: each is an ErrorEnvelope (specification, sections 2.1 and 7.1). */
 
 import type { Context } from 'hono';
 import { Problem, retryAfter, setHeaders, type Detail, type WriteProblem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { restPath } from '../http/rest-path.ts';
 
-/** The codes of the specification, then those that it has none for. */
+/** The codes of the specification, then those for errors that it does not cover. */
 export const errorCodes = [
   'invalid_token',
   'insufficient_scope',
@@ -19,14 +19,16 @@ export const errorCodes = [
 
 interface OperationError {
   readonly status: number;
-  /** Its name in the OpenAPI document. */
+  /** Name of the error in the OpenAPI document. */
   readonly name: string;
   readonly meaning: string;
 }
 
 const error = (status: number, name: string, meaning: string): OperationError => ({ status, name, meaning });
 
-/** The errors of single operations, by code. Contacts' three operations keep to {@link errorCodes}. */
+/**
+ * Errors of single operations, by code. The specification's three operations on contacts use only {@link errorCodes}.
+ */
 export const operationErrors = {
   contact_not_found: error(404, 'ContactNotFound', 'There is no such contact, or the key does not see it'),
   deal_not_found: error(404, 'DealNotFound', 'There is no such deal, or the key does not reach it'),
@@ -53,7 +55,7 @@ export type ErrorCode = keyof typeof operationErrors;
 const passing = ['busy', 'unavailable', 'storage_full'];
 const known: readonly string[] = [...errorCodes, ...Object.keys(operationErrors), ...passing];
 
-/** Whether an envelope can say what the code means. */
+/** Whether an envelope can have this code. */
 export const isKnown = (code: string): boolean => known.includes(code);
 
 function summary([first, ...others]: readonly Detail[]): string {
@@ -61,15 +63,15 @@ function summary([first, ...others]: readonly Detail[]): string {
   return `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'The request is not valid.'}${more}`;
 }
 
-/** 400, or another status of 4xx when the request cannot even be looked at: lists each fault with its path. */
+/** 400, or another 4xx status when the request cannot be read at all: lists each fault with its path. */
 export const invalid = (details: readonly Detail[], status: 400 | 413 | 415 = 400): Problem =>
   new Problem(status, 'validation_error', summary(details), { details });
 
-/** 409 `conflict`, in words; `details` say what stands against it where a program can go on from there. */
+/** 409 `conflict` with a message; `details` name the conflicting records if a program can act on them. */
 export const conflict = (message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown): Problem =>
   new Problem(409, 'conflict', message, { ...(details && { details }), cause });
 
-/** 429, with the seconds after which to try again; `details` say more, where there is more. */
+/** 429 with the seconds after which to retry; optional `details` say more. */
 export const rateLimited = (
   message: string,
   seconds: number,
@@ -81,13 +83,13 @@ export const rateLimited = (
     cause,
   });
 
-/** 401 with the challenge of RFC 6750: without a code when no key came at all. */
+/** 401 with the challenge of RFC 6750: without an error code if no key was presented. */
 export function unauthorized(message: string, presented: boolean): Problem {
   const challenge = presented ? 'Bearer realm="dealkeep", error="invalid_token"' : 'Bearer realm="dealkeep"';
   return new Problem(401, 'invalid_token', message, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/** 403 with the scope that is missing (RFC 6750, section 3.1). */
+/** 403 with the missing scope (RFC 6750, section 3.1). */
 export function insufficientScope(scope: string): Problem {
   return new Problem(403, 'insufficient_scope', `This needs an API key with the scope ${scope}.`, {
     details: { required_scope: scope },
@@ -95,15 +97,18 @@ export function insufficientScope(scope: string): Problem {
   });
 }
 
-/** What is said of a failure of ours, with the id under which it is in the log. */
+/** The message of an internal error, with the id under which it is in the log. */
 export const broken = (requestId: string): string =>
   `Something went wrong on our side. Tell whoever runs the service, with the id of the request: ${requestId}.`;
 
-/** What is said while the database, or the store of documents, is away; `isWrite`: of a request that changes something. */
+/**
+ * The message while the database or the document store is unavailable; `isWrite`: whether the request changes
+ * something.
+ */
 export const away = (isWrite: boolean): string =>
   `The service cannot answer at this moment: try again in a moment.${isWrite ? ' Whether this was done is not known: send it again with the same Idempotency-Key, or look first.' : ''}`;
 
-/** The problem with a code of ours, and what it lists as the `faults` of its details. */
+/** The problem with a code of this API, and with its list of details as `faults`. */
 function ours(c: Context, problem: Problem): Problem {
   const { status, code, message, details, headers } = problem;
   const requestId = requestIdOf(c);
@@ -123,10 +128,13 @@ function ours(c: Context, problem: Problem): Problem {
   return new Problem(status, code, summary(details as readonly Detail[]), { details: { faults }, headers });
 }
 
-/** Where the reference describes a code of ours (RFC 8288, section 3; `help` of HTML). Its anchors have hyphens. */
+/**
+ * Links to the description of an error code in the guide (RFC 8288, section 3; `help` of HTML). Its anchors have
+ * hyphens.
+ */
 const helpWith = (code: string): string => `<${restPath}/docs#description/${code.replaceAll('_', '-')}>; rel="help"`;
 
-/** Answers with the envelope of a problem, and leads to the paragraph of the guide about it. */
+/** Sends the envelope of a problem, with a link to the paragraph of the guide about it. */
 export const writeEnvelope: WriteProblem = (c, problem) => {
   const written = ours(c, problem);
   setHeaders(c, written);

@@ -1,4 +1,4 @@
-/** The errors of the REST API as the OpenAPI document describes them: each response with its code, its headers and its details. */
+/** The errors of the REST API in the OpenAPI document: each response with its code, headers and details. */
 
 import { z } from 'zod';
 import { sendJson } from '../http/bounded-body.ts';
@@ -9,12 +9,12 @@ import { away, broken, errorCodes, operationErrors, type ErrorCode } from './env
 import type { Json } from './operation.ts';
 import { errorEnvelope, errorEnvelopeOf, fault } from './schemas.ts';
 
-/** A response to which operations refer by name. */
+/** A response that operations refer to by name. */
 interface Failure {
   readonly status: number;
   readonly description: string;
   readonly schema: z.ZodType;
-  /** Names of headers among the components; those of `sometimes` are on some of these answers only. */
+  /** Names of headers among the components; `sometimes`: headers that only some of these responses have. */
   readonly headers: readonly string[];
   readonly sometimes?: readonly string[];
   readonly examples: Readonly<Record<string, unknown>>;
@@ -25,7 +25,10 @@ export type Failures = Readonly<Record<string, Failure>>;
 
 const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-/** An {@link errorEnvelope} with this code and these details. What the envelope says of the message is said again: some validators look at each part alone. */
+/**
+ * An {@link errorEnvelope} with this code and these details. It repeats the envelope's `message`, because some
+ * validators check each part of an intersection alone.
+ */
 const typed = (name: string, code: string, details?: z.ZodType) => {
   const error = z.object({ code: z.literal(code), message: z.string(), ...(details && { details }) });
   return z.intersection(errorEnvelope, z.object({ error })).meta({ id: name });
@@ -52,7 +55,7 @@ const internalError = typed(
   }),
 );
 
-/** The responses that any operation may have. */
+/** The error responses that any operation may have. */
 const common: Failures = {
   ValidationError: {
     status: 400,
@@ -154,7 +157,7 @@ const common: Failures = {
 
 const ofCodes = new Map<ErrorCode, z.ZodType>();
 
-/** The body of an error that operations name: with this code alone. */
+/** Schema of the body of an operation's own error: with only this code. */
 function schemaOf(code: ErrorCode): z.ZodType {
   const name = `${operationErrors[code].name}Error`;
   const isCommon = (errorCodes as readonly string[]).includes(code);
@@ -169,7 +172,7 @@ function named(code: ErrorCode): Failure {
   return { status, description: `${meaning}: ${code}.`, schema: schemaOf(code), headers: limitHeaders, examples };
 }
 
-/** The failures that any operation may have, and those of these codes. */
+/** The error responses that any operation may have, and those with these codes. */
 export const failuresWith = (codes: readonly ErrorCode[]): Failures => ({
   ...common,
   ...Object.fromEntries(codes.map((code) => [operationErrors[code].name, named(code)])),
@@ -180,7 +183,7 @@ const header = (description: string, type: string, sample: unknown): Json => ({
   schema: { type, examples: [sample] },
 });
 
-/** Headers of answers, by name. */
+/** Headers of responses, by name. */
 export const headers: Readonly<Record<string, Json>> = {
   'X-Request-Id': header('The id of the request: yours, if you sent a short plain one.', 'string', requestId),
   'X-RateLimit-Limit': header('Requests allowed in the window of a minute.', 'integer', 600),
@@ -200,5 +203,5 @@ export const headers: Readonly<Record<string, Json>> = {
   'WWW-Authenticate': header('The challenge (RFC 6750).', 'string', 'Bearer realm="dealkeep"'),
 };
 
-/** The headers of an answer that got as far as a key. */
+/** The headers of every response to a request that was counted for a key. */
 export const always = limitHeaders;

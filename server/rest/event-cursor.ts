@@ -1,6 +1,6 @@
 /**
- * Places in the stream of changes as its readers keep them. They are encrypted: the numbers are those of all brokerages, and would reveal how much
- * others change.
+ * Cursors of the event stream. They are encrypted: their sequence numbers count the changes of all brokerages, and
+ * would reveal how much others change.
  */
 
 import { createHmac } from 'node:crypto';
@@ -12,19 +12,25 @@ import type { CoreServices } from '../services.ts';
 
 export interface EventPlace extends PlaceInStream {
   readonly brokerageId: string;
-  /** When it was given out: RFC 3339. */
+  /** When the cursor was issued: RFC 3339. */
   readonly at: string;
 }
 
 interface EventCursors {
   write(place: EventPlace): string;
-  /** The entity tag of a page: keyed, because its content has the number of a place, which is small enough to be found by trying. */
+  /**
+   * The entity tag of a page. It is keyed, because the content has a sequence number, which is small enough to be found
+   * by trying.
+   */
   tagOf(content: string): string;
-  /** The place; `unreadable` when it was not given out with the secret in force, null when it is not even written like a cursor. */
+  /**
+   * The position in a cursor; `unreadable` when the cursor was not issued with the current secret, null when it does
+   * not have the format of a cursor.
+   */
   read(cursor: string): EventPlace | 'unreadable' | null;
 }
 
-/** Two UUIDs, the number and the time. */
+/** Two UUIDs, the sequence number and the time. */
 const placeBytes = 16 + 16 + 8 + 6;
 
 function openCursors(secret: Buffer): EventCursors {

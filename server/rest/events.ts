@@ -1,4 +1,4 @@
-/** What changed, for systems that follow: GET /events. */
+/** Changes, for systems that follow them: GET /events. */
 
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ import { limitOf } from './pages.ts';
 import { id, openEnum, time } from './fields.ts';
 import { pagination } from './schemas.ts';
 
-/** How long a cursor is good, in milliseconds: events are kept a day longer. */
+/** Milliseconds for which a cursor is valid: events are kept a day longer. */
 const keptMillis = 30 * 86_400_000;
 
 export const event = z
@@ -52,7 +52,10 @@ export const event = z
     ],
   });
 
-/** What a webhook receives: a change with its record, or the test of it, which is about itself. */
+/**
+ * The request body that a webhook receives: a change with its record, or the test event, which is about the webhook
+ * itself.
+ */
 export const webhookEvent = event
   .extend({
     type: openEnum([...eventTypes, 'webhook.test']).meta({
@@ -139,18 +142,18 @@ const expired = () =>
     'This cursor is older than 30 days, stands before events that have been deleted since, or is from before the service was restored from a backup or renewed its secrets. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
   );
 
-/** An event as clients get it: without its place among those of all brokerages. */
+/** An event as clients get it: without its sequence number among the events of all brokerages. */
 function withoutPlace(found: ChangeEvent & { readonly seq: string }): ChangeEvent {
   const { seq: _, ...shown } = found;
   return shown;
 }
 
-/** List. */
+/** The operation that lists events. */
 export function eventOperations(services: Services, callers: Callers): readonly Operation[] {
   const { database, config } = services;
   const cursorsOf = eventCursors(services);
 
-  /** With their records, read in a transaction of their own: as they are now, whatever is changed meanwhile. */
+  /** Adds the records to the events, read in a separate transaction: as they are now, whatever is changed meanwhile. */
   async function expanded(enter: Statement<unknown>, events: readonly ChangeEvent[]): Promise<ShownEvent[]> {
     const [, , ...found] = await database.together(enter, amongDealsOf(events), ...recordsOf(events, config.features));
     return withRecords(events, found);
@@ -164,7 +167,8 @@ export function eventOperations(services: Services, callers: Callers): readonly 
         const isLatest = given === 'latest';
         const place: EventPlace | 'unreadable' | null = given === null || isLatest ? null : cursors.read(given);
         if (place === null && given !== null && !isLatest) throw badAfter();
-        // All cursors are so once the secret of cursors was renewed: their readers have to know that they begin again.
+        // After the secret of cursors is renewed, every cursor is unreadable: clients must learn that they have to
+        // start over.
         if (place === 'unreadable') throw expired();
         return {
           count: limit.read(c),
@@ -189,8 +193,9 @@ export function eventOperations(services: Services, callers: Callers): readonly 
       const place = { seq: isCut && last ? last.seq : reached.seq, history: reached.history, brokerageId, at: now };
       const data = isExpanded ? await expanded(enter, shown) : shown;
       const paging = { hasMore: isCut || hasMore, nextCursor: cursors.write(place) };
-      // The cursor is written differently each time: an answer with the same data is the same for a day. A client that gets 304 keeps its cursor, which must
-      // not grow old while nothing changes, and leads on from where others saw nothing either.
+      // The cursor is encrypted differently each time, so the entity tag is made of the data, and stays the same for a
+      // day. A client that gets 304 keeps its cursor: it must not expire while nothing changes, and leads on from a
+      // position after which other clients saw nothing new either.
       const content = JSON.stringify([data, paging.hasMore ? place.seq : null, now.slice(0, 10)]);
       const headers = { ETag: cursors.tagOf(content) };
       return answerJson(c, { status: 200, body: { data, pagination: paging }, headers });

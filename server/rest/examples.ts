@@ -1,9 +1,9 @@
-/** Examples for the OpenAPI document: of a schema as a whole where it brings one (`examples`), else put together of those of its parts. */
+/** Examples for the OpenAPI document: a schema's own (`examples`), otherwise composed of the examples of its parts. */
 
 import type { JsonSchema } from './json-schema.ts';
 import type { Json } from './operation.ts';
 
-/** What a value of a format looks like, where the schema has no example of its own. */
+/** Example values by format, for schemas without an example. */
 const ofFormats: Readonly<Record<string, string>> = {
   uuid: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
   'date-time': '2026-11-20T15:04:05.123Z',
@@ -21,8 +21,8 @@ const typeOf = ({ type }: JsonSchema): string | undefined =>
 const isNull = (schema: JsonSchema): boolean => schema.type === 'null';
 
 /**
- * An example of `schema`. Where it can find none, it says so to `missing`, with the path below `path`: such a part has to bring
- * one, `.meta({ examples: [...] })`.
+ * An example of `schema`. Calls `missing` with the path, below `path`, of each part that has no example: such a part
+ * needs one, `.meta({ examples: [...] })`.
  */
 export function exampleOf(
   schema: JsonSchema,

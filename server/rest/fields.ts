@@ -1,20 +1,26 @@
-/** The values of which what the REST API takes and answers is made: ids, times, decimals, texts. */
+/** Schemas of the values in requests and responses of the REST API: ids, times, decimals, texts. */
 
 import { z } from 'zod';
 import { charactersIn, isBlank } from '../domain/characters.ts';
 import { amountPattern, currencyPattern, isAfterYearZero, momentOf } from '../http/values.ts';
 
-/** What is wrong with a property: that it is required, where it is missing, before what to send. */
+/**
+ * Makes the error message of a property: `sentence`, which says what to send, preceded by "Required." if the property
+ * is missing.
+ */
 export const absent = (sentence: string) => (issue: { input?: unknown }) =>
   issue.input === undefined ? `Required. ${sentence}` : sentence;
 
-/** What a text that can be stored holds, as a pattern for the document; whole characters cannot be said in one for every engine. */
+/**
+ * Pattern for the document of a text that can be stored; well-formed surrogate pairs cannot be expressed in a pattern
+ * for every regex engine.
+ */
 const stored = '^[^\\u0000]*$';
 
-/** A pattern for the document of a text that can be stored and has a visible character. */
+/** Pattern for the document of a text that can be stored and has a visible character. */
 export const visible = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
 
-/** A text that can be stored, as long as the body may be. */
+/** A text that can be stored, limited only by the size of the body. */
 export const text = (sentence: string) =>
   z
     .string({ error: absent(sentence) })
@@ -31,10 +37,10 @@ export const text = (sentence: string) =>
 /** The id of a record. */
 export const id = z.string().meta({ format: 'uuid' });
 
-/** A time as it is answered: RFC 3339 in UTC, with milliseconds. */
+/** A time in a response: RFC 3339 in UTC, with milliseconds. */
 export const time = z.string().meta({ format: 'date-time' });
 
-/** A time that is sent: the moment that it names. */
+/** A time in a request, normalized. */
 export const timeSent = (example: string) =>
   z
     .string({ error: absent(`Send a time such as ${example}.`) })
@@ -42,16 +48,19 @@ export const timeSent = (example: string) =>
     .overwrite((value) => momentOf(value) ?? value)
     .meta({ format: 'date-time' });
 
-/** A date as it is answered and sent: YYYY-MM-DD. */
+/** A date in a request or response: YYYY-MM-DD. */
 export const date = z.string().meta({ format: 'date' });
 
-/** A word as it is answered: one of these, or one of a later version. To strict clients a closed list would make the first new word a fault. */
+/**
+ * A word in a response: one of these, or one of a later version. With a closed list, strict clients would fail on the
+ * first new word.
+ */
 export const openEnum = (words: readonly string[]) => z.union([z.enum(words as [string, ...string[]]), z.string()]);
 
-/** A decimal as it is answered: text, so that no digit is lost. */
+/** A decimal in a response: text, so that no digit is lost. */
 export const decimal = z.string().meta({ pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: ['1250000.50'] });
 
-/** What is said of a text without a visible character. */
+/** The error message for a text without a visible character. */
 export const blank = 'It is blank: send at least one visible character.';
 
 const within = (max: number, sent: z.ZodString) =>
@@ -62,32 +71,32 @@ const within = (max: number, sent: z.ZodString) =>
 
 const sentUpTo = (max: number) => text(`Send a text of at most ${max} characters.`);
 
-/** Text of several lines that is sent: from one character, of which one is visible, up to `max`; kept as it is. */
+/** Text of several lines in a request: 1 to `max` characters, at least one of them visible; stored unchanged. */
 export const textUpTo = (max: number) => within(max, sentUpTo(max));
 
-/** A line of text that is sent: the same, without the space around it, or as `kept` keeps it. */
+/** A line of text in a request: as {@link textUpTo}, but trimmed, or converted by `kept`. */
 export const lineUpTo = (max: number, kept = (value: string): string => value.trim()) =>
   within(max, sentUpTo(max).overwrite(kept));
 
-/** One of several words, as it is sent. */
+/** One of several words, in a request. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: absent(`Say one of: ${words.join(', ')}.`) });
 
-/** A day of the calendar that is sent. */
+/** A calendar day in a request. */
 export const day = z.iso
   .date({ error: absent('Write a date as YYYY-MM-DD.') })
   .refine(isAfterYearZero, { error: 'There is no year 0.' });
 
-/** The id of a record that is sent. */
+/** The id of a record in a request. */
 export const idSent = z.uuid({ error: absent('Send the id of a record: a UUID.') });
 
-/** A currency that is sent or answered. */
+/** A currency in a request or response. */
 export const currency = z
   .string({ error: absent('Send a currency.') })
   .regex(currencyPattern, { error: 'Send a currency of three letters (ISO 4217), like USD.' })
   .meta({ examples: ['USD'] });
 
-/** An amount that is sent: a decimal as text, with up to 16 digits before the point and 4 behind it. */
+/** An amount in a request: a decimal as text, with up to 16 digits before the point and 4 after it. */
 export const amount = ({ signed = false } = {}) => {
   const sentence = 'Send an amount as text, with digits and at most four decimals, like "1250000.50".';
   return z

@@ -1,4 +1,7 @@
-/** What of JSON Schema 2020-12 the OpenAPI document uses, as it is read back: for examples, the typed client, and tests. */
+/**
+ * The part of JSON Schema 2020-12 that the OpenAPI document uses, for reading it: for examples, the typed client, and
+ * tests.
+ */
 
 export interface JsonSchema {
   readonly $ref?: string;

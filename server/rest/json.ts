@@ -1,13 +1,13 @@
-/** JSON from strangers, read strictly: what other parsers let pass in silence is refused in a sentence. */
+/** Reads untrusted JSON strictly: input that other parsers silently accept is rejected with a message. */
 
 import { deepestJson, isTooDeep, repeatedProperties } from '../http/json-text.ts';
 import type { Problem } from '../http/problem.ts';
 import { invalid } from './envelope.ts';
 
-/** A key of the body as it is said again: no more of it than is needed to find it. */
+/** A key of the body for a message, shortened to what is needed to find it. */
 export const shown = (key: string): string => (key.length > 100 ? `${key.slice(0, 100)}…` : key);
 
-/** The text cannot be taken; `path` says where, '' for the whole. */
+/** The problem of a text that is rejected; `path` says where, '' for the whole text. */
 const unfit = (path: string, message: string): Problem => invalid([{ in: 'body', path: shown(path), message }]);
 
 /** The value of a JSON text in UTF-8. Throws a problem of 400 for anything that is not plain, unambiguous JSON. */

@@ -1,4 +1,4 @@
-/** What an API key may read of itself. */
+/** Operations on the calling API key and its sandbox. */
 
 import type { Services } from '../services.ts';
 import { callingApiKey } from '../domain/clients/api-keys.ts';
@@ -11,7 +11,7 @@ import { replayed, type Operation } from './operation.ts';
 import { callingKey, sandboxReset } from './schemas.ts';
 import { idempotencyKey, openWrites } from './writes.ts';
 
-/** Its operations; `callers` lets keys in. */
+/** The operations; `callers` authenticates keys. */
 export function keyOperations(services: Services, callers: Callers): readonly Operation[] {
   const { config } = services;
   const writes = openWrites(services, callers);

@@ -1,9 +1,12 @@
-/** What answers the methods that a path does not have. */
+/** Answers methods that a path does not support. */
 
 import type { Handler } from 'hono';
 import { Problem } from '../http/problem.ts';
 
-/** 405 with the methods that there are; OPTIONS is answered the same without an error. Pages of other sites may not call (no CORS). */
+/**
+ * Answers 405 with the supported methods, and OPTIONS with the same `Allow` header but without an error. Pages of other
+ * origins may not call (no CORS).
+ */
 export function only(...methods: string[]): Handler {
   const allow = [...methods, 'OPTIONS'].join(', ');
   return (c) => {

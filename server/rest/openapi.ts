@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the REST API, made of the schemas that validate. */
+/** The OpenAPI 3.1 document of the REST API, generated from the schemas that validate requests. */
 
 import { z } from 'zod';
 import { restPath } from '../http/rest-path.ts';
@@ -13,13 +13,13 @@ import { tags } from './tags.ts';
 const schemaAt = '#/components/schemas/';
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 
-/** The schemas of the document by their names, and where an example is missing. */
+/** The schemas of the document by name, and a callback for missing examples. */
 interface Parts {
   readonly schemas: Readonly<Record<string, Json>>;
   readonly missing: (path: string) => void;
 }
 
-/** A JSON body of a schema with an example of it, or with those that are given. */
+/** Describes a JSON body of a schema, with the given examples, or otherwise with a generated one. */
 function json(schema: z.ZodType, { schemas, missing }: Parts, examples?: Readonly<Record<string, unknown>>): Json {
   const name = idOf(schema);
   const shown = examples
@@ -28,12 +28,12 @@ function json(schema: z.ZodType, { schemas, missing }: Parts, examples?: Readonl
   return { schema: { $ref: schemaAt + name }, ...shown };
 }
 
-/** Headers by name: those that every such answer carries, and those that some do. */
+/** Headers by name: those on every such response, and those on some. */
 function headersOf(required: readonly string[], sometimes: readonly string[] = []): Json {
   return Object.fromEntries([...required, ...sometimes].map((name) => [name, ref('headers', name)]));
 }
 
-/** Whether an operation answers a read in JSON, with an entity tag. */
+/** Whether an operation responds to a GET request in JSON, with an entity tag. */
 const isTagged = ({ method, answers }: Operation): boolean => method === 'get' && answers[200]?.schema !== undefined;
 
 const ifNoneMatch: Json = {
@@ -63,7 +63,7 @@ function answerOf(
   };
 }
 
-/** A response for several failures of one status. */
+/** A response for several errors of one status. */
 function eitherOf(names: readonly string[], failures: Failures, parts: Parts): Json {
   const those = names.map((name) => failures[name]).filter((failure) => failure !== undefined);
   const schemas = those.map(({ schema }) => ({ $ref: schemaAt + idOf(schema) }));
@@ -75,7 +75,7 @@ function eitherOf(names: readonly string[], failures: Failures, parts: Parts): J
   };
 }
 
-/** The responses of what goes wrong, by status. */
+/** The error responses, by status. */
 function failuresOf(operation: Operation, failures: Failures, parts: Parts): Json {
   const { method, parameters = [], body, errors = [], scope } = operation;
   const names = [
@@ -85,7 +85,7 @@ function failuresOf(operation: Operation, failures: Failures, parts: Parts): Jso
     'RateLimited',
     'InternalError',
     'Unavailable',
-    // An opening of a document is recorded.
+    // Opening a document writes a record.
     ...(method === 'get' && scope !== 'documents:content' ? [] : ['StorageFull']),
     ...(body ? ['TooLarge', 'UnsupportedType'] : []),
     ...errors.map((code) => operationErrors[code].name),
@@ -99,13 +99,12 @@ function failuresOf(operation: Operation, failures: Failures, parts: Parts): Jso
   );
 }
 
-/** What an id in a path is of: "The id of the contact." */
+/** Description of an id in a path: "The id of the contact." */
 const nameOfId = (name: string): string =>
   name === 'externalId'
     ? 'The id that another system has for the contact.'
     : `The id of the ${name.replace(/Id$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}.`;
 
-/** What the path, the query and the headers of an operation carry. */
 function parametersOf({ path, pathParameters = {}, parameters = [] }: Operation, { missing }: Parts): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
@@ -163,7 +162,7 @@ const sentHeader = (name: string, description: string, sample: string): Json => 
   schema: { type: 'string', examples: [sample] },
 });
 
-/** What is sent to webhooks, as Standard Webhooks has it. */
+/** The requests that webhooks receive, according to Standard Webhooks. */
 const webhooks = (parts: Parts): Json => ({
   event: {
     post: {
@@ -194,14 +193,14 @@ const webhooks = (parts: Parts): Json => ({
   },
 });
 
-/** The `id` under which a schema stands in the document. */
+/** The `id` of a schema in the document. */
 function idOf(schema: z.ZodType): string {
   const id = schema.meta()?.id;
   if (id === undefined) throw new Error('A body or an answer has a schema without an id');
   return id;
 }
 
-/** The schemas with an `id` within a schema, and itself. */
+/** The schemas with an `id` within a schema, and the schema itself. */
 function namedWithin(schema: z.ZodType): z.ZodType[] {
   const { def } = schema as unknown as { def: Record<string, unknown> };
   const parts = [
@@ -218,7 +217,7 @@ function namedWithin(schema: z.ZodType): z.ZodType[] {
   return schema.meta()?.id === undefined ? within : [schema, ...within];
 }
 
-/** The schemas with an id of these operations and of failures, as JSON Schema, by id. */
+/** The schemas with an `id` of these operations and of the error responses, as JSON Schema, by id. */
 function schemasOf(operations: readonly Operation[], failures: readonly z.ZodType[]): Record<string, Json> {
   const registry = z.registry<{ id: string }>();
   const shown = operations.flatMap(({ body, answers }) => [
@@ -236,8 +235,8 @@ function schemasOf(operations: readonly Operation[], failures: readonly z.ZodTyp
 }
 
 /**
- * The document of these operations for a server whose public origin is `baseUrl`. `missing` is called with what has no example: the
- * schema and the property.
+ * The document of these operations for a server whose public origin is `baseUrl`. `missing` is called with the schema
+ * and property of each value without an example.
  */
 export function openApiDocument(
   baseUrl: string,

@@ -1,4 +1,4 @@
-/** Declares operations of the REST API: of each one its route and its part of the OpenAPI document are made. */
+/** Declares operations of the REST API: each declaration yields a route and a part of the OpenAPI document. */
 
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
@@ -11,38 +11,38 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /** A part of an OpenAPI document. */
 export type Json = Record<string, unknown>;
 
-/** What is sent beside the path and the body: how it is read, and how it is described. */
+/** A query parameter or header: how it is read, and how it is described. */
 export interface Parameter<T = unknown> {
   readonly in: 'query' | 'header';
   readonly name: string;
   readonly description: string;
-  /** Whether it cannot be left out. */
+  /** Whether the parameter is required. */
   readonly required?: boolean;
-  /** JSON Schema of the value. */
+  /** JSON Schema of the parameter's value. */
   readonly schema: Json;
-  /** Whether no value is refused. */
+  /** Whether every value is accepted. */
   readonly isLenient?: boolean;
-  /** Throws a problem of 400 that says what to send. */
+  /** Reads the value; throws a problem of 400 that says what to send. */
   readonly read: (c: Context) => T;
 }
 
-/** What an operation answers with one status. */
+/** A response of an operation with one status. */
 export interface Answer {
   readonly description: string;
-  /** Of the JSON body, registered by its `id`; without one there is no body, or `types` say what it is. */
+  /** Schema of the JSON body, registered by its `id`; without it there is no body, unless `types` is given. */
   readonly schema?: z.ZodType;
-  /** Media types of a body that is no JSON. */
+  /** Media types of a body that is not JSON. */
   readonly types?: readonly string[];
-  /** Headers beside those of the rate limit, by name: their OpenAPI objects. */
+  /** Headers other than those of the rate limit: OpenAPI objects by name. */
   readonly headers?: Readonly<Record<string, Json>>;
 }
 
-/** The header with the path of what was made. */
+/** The `Location` header with the path of a created resource. */
 export const location = (thing: string): Record<string, Json> => ({
   Location: { description: `The path of the ${thing}.`, schema: { type: 'string' } },
 });
 
-/** The header of an answer that was given before, to the same `Idempotency-Key`. */
+/** The header of a response that is repeated for the same `Idempotency-Key`. */
 export const replayed: Record<string, Json> = {
   'Idempotent-Replayed': {
     description: 'true when this repeats the first answer.',
@@ -52,7 +52,10 @@ export const replayed: Record<string, Json> = {
 
 export interface Operation {
   readonly method: Method;
-  /** Below /api/v1, with its parameters in braces: `/contacts/{contactId}`. Each of them is a UUID unless `pathParameters` says otherwise. */
+  /**
+   * Path below /api/v1, with parameters in braces: `/contacts/{contactId}`. Each parameter is a UUID unless
+   * `pathParameters` says otherwise.
+   */
   readonly path: `/${string}`;
   readonly pathParameters?: Readonly<Record<string, Json>>;
   /** `operationId` in the document: the name of the function in generated clients. */
@@ -60,27 +63,27 @@ export interface Operation {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** What the key must have; null: any key may ask this. */
+  /** Scope that the key must have; null: any key may call the operation. */
   readonly scope: KeyScope | null;
   readonly parameters?: readonly Parameter[];
-  /** Of the JSON body, registered by its `id`. */
+  /** Schema of the JSON body, registered by its `id`. */
   readonly body?: z.ZodType;
-  /** Media types of the body, when not `application/json` alone. */
+  /** Media types of the body, unless only `application/json`. */
   readonly bodyTypes?: readonly string[];
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Codes of errors beside those that every operation has (401, 403, 429, 500, 503) and those of parameters and bodies. */
+  /** Error codes other than those of every operation (401, 403, 429, 500, 503) and those of parameters and bodies. */
   readonly errors?: readonly ErrorCode[];
   readonly handle: (c: Context) => Promise<Response>;
 }
 
-/** What is said about a parameter, in the document and in the error for another value. */
+/** Describes a parameter in the document and in the error for an invalid value. */
 interface About {
   readonly description: string;
   readonly schema: Json;
   readonly message: string;
 }
 
-/** A parameter of the query, at most once; `read` gives undefined for a value that is refused. */
+/** A query parameter that may be given at most once; `read` returns undefined for an invalid value. */
 export function queryParameter<T, N = undefined>(
   name: string,
   { description, schema, message }: About,
@@ -102,7 +105,7 @@ export function queryParameter<T, N = undefined>(
   };
 }
 
-/** A header; `read` gives undefined for a value that is refused. */
+/** A header parameter; `read` returns undefined for an invalid value. */
 export function headerParameter<T>(
   name: string,
   { description, schema, message }: About,
@@ -123,13 +126,16 @@ export function headerParameter<T>(
   };
 }
 
-/** The path as Hono writes it: `/contacts/:contactId`. */
+/** The path in Hono's syntax: `/contacts/:contactId`. */
 const routePath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
-/** Adds the routes of the operations; a method that a path does not have is answered 405, OPTIONS with what there is. */
+/**
+ * Adds the routes of the operations. A method that a path does not have is answered 405, OPTIONS with the methods of
+ * the path.
+ */
 export function addOperations(routes: Hono, operations: readonly Operation[]): void {
   const byPath = Map.groupBy(operations, ({ path }) => routePath(path));
-  // A path without parameters is looked for before one whose parameter would take its word.
+  // Paths without parameters are matched before those with a parameter in the same position.
   for (const [path, those] of [...byPath].toSorted(
     ([one], [other]) => Number(one.includes(':')) - Number(other.includes(':')),
   )) {

@@ -1,4 +1,4 @@
-/** Pages of lists: `limit` and `cursor`, and the answer with its pagination (specification, section 4.1). */
+/** Pages of lists: `limit` and `cursor`, and the response with its pagination (specification, section 4.1). */
 
 import type { Context } from 'hono';
 import { Invalid } from '../database/errors.ts';
@@ -30,7 +30,7 @@ export const limitOf = (things: string): Parameter<number> =>
 
 const cursorMessage = 'Send nextCursor of an earlier answer to this brokerage, unchanged, or start again without it.';
 
-/** `cursor`: what {@link Pages.answer} reads and gives out. */
+/** `cursor`: read and issued by {@link Pages.answer}. */
 export const cursor = queryParameter(
   'cursor',
   { description: 'nextCursor of an earlier answer.', schema: { type: 'string' }, message: cursorMessage },
@@ -40,28 +40,31 @@ export const cursor = queryParameter(
 
 const badCursor = () => invalid([{ in: 'query', path: 'cursor', message: cursorMessage }]);
 
-/** A list as one request asks for it, with places of type `P` in it. */
+/** A list as requested, with positions of type `P`. */
 export interface List<Row extends P, P> {
-  /** Names the list with its filters and order: a cursor is good for the list that it was given out for. */
+  /** Names the list with its filters and order: a cursor is valid only for the list that it was issued for. */
   readonly name: string;
-  /** The first `count` rows after a place, or from the beginning; null: there is nothing of which this would be the list. */
+  /**
+   * The first `count` rows after a position, or from the beginning; null when the record that the list belongs to does
+   * not exist.
+   */
   readonly rows: (count: number, after: P | null) => KeyQuestion<Row[] | null>;
-  /** Places as bytes, and back; null for bytes that are none. */
+  /** Positions as bytes, and back; null for bytes that encode no position. */
   readonly place: { readonly write: (row: P) => Buffer; readonly read: (bytes: Buffer) => P | null };
-  /** The problem that it is when there is nothing of which this would be the list. */
+  /** The problem to throw when the record that the list belongs to does not exist. */
   readonly absent?: () => Problem;
 }
 
-/** Places in a list that goes by time and id, newest or oldest first. */
+/** Positions in a list ordered by time and id, newest or oldest first. */
 export const byTime: List<Position, Position>['place'] = { write: placeOf, read: positionOf };
 
-/** The place of a row in a list that goes by a key, written as text, and by id. */
+/** The position of a row in a list ordered by a key, as text, and by id. */
 export interface KeyPlace {
   readonly place: string;
   readonly id: string;
 }
 
-/** Places in a list that goes by a time, a date or a number. */
+/** Positions in a list ordered by a time, a date or a number. */
 export const byKey: List<KeyPlace, KeyPlace>['place'] = {
   write: ({ place, id }) => Buffer.from(`${id}${place}`),
   read(bytes) {
@@ -73,8 +76,8 @@ export const byKey: List<KeyPlace, KeyPlace>['place'] = {
 
 export interface Pages {
   /**
-   * Answers a page of what `list` makes of the request; what it throws is answered only to a key with the scope. `within`:
-   * the deal that the list is of.
+   * Responds with a page of the list that `list` derives from the request; errors of `list` are reported only to a key
+   * with the scope. `within`: the deal that the list belongs to.
    */
   answer<Row extends P, P>(
     c: Context,
@@ -86,7 +89,7 @@ export interface Pages {
   ): Promise<Response>;
 }
 
-/** Answers lists, page by page. */
+/** Responds with pages of lists. */
 export function openPages({ database, secrets }: Services, callers: Callers): Pages {
   const sealerOf = deploymentSealer({ database, secrets });
   return {
@@ -111,14 +114,14 @@ export function openPages({ database, secrets }: Services, callers: Callers): Pa
             isGiven = given !== null;
             const from: Unsealed | null = given === null ? null : sealer.unseal(given);
             const after = from && place.read(from.place);
-            // Whether it was given out for this list is not known before it is known who asks.
+            // Whether the cursor was issued for this list can be checked only when the caller is known.
             if (given !== null && after === null) throw badCursor();
             return mappedQuestion(rows(count + 1, after), (found) => ({ count, name, place, absent, from, found }));
           },
           { within },
         )
         .catch((fault: unknown) => {
-          // A forged place is asked for before its seal can be looked at.
+          // A forged position reaches the query before its seal can be checked.
           throw isGiven && fault instanceof Invalid ? badCursor() : fault;
         });
       const { count, name, place, absent, from, found } = answer;

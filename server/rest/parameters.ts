@@ -1,4 +1,4 @@
-/** Builders of parameters of the query; each reads null where the parameter is left out. */
+/** Builders of query parameters; each reads null when the parameter is missing. */
 
 import { z } from 'zod';
 import { mostSearchWords, wordsIn } from '../database/paging.ts';
@@ -8,7 +8,7 @@ import { isUuid } from '../http/uuid.ts';
 import { visible } from './fields.ts';
 import { queryParameter, type Json, type Parameter } from './operation.ts';
 
-/** A parameter that is one of several words; `more` goes into its schema. */
+/** A parameter with one of several words as its value; `more` is added to its schema. */
 export const oneOfParameter = <const Words extends readonly [string, ...string[]]>(
   name: string,
   words: Words,
@@ -25,7 +25,7 @@ export const oneOfParameter = <const Words extends readonly [string, ...string[]
 const isTextUpTo = (max: number, value: string): boolean =>
   !isBlank(value) && charactersIn(value) <= max && isStorable(value);
 
-/** A parameter that is a text of 1 to `max` characters, one of them visible; as `kept` keeps it. */
+/** A text parameter of 1 to `max` characters, at least one of them visible; converted by `kept` first. */
 export const textParameter = (
   name: string,
   max: number,
@@ -46,11 +46,11 @@ export const textParameter = (
     null,
   );
 
-/** The same of a line that is stored: the space around it is left out. */
+/** A text parameter for a stored line: trimmed. */
 export const lineParameter = (name: string, max: number, description: string): Parameter<string | null> =>
   textParameter(name, max, description, (value) => value.trim());
 
-/** `search` of a list: words that are looked for. */
+/** `search` of a list: the words to search for. */
 export const searchParameter = (description: string): Parameter<readonly string[] | null> =>
   queryParameter<readonly string[], null>(
     'search',
@@ -66,7 +66,7 @@ export const searchParameter = (description: string): Parameter<readonly string[
     null,
   );
 
-/** A parameter that is a day. */
+/** A date parameter. */
 export const dayParameter = (name: string, description: string): Parameter<string | null> =>
   queryParameter<string, null>(
     name,
@@ -75,7 +75,7 @@ export const dayParameter = (name: string, description: string): Parameter<strin
     null,
   );
 
-/** A parameter that is a moment. */
+/** A time parameter. */
 export const timeParameter = (name: string, description: string): Parameter<string | null> =>
   queryParameter<string, null>(
     name,
@@ -88,7 +88,7 @@ export const timeParameter = (name: string, description: string): Parameter<stri
     null,
   );
 
-/** A parameter that is the id of a record. */
+/** A parameter with the id of a record. */
 export const idParameter = (name: string, description: string): Parameter<string | null> =>
   queryParameter<string, null>(
     name,

@@ -27,7 +27,7 @@ export function restOperations(services: Services): readonly Operation[] {
   ];
 }
 
-/** Mount at /api/v1, behind the request id and the client's address. */
+/** The routes, to be mounted at /api/v1, after the middleware for the request id and the client's address. */
 export function restRoutes(services: Services): Hono {
   const routes = new Hono();
   const operations = restOperations(services);

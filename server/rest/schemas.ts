@@ -1,4 +1,7 @@
-/** What the REST API takes and answers (specification, section 2.1): these validate, and the OpenAPI document is made of them. */
+/**
+ * The requests and responses of the REST API (specification, section 2.1): these schemas validate, and the OpenAPI
+ * document is generated from them.
+ */
 
 import { z } from 'zod';
 import { isBlank } from '../domain/characters.ts';
@@ -14,7 +17,7 @@ const type = z
   .enum(contactTypes, { error: absent('Say "person" or "company".') })
   .meta({ description: 'Whether this is a person or a company.' });
 
-// The pattern is for the document alone.
+// The pattern is only for the OpenAPI document.
 const displayName = text('Send a text.')
   .refine((value) => !isBlank(value), { error: blank })
   .meta({
@@ -74,14 +77,14 @@ export const contactCreate = z
     ],
   });
 
-/** What is said of what cannot be one. */
+/** The error message for an invalid external id. */
 export const externalIdMessage = 'Send 1 to 255 visible ASCII characters, not "." or "..".';
 const externalIdPattern = /^(?!\.{1,2}$)[\x21-\x7e]{1,255}$/;
 
-/** Whether something may be a contact's id in another system. */
+/** Whether a text is valid as a contact's id in another system. */
 export const isExternalId = (value: string): boolean => externalIdPattern.test(value);
 
-/** As JSON Schema. */
+/** JSON Schema of an external id. */
 export const externalIdSchema = { type: 'string', minLength: 1, maxLength: 255, pattern: externalIdPattern.source };
 
 const externalId = z
@@ -95,7 +98,7 @@ const externalId = z
 
 const orNull = 'Send a text, or null to clear it.';
 
-/** A merge patch (RFC 7396): what is left out stays as it is, null clears. */
+/** A merge patch (RFC 7396): missing properties stay as they are, null clears. */
 export const contactPatch = z
   .strictObject(
     {
@@ -159,7 +162,7 @@ export const contactBatchItem = z
   )
   .meta({ id: 'ContactBatchItem' });
 
-/** The most changes of a batch. */
+/** Maximum number of changes in a batch. */
 const mostOfBatch = 200;
 
 const batchOf = (item: z.ZodType) =>
@@ -173,10 +176,10 @@ const batchOf = (item: z.ZodType) =>
     { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with items.' : undefined) },
   );
 
-/** A batch as the document describes it. */
+/** A batch as the OpenAPI document describes it. */
 export const contactBatch = batchOf(contactBatchItem).meta({ id: 'ContactBatch' });
 
-/** A batch whose items are looked at one by one. */
+/** A batch whose items are validated one by one. */
 export const contactBatchOfAnything = batchOf(z.unknown());
 
 const contactType = z.enum(contactTypes);
@@ -221,7 +224,7 @@ export const contactRecord = z
   })
   .meta({ id: 'ContactRecord', description: 'A contact with what another system needs to keep in step with it.' });
 
-/** A contact, with expand=record one with the rest of its record. */
+/** A contact; with expand=record, also with the other properties of its record. */
 export const contactAsAsked = z
   .intersection(contact, z.object(ofRecord).partial())
   .meta({ id: 'ContactAsAsked', description: 'A contact; with expand=record it has the last three properties too.' });
@@ -242,7 +245,7 @@ export const pagination = z
 
 export const contactList = z.object({ data: z.array(contactAsAsked), pagination }).meta({ id: 'ContactList' });
 
-/** One thing to change in a request, among the `faults` of a validation_error. */
+/** One fault in a request, among the `faults` of a validation_error. */
 export const fault = z
   .object({
     in: z.enum(['body', 'query', 'header', 'path']).meta({ description: 'Where it is.' }),
@@ -316,8 +319,11 @@ export const callingKey = z
 
 export const sandboxReset = z.object({ resetAt: time }).meta({ id: 'SandboxReset' });
 
-/** Of an error that any operation may have, and of all errors of contacts' three first operations. */
+/**
+ * Envelope of an error that any operation may have, and of all errors of the specification's three operations on
+ * contacts.
+ */
 export const errorEnvelope = envelopeWith(z.enum(errorCodes), 'ErrorEnvelope');
 
-/** The envelope of an error with this code alone. */
+/** The envelope of an error with only this code. */
 export const errorEnvelopeOf = (code: string, name: string) => envelopeWith(z.literal(code), name);

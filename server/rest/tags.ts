@@ -1,4 +1,4 @@
-/** What each group of operations is about, for the OpenAPI document. */
+/** Describes each group of operations, for the OpenAPI document. */
 export const tags: Readonly<Record<string, string>> = {
   Key: 'The API key that is calling.',
   Contacts: 'People and companies that a brokerage tracks outside any deal.',

@@ -1,4 +1,4 @@
-/** The deliveries of a key's webhooks: the log of what was sent, and sending it again. */
+/** The deliveries of a key's webhooks: the log of deliveries, and resending. */
 
 import { z } from 'zod';
 import { Refusal } from '../database/errors.ts';
@@ -31,7 +31,7 @@ import { meaning, placed, webhookIn, webhookNotFound } from './webhooks.ts';
 
 const noDelivery = () => new Problem(404, 'delivery_not_found', 'There is no such delivery.');
 
-/** The same where a delivery is asked for: one of a webhook that is not there is not there. */
+/** Like {@link meaning}, but for a delivery: when the webhook does not exist, the delivery does not either. */
 const meaningOfDelivery = (fault: unknown): unknown =>
   fault instanceof Refusal && fault.reason === 'webhook_not_found' ? noDelivery() : meaning(fault);
 
@@ -152,10 +152,10 @@ const deliveriesIn = (webhookId: string, state: DeliveryState | null): List<Deli
 const limit = limitOf('deliveries');
 const read = 'webhooks:read';
 const write = 'webhooks:write';
-/** What is changed is answered, and so must be seen. */
+/** The response shows the changed delivery, so the key must be allowed to read it. */
 const writing = [write, read] as const;
 
-/** Everything about the deliveries of webhooks. */
+/** All operations on the deliveries of webhooks. */
 export function webhookDeliveryOperations(services: Services, callers: Callers): readonly Operation[] {
   const pages = openPages(services, callers);
   const writes = openWrites(services, callers);

@@ -1,4 +1,4 @@
-/** Webhooks of a key: where what changes is sent to. */
+/** Webhooks of a key: the URLs to which changes are sent. */
 
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
@@ -39,10 +39,10 @@ import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
 import { pagination } from './schemas.ts';
 import { idempotencyKey, openWrites, refuseConditions } from './writes.ts';
 
-/** 404 of a webhook. */
+/** 404 for a webhook. */
 export const webhookNotFound = () => new Problem(404, 'webhook_not_found', 'There is no such webhook.');
 
-/** What the database refuses, in the words of this API. */
+/** Translates refusals of the database into problems of this API. */
 export function meaning(fault: unknown): unknown {
   if (!(fault instanceof Refusal)) return fault;
   if (fault.reason === 'webhook_not_found') return webhookNotFound();
@@ -144,14 +144,14 @@ const shownWebhook = ({ id: webhookId, url, description, types, state, ...rest }
   updatedAt: rest.updated_at,
 });
 
-/** The webhook in the path. */
+/** The webhook's id in the path. Throws 404 for an invalid id. */
 export function webhookIn(c: Context): string {
   const webhookId = c.req.param('webhookId') ?? '';
   if (!isUuid(webhookId)) throw webhookNotFound();
   return webhookId;
 }
 
-/** With its place in a list. */
+/** Adds the position in a list ordered by time. */
 export const placed = <T extends { readonly created_at: string }>(found: readonly T[]) =>
   found.map((one) => ({ ...one, createdAt: one.created_at }));
 
@@ -164,10 +164,10 @@ const own: List<Webhook & Position, Position> = {
 const limit = limitOf('webhooks');
 const read = 'webhooks:read';
 const write = 'webhooks:write';
-/** What is changed is answered, and so must be seen. */
+/** The response shows the changed webhook, so the key must be allowed to read it. */
 const writing = [write, read] as const;
 
-/** Everything about webhooks but their deliveries. */
+/** All operations on webhooks except those on deliveries. */
 export function webhookOperations(services: Services, callers: Callers): readonly Operation[] {
   const { config, database, secrets } = services;
   const pages = openPages(services, callers);
@@ -315,7 +315,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
               const [found] = await database.together(enter, carries, removing);
               admit(found);
             } catch (fault) {
-              // A key without the scopes is refused for that, whether or not the webhook is there.
+              // The missing scope is reported first, whether or not the webhook exists.
               if (fault instanceof Denied || fault instanceof Refusal) await check();
               throw fault;
             }

@@ -1,4 +1,7 @@
-/** What operations change: each change in one transaction with its record, and done once however often it is asked for under one `Idempotency-Key`. */
+/**
+ * Operations that change something: each change is made in one transaction with its audit record, and only once however
+ * often it is requested with the same `Idempotency-Key`.
+ */
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
@@ -27,7 +30,7 @@ import type { Callers, Entry, Scopes, FailureRecorder } from './caller.ts';
 import { invalid, isKnown, rateLimited } from './envelope.ts';
 import { headerParameter } from './operation.ts';
 
-/** `Idempotency-Key`, of every operation that {@link Writes} carries out. */
+/** `Idempotency-Key`, a parameter of every operation that {@link Writes} carries out. */
 export const idempotencyKey = headerParameter(
   'Idempotency-Key',
   {
@@ -40,8 +43,8 @@ export const idempotencyKey = headerParameter(
 );
 
 /**
- * Refuses a condition that is not looked at, as the change would be made whether it holds or not (RFC 9110, section 13.2.1). `If-Match: *` holds of
- * all that can be changed.
+ * Rejects conditional headers that the operation ignores, since the change would be made whether they hold or not (RFC
+ * 9110, section 13.2.1). `If-Match: *` always holds for what can be changed.
  */
 export function refuseConditions(c: Context, isConditional = false): void {
   const looksAtIfMatch = isConditional || c.req.header('If-Match')?.trim() === '*';
@@ -52,34 +55,37 @@ export function refuseConditions(c: Context, isConditional = false): void {
       ]);
 }
 
-/** One change as one request asks for it. */
+/** One change as requested. */
 export interface Write<S extends readonly Statement<unknown>[]> {
-  /** What makes the change, and the record of it in the audit trail: all of them or none. */
+  /** The statements that make the change and its audit record: all of them or none. */
   readonly statements: S;
   /**
-   * What was asked for, as it was validated: the body, and what of the query decides what is done. Any value of JSON. `If-Match` does not belong to it:
-   * whoever repeats a change that was made may have read the new tag meanwhile.
+   * The validated input: the body, and the query parameters that affect the change. Any JSON value. `If-Match` is not
+   * part of it: a client that repeats a change may have read the new tag meanwhile.
    */
   readonly said: unknown;
   /**
-   * The answer to what came of it. It throws a Problem only where nothing was changed, and does nothing but make the answer,
-   * since it may be called twice.
+   * Makes the response from the results. Throws a Problem only if nothing was changed, and has no side effects, since
+   * it may be called twice.
    */
   readonly answer: (results: Results<S>, caller: KeyCaller) => Answered;
-  /** The answer shows a secret once: what is remembered of it is encrypted. */
+  /** Whether the response shows a secret once: the response is then remembered encrypted. */
   readonly isSecret?: boolean;
-  /** Refuses to give an answer again to a key that does not see any more what it is about, where that is not the deal that the request is about. */
+  /**
+   * A statement that refuses to repeat a response to a key that can no longer see its subject; for subjects other than
+   * the deal that the request is about.
+   */
   readonly requiredToRepeat?: (answered: Answered) => Statement<unknown>;
 }
 
-/** An answer as it is remembered. */
 type Remembered = Answered | { readonly sealed: string };
 
 export interface Writes {
   /**
-   * Carries out the change that `read` makes of the request, by a key with these scopes, and answers. `action` names it in the
-   * audit trail, which also has what was refused or failed. An operation that uses this names {@link idempotencyKey} among its
-   * `parameters` and `replayed` among the headers of its answer, and has nothing else to do for it:
+   * Carries out the change that `read` derives from the request, by a key with these scopes, and responds. `action` is
+   * its name in the audit trail, which also records rejected and failed changes. An operation that uses this lists
+   * {@link idempotencyKey} among its `parameters` and `replayed` among the headers of its response; nothing else is
+   * needed:
    *
    * ```ts
    * handle: (c) =>
@@ -96,30 +102,34 @@ export interface Writes {
    *   });
    * ```
    *
-   * With an `Idempotency-Key` the answer is remembered in the transaction of the change, for 24 hours, by API key, method, path
-   * and `said`, and is given again with `Idempotent-Replayed: true`; asked with anything else, the key is refused with 400. Only
-   * an answer is remembered, never an error. Of a deal that was closed to keys since, nothing is given again.
+   * With an `Idempotency-Key` the response is remembered in the transaction of the change, for 24 hours, by API key,
+   * method, path and `said`, and is repeated with `Idempotent-Replayed: true`; the same idempotency key with a
+   * different request is rejected with 400. Only successful responses are remembered, never errors. If the deal has
+   * been closed to keys since, no response is repeated.
    */
   run<const S extends readonly Statement<unknown>[]>(
     c: Context,
     of: {
       readonly scopes: Scopes;
       readonly action: Action;
-      /** The deal that it is about. */
+      /** The deal that the change is about. */
       readonly within?: DealScope | null | undefined;
-      /** What a fault means here, where it means something else than everywhere. */
+      /** Translates errors that mean something else here than elsewhere. */
       readonly meaning?: (fault: unknown) => unknown;
-      /** `If-Match` is read, and the change is made only where it holds. */
+      /** Whether `If-Match` is read, and the change made only if it holds. */
       readonly isConditional?: boolean;
     },
     read: (entry: Entry) => Write<S> | Promise<Write<S>>,
   ): Promise<Response>;
 }
 
-/** The SHA-256 digest (32 bytes) of what a request asks for, however it is written. */
+/** The SHA-256 digest (32 bytes) of the meaning of a request, independent of its formatting. */
 const digestOf = (c: Context, said: unknown): Buffer => digestOfRequest([c.req.method, c.req.path, said]);
 
-/** An idempotency key that stands for another request is a fault of this one; a sandbox that is full lasts until it is reset, which it is once in ten seconds. */
+/**
+ * Translates errors: an idempotency key that was used for another request is a fault of this request (400); a sandbox
+ * that is full stays so until it is reset, which is possible once in ten seconds (429).
+ */
 export const faultOf = (fault: unknown): unknown => {
   if (!(fault instanceof Refusal)) return fault;
   const { reason, message } = fault;
@@ -128,13 +138,19 @@ export const faultOf = (fault: unknown): unknown => {
   return rateLimited(message, secondsToWait(fault), { cause: fault });
 };
 
-/** The id in the path of what `action` is about, such as the `contactId` of `contact.merge`, or else of the deal on which it is done. */
+/**
+ * The id in the path of the subject of `action`, such as the `contactId` of `contact.merge`, otherwise of the deal that
+ * `action` is done on.
+ */
 function subjectOf(c: Context, action: Action): string | null {
   const ids = [`${action.split('.')[0]}Id`, 'dealId'].map((name) => c.req.param(name) ?? '');
   return ids.find(isUuid)?.toLowerCase() ?? null;
 }
 
-/** What leaves a record of `action` where it was refused or failed; `meaning` says what the fault means to the caller. */
+/**
+ * Returns a recorder that writes an audit record of a rejected or failed `action`; `meaning` translates the error for
+ * the caller.
+ */
 export const recordFailure =
   (
     { database, log }: Services,
@@ -145,7 +161,7 @@ export const recordFailure =
     within?: DealScope | null,
   ): FailureRecorder =>
   async (digest, fault) => {
-    // A database that is away takes no record either, and the caller has waited for it long enough.
+    // An unavailable database cannot store a record either, and the caller has waited long enough.
     if (fault instanceof Unavailable) return;
     const problem = problemOf(meaning(fault));
     const { status, code } = problem && isKnown(problem.code) ? problem : { status: 500, code: 'internal_error' };
@@ -159,7 +175,10 @@ export const recordFailure =
 export function openWrites(services: Services, callers: Callers): Writes {
   const { database, secrets } = services;
 
-  /** Makes the change and remembers its answer; gives the answer of an earlier request with the same key where there was one. */
+  /**
+   * Makes the change and remembers its response; returns the response of an earlier request with the same idempotency
+   * key if there was one.
+   */
   function doneOnce<const S extends readonly Statement<unknown>[]>(
     { enter, carries, admit }: Entry,
     { statements, answer, isSecret = false, requiredToRepeat }: Write<S>,
@@ -207,7 +226,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
           const caller = entry.admit(found);
           return { answer: write.answer(results as never, caller), isRepeated: false, isSecret };
         } catch (fault) {
-          // What the key may not, the policies refuse before it is known what it may.
+          // The policies may reject the change before the scopes are checked: a missing scope is reported first.
           if (fault instanceof Denied || fault instanceof Refusal || fault instanceof Invalid) await entry.check();
           throw fault;
         }

@@ -1,13 +1,15 @@
-/** A store whose failures have an error of their own, unlike those of the sender of a body. */
+/**
+ * A store whose failures have an error class of their own, to distinguish them from failures of the sender of a body.
+ */
 
 import { checkedKey, type Storage } from './storage.ts';
 
-/** The store does not answer, or answers that something went wrong there. */
+/** The store does not respond, or reports an error. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** Whether the file system has no room left; a store without room is not away. */
+/** Whether the file system has no space left; a full store still counts as available. */
 export const isWithoutRoom = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 
@@ -19,7 +21,10 @@ async function asStoreFailure<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** The same store. What it fails of is {@link StoreUnavailable}; a body that breaks off while it is written is what its sender failed of. */
+/**
+ * Wraps a store so that its failures throw {@link StoreUnavailable}; when the body breaks off while it is written, the
+ * sender's error is thrown.
+ */
 export function withStoreFailures(storage: Storage): Storage {
   return {
     async write(key, body) {

@@ -1,4 +1,4 @@
-/** Bodies as files: written aside, forced to the disk, and put in their place in one step. */
+/** Stores bodies as files: written to a separate directory, flushed to disk, and moved into place atomically. */
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { checkedKey, type Storage } from './storage.ts';
 
-/** Bytes that are read ahead of their reader. */
+/** Bytes read ahead of the reader. */
 const ahead = 262_144;
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -24,14 +24,17 @@ async function writeDurably(file: string, body: AsyncIterable<Uint8Array>): Prom
   }
 }
 
-/** A name is durable only when its directory is. Windows knows no such thing. */
+/** A file name is durable only once its directory is flushed. Windows cannot flush directories. */
 async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(directory, 'r');
   await handle.sync().finally(() => handle.close());
 }
 
-/** Puts `body` at `file`, whole and durable or not at all; until then it is in the directory `aside` of the same file system. */
+/**
+ * Writes `body` to `file`, completely and durably or not at all; until then it is in the directory `aside` of the same
+ * file system.
+ */
 export async function writeWhole(file: string, aside: string, body: AsyncIterable<Uint8Array>): Promise<void> {
   const unfinished = path.join(aside, `${path.basename(file)}.${randomBytes(6).toString('hex')}`);
   try {
@@ -44,7 +47,7 @@ export async function writeWhole(file: string, aside: string, body: AsyncIterabl
   await syncDirectory(path.dirname(file));
 }
 
-/** The files in a directory with the time of their last change; none when it is not there. */
+/** The files in a directory with their modification times; none when the directory does not exist. */
 async function* filesIn(directory: string): AsyncGenerator<{ name: string; changed: Date }> {
   const entries = await readdir(directory).catch((error: unknown) => {
     if (isMissing(error)) return [];
@@ -56,7 +59,10 @@ async function* filesIn(directory: string): AsyncGenerator<{ name: string; chang
   }
 }
 
-/** Takes away the files in `aside` of these names that were not changed since; one that is still being written changes all the time. */
+/**
+ * Removes the files in `aside` that match `isOurs` and were not modified since `since`; a file that is still being
+ * written is modified all the time.
+ */
 export async function removeUnchanged(
   aside: string,
   since: Date,
@@ -66,10 +72,10 @@ export async function removeUnchanged(
     if (changed < since && isOurs(name)) await rm(path.join(aside, name), { force: true });
 }
 
-/** Keeps bodies below `directory`, which is made with the first one. */
+/** Stores bodies below `directory`, which is created with the first one. */
 export function openFileStorage(directory: string): Storage {
   const aside = path.join(directory, 'incoming');
-  // Two characters of the random end of a key: no directory grows too large to look through.
+  // The last two characters of a key, which are random, so that no directory grows too large.
   const directoryOf = (key: string) => path.join(directory, checkedKey(key).slice(-2));
   const pathOf = (key: string) => path.join(directoryOf(key), key);
 

@@ -1,4 +1,4 @@
-/** Opens the store for bodies that the configuration names: an S3-compatible one, or else files under DATA_DIR. */
+/** Opens the configured store for bodies: an S3-compatible store, or files under DATA_DIR. */
 
 import path from 'node:path';
 import type { Config } from '../config/config.ts';
@@ -6,10 +6,10 @@ import { openFileStorage } from './files.ts';
 import { withSamples } from './samples.ts';
 import type { Storage } from './storage.ts';
 
-/** Touches nothing yet: the first body that is kept finds out whether the store takes it. */
+/** Does not access the store: only the first write shows whether it works. */
 export async function openStorage({ s3, dataDir }: Config): Promise<Storage> {
   if (!s3) return withSamples(openFileStorage(path.join(dataDir, 'documents')));
-  // Loaded only here: it is large, and most installations keep files.
+  // Imported only when needed: the module is large, and most installations store files.
   const { openS3Storage } = await import('./s3.ts');
   return withSamples(openS3Storage(s3));
 }

@@ -1,4 +1,4 @@
-/** Bodies in an S3-compatible store, sent and fetched in parts. */
+/** Stores bodies in an S3-compatible store, sent and fetched in parts. */
 
 import { Readable } from 'node:stream';
 import {
@@ -15,22 +15,28 @@ import type { S3Config } from '../config/config.ts';
 import { checkedKey, type Storage } from './storage.ts';
 
 const folder = 'documents/';
-/** How bodies are sent: how large a part is, and how many are sent at once. */
+/** The size of a part in bytes, and how many are sent concurrently. */
 interface Parts {
   readonly partSize: number;
   readonly queueSize: number;
 }
 const mebibyte = 1024 * 1024;
-/** The least that a store takes, one at a time: uploads of many people share the memory of a node, and each may take hours. A body of 2 GB has 410. */
+/**
+ * The smallest parts that a store accepts, one at a time: uploads of many people share the memory of a node, and each
+ * may take hours. A body of 2 GB has 410 parts.
+ */
 const partsOfDocuments: Parts = { partSize: 5 * mebibyte, queueSize: 1 };
-/** One backup is written at a time, and a file of one may be larger than 10,000 small parts. */
+/** Only one backup is written at a time, and one of its files may be larger than 10,000 small parts. */
 const partsOfBackups: Parts = { partSize: 8 * mebibyte, queueSize: 2 };
 
-/** How long a connection may take, and the answer to a request, with sending a part before it, in milliseconds; each is tried three times. */
+/**
+ * Timeouts in milliseconds of connecting, and of a response including the sending of a part before it; each is tried
+ * three times.
+ */
 const patience = { connecting: 5_000, answer: 30_000 } as const;
-/** How many connections there may be. A download holds one for as long as its reader takes, and who finds none waits. */
+/** Maximum number of connections. A download holds one for as long as its reader takes; further requests wait. */
 const mostConnections = 1_000;
-/** How many pages of unfinished uploads, of 1,000 each, are looked through at once; the next run goes on. */
+/** How many pages of 1,000 unfinished uploads are examined in one run; the next run handles the others. */
 const mostPages = 20;
 
 function clientOf(
@@ -38,7 +44,7 @@ function clientOf(
   answerMillis: number = patience.answer,
 ): S3Client {
   return new S3Client({
-    // Without these the SDK waits for ever for a store that says nothing, and has fifty connections.
+    // Without these the SDK waits forever for a store that does not respond, and has only fifty connections.
     requestHandler: {
       connectionTimeout: patience.connecting,
       requestTimeout: answerMillis,
@@ -47,17 +53,17 @@ function clientOf(
       httpsAgent: { maxSockets: mostConnections },
     },
     ...(endpoint && { endpoint }),
-    // Without keys of our own the SDK looks for those of the machine.
+    // Without our own keys the SDK uses the machine's credentials.
     ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey } }),
     region,
     forcePathStyle,
-    // Not every compatible store knows the newer checksums; our own SHA-256 is kept with the document.
+    // Not every compatible store supports the newer checksums; our own SHA-256 is stored with the document.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
 }
 
-/** Sends `body` in parts; one that fails is taken back, parts and all. */
+/** Sends `body` in parts; if that fails, all parts are removed. */
 async function send(
   client: S3Client,
   Bucket: string,
@@ -75,7 +81,7 @@ async function send(
   await upload.done().finally(() => source.destroy());
 }
 
-/** The body of an object, or a part of it; null when there is none. */
+/** The body of an object, or a range of the body; null when there is no such object. */
 async function fetchObject(client: S3Client, Bucket: string, Key: string, Range?: string) {
   try {
     const { Body } = await client.send(new GetObjectCommand({ Bucket, Key, Range }));
@@ -86,7 +92,7 @@ async function fetchObject(client: S3Client, Bucket: string, Key: string, Range?
   }
 }
 
-/** Ends uploads below a prefix that were begun before `before`, of files with these names. */
+/** Aborts uploads below a prefix that were started before `before` and whose names match `isOurs`. */
 async function abortUploads(
   client: S3Client,
   Bucket: string,
@@ -108,7 +114,7 @@ async function abortUploads(
   }
 }
 
-/** Keeps bodies in the bucket that the configuration names; `answerMillis` is how long the answer to a request may take. */
+/** Stores bodies in the configured bucket; `answerMillis` is the timeout of a response. */
 export function openS3Storage(config: S3Config, answerMillis?: number): Storage {
   const client = clientOf(config, answerMillis);
   const Bucket = config.bucket;
@@ -133,7 +139,10 @@ export function openS3Storage(config: S3Config, answerMillis?: number): Storage 
   };
 }
 
-/** The files below `prefix` of a bucket, under names of one's own; see BackupDestination in server/backup/destination.ts. */
+/**
+ * The files below `prefix` of a bucket, under names that the caller chooses; see BackupDestination in
+ * server/backup/destination.ts.
+ */
 export function openBucket(config: S3Config, prefix: string) {
   const client = clientOf(config);
   const Bucket = config.bucket;

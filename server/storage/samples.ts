@@ -1,10 +1,13 @@
-/** The files of the documents that every sandbox begins with: a part of the program, not of the store. */
+/** The files of the sample documents in every sandbox: part of the program, not of the store. */
 
 import type { Storage } from './storage.ts';
 
 const lines = (...all: readonly string[]): Buffer => Buffer.from(`${all.join('\r\n')}\r\n`);
 
-/** By the number in their storage keys; app.fill_sandbox has the size and the digest of each. They never change: a new one gets a new number. */
+/**
+ * By the number in their storage keys; app.fill_sandbox has the size and the digest of each. Files never change: a new
+ * file gets a new number.
+ */
 export const samples: Readonly<Record<string, Buffer>> = {
   1: lines(
     'Print shop with 60 standing accounts',
@@ -35,13 +38,16 @@ export const samples: Readonly<Record<string, Buffer>> = {
 
 const shape = /^sandbox-(\d+)-[0-9a-f]{32}$/;
 
-/** The store, where the keys of samples give what the program has. They are never written to it, and nothing is there to be taken away. */
+/**
+ * Wraps a store so that the keys of samples read the program's files. Samples are never written to the store or removed
+ * from it.
+ */
 export function withSamples(storage: Storage): Storage {
   return {
     ...storage,
     async write(key, body) {
       if (!shape.test(key)) return storage.write(key, body);
-      // Of a backup that is restored: what comes is what the program has.
+      // From a backup that is being restored: the body is the same as the program's file.
       const parts = body[Symbol.asyncIterator]();
       while (!(await parts.next()).done);
     },

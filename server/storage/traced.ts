@@ -1,9 +1,12 @@
-/** A store for bodies whose calls are spans of the request that makes them. */
+/** A store for bodies that traces each call as a span of its request. */
 
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { Storage } from './storage.ts';
 
-/** The same store. A span says what was asked for and how it ended, not of which body; that of a read ends where the body begins to come. */
+/**
+ * Wraps a store. A span records the operation and its outcome, not the body's key; the span of a read ends when the
+ * body begins to arrive.
+ */
 export function tracedStorage(storage: Storage, tracing: Tracing): Storage {
   const asked = <T>(name: string, work: () => Promise<T>): Promise<T> =>
     tracing.span({ name: `store ${name}`, kind: 'client', below: 'open' }, work);

@@ -1,6 +1,6 @@
 /**
- * What a process counts of itself, for /metrics. Each label takes its values from a list of the source (templates of
- * routes, names of tools, jobs, limits and statements): nothing that a person sends makes a new series.
+ * Metrics that a process collects about itself, for /metrics. Each label takes its values from a list in the source
+ * (templates of routes, names of tools, jobs, limits and statements), so no request can create a new series.
  */
 
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
@@ -9,32 +9,40 @@ import about from '../../package.json' with { type: 'json' };
 import type { LimitKind } from '../config/config.ts';
 import type { RunTimes } from '../database/database.ts';
 
-/** The release of this product. */
+/** The version of this release. */
 export const version: string = about.version;
 
-/** How a call of a tool ended: `refused` is for the caller to correct, `failed` is our fault or the database's. */
+/**
+ * The outcome of a tool call: `refused` is for the caller to correct, `failed` is an error of the server or the
+ * database.
+ */
 export type ToolOutcome = 'ok' | 'refused' | 'failed';
 
 export interface ServiceMetrics {
   readonly registry: Registry;
-  /** Notes one run of statements, under the name of the statement that it was made for. */
+  /** Counts one run of statements, under the name of the statement that it was made for. */
   ran(times: RunTimes): void;
-  /** Notes a call of a tool of the catalogue. */
+  /** Counts a call of a tool in the catalog. */
   toolCalled(tool: string, outcome: ToolOutcome, seconds: number): void;
-  /** Notes a run of a scheduled job that ended at `now`. */
+  /** Counts a run of a scheduled job that ended at `now`. */
   jobRan(job: string, succeeded: boolean, seconds: number, now: Date): void;
-  /** Notes how an attempt to hand a mail over has ended. */
+  /** Counts an attempt to hand a mail over to the mail server. */
   mailTried(outcome: 'sent' | 'failed'): void;
-  /** Notes a count beyond a limit. */
+  /** Counts a request beyond a limit. */
   limited(kind: LimitKind): void;
-  /** How many streams of changes are open. */
+  /** The number of open streams of changes. */
   readonly streams: { inc(): void; dec(): void };
 }
 
-/** So many notes are counted together: what counts one is at hand for the next, which takes a fraction of the time. */
+/**
+ * Notes are counted in groups of this size: with the code that counts them still in the CPU's caches, each takes a
+ * fraction of the time.
+ */
 const countedTogether = 64;
 
-/** Gathers what is to be counted. `count` is called for each once there are many, or when the counts are to be read. */
+/**
+ * Gathers notes that are to be counted. `count` is called for each once there are many, and when the counts are read.
+ */
 export function gathering<Note>(count: (note: Note) => void): { note(one: Note): void; countAll(): void } {
   let notes: Note[] = [];
   const countAll = (): void => {
@@ -69,7 +77,8 @@ class Totals {
   }
 }
 
-// Measured from the first request for metrics on, so that it costs nothing where there is none. One for the whole process.
+// Event loop delays of the whole process, measured from the first request for metrics on, so that they cost nothing
+// without one.
 type Delays = ReturnType<typeof monitorEventLoopDelay>;
 let delays: Delays | undefined;
 function delaysSoFar(): Delays {
@@ -188,7 +197,7 @@ function measureJobs(registers: Registry[]): ServiceMetrics['jobRan'] {
     registers,
     aggregator: 'max',
   });
-  // Not `job`: Prometheus calls what it reads from so.
+  // Not `job`: Prometheus uses that label for the targets that it scrapes.
   return (scheduled_job, succeeded, seconds, now) => {
     runs.inc({ scheduled_job });
     failures.inc({ scheduled_job }, succeeded ? 0 : 1);
@@ -197,7 +206,7 @@ function measureJobs(registers: Registry[]): ServiceMetrics['jobRan'] {
   };
 }
 
-/** Begins to count for one node. */
+/** Opens the metrics of one node. */
 export function openServiceMetrics(): ServiceMetrics {
   const registry = new Registry();
   const registers = [registry];
@@ -227,7 +236,7 @@ export function openServiceMetrics(): ServiceMetrics {
     labelNames: ['outcome'],
     registers,
   });
-  // There from the start, so that the first failure is an increase.
+  // Both counters exist from the start, so that the first failure is an increase.
   for (const outcome of ['sent', 'failed']) attempts.inc({ outcome }, 0);
   const limits = new Counter({
     name: 'dealkeep_limits_exceeded_total',

@@ -1,4 +1,7 @@
-/** Traces by OpenTelemetry's own SDK, sent by OTLP over HTTP. Loaded only by tracing.ts, when traces are asked for. */
+/**
+ * Traces with OpenTelemetry's own SDK, sent by OTLP over HTTP. Only tracing.ts loads this file, when the configuration
+ * asks for traces.
+ */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -19,16 +22,19 @@ import { version } from './metrics.ts';
 import type { TracingConfig } from '../config/tracing.ts';
 import { unseen, type OpenSpan, type SpanStart, type Tracing } from './tracing.ts';
 
-/** The most that one span holds: attributes, and characters of one. */
+/** Limits of one span: at most this many attributes, and characters of each. */
 const limits = { attributeCountLimit: 32, attributeValueLengthLimit: 4_096, eventCountLimit: 0, linkCountLimit: 0 };
-/** The most statements of one run that get a span of their own. */
+/** At most this many statements of one run get a span of their own. */
 const mostStatements = 64;
-/** How often the log says that spans cannot be sent, and how long the end waits for the last ones, in milliseconds. */
+/**
+ * In milliseconds: the minimum time between two log lines about spans that cannot be sent, and how long shutdown waits
+ * for the last spans.
+ */
 const millis = { said: 60_000, end: 5_000 } as const;
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
-/** What an error is called: its SQLSTATE or other code, else the name of its class. */
+/** The type of an error: its SQLSTATE or other code, otherwise the name of its class. */
 function typeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
@@ -40,9 +46,12 @@ function fail(span: Span, type: string): void {
   span.setAttribute('error.type', type);
 }
 
-/** What is added to the time of `performance.now()`; measured anew when the machine's clock was set, since that one goes on evenly. */
+/**
+ * Added to `performance.now()` to get the wall-clock time; corrected when the system clock was set, which
+ * `performance.now()` does not follow.
+ */
 let offset = performance.timeOrigin;
-/** A time of `performance.now()`, by default the present one, in milliseconds since 1970 with their fractions. */
+/** A time of `performance.now()`, by default the current one, in fractional milliseconds since 1970. */
 function instant(at = performance.now()): number {
   const drift = Date.now() - (offset + performance.now());
   if (Math.abs(drift) > 50) offset += drift;
@@ -59,7 +68,8 @@ function providerOf({ sampler, resource, ...config }: TracingConfig): TracerProv
     spanLimits: limits,
     spanProcessors: [
       new BatchSpanProcessor({
-        // One at a time: what comes meanwhile waits in the queue, which has its bound.
+        // Batches are exported one at a time, and at shutdown concurrently; meanwhile spans wait in the queue, whose
+        // size is limited.
         exporter: new Exporter({ url, headers: { ...headers }, timeoutMillis, concurrencyLimit: 8 }),
         scheduledDelayMillis: config.delayMillis,
         maxQueueSize: config.queueSize,
@@ -70,14 +80,14 @@ function providerOf({ sampler, resource, ...config }: TracingConfig): TracerProv
   });
 }
 
-/** Begins to trace as the configuration says. */
+/** Starts tracing as configured. */
 export function startOpenTelemetry(config: TracingConfig): Tracing {
   const provider = providerOf(config);
   const tracer = provider.getTracer('dealkeep', version);
   const propagator = new W3CTraceContextPropagator();
   const open = new AsyncLocalStorage<Span>();
 
-  /** What a span belongs to; null where none is to be made. */
+  /** The parent context of a span; null when no span is to be made. */
   function parentOf(below: SpanStart['below']) {
     if (below === 'nothing') return ROOT_CONTEXT;
     if (below !== 'open') {
@@ -91,11 +101,14 @@ export function startOpenTelemetry(config: TracingConfig): Tracing {
   const statement = (name: string, text: string) => ({
     'db.system.name': 'postgresql',
     'db.query.summary': name,
-    // With $1 for each parameter: texts are constants of the source.
+    // The text has $1 for each parameter: texts of statements are constants in the source.
     'db.query.text': text,
   });
 
-  /** One span for the trip to the database, and below it, where several statements went in it, one for each of them. */
+  /**
+   * Makes one span for the round trip to the database, and when it ran several statements, a child span for each of
+   * them.
+   */
   function ran({ name, statements, sent, ended, waited, answered, error }: TracedRun): void {
     const parent = parentOf('open');
     if (parent === null) return;
@@ -129,7 +142,7 @@ export function startOpenTelemetry(config: TracingConfig): Tracing {
         const endTime = answered[nth];
         const attributes = statement(one.name, one.text);
         const part = tracer.startSpan(one.name, { kind: SpanKind.CLIENT, startTime: instant(began), attributes }, trip);
-        // The first without an answer is the one that failed; those behind it were not run.
+        // The first statement without an answer is the one that failed; those after it were not run.
         if (endTime === undefined && error !== undefined) fail(part, typeOf(error));
         part.end(instant(endTime ?? ended));
         if (endTime === undefined) break;

@@ -1,4 +1,4 @@
-/** Who may call, and how often: the access token of a request, and the limit of calls. */
+/** Who may call, and how often: checks the access token of a request and the rate limits. */
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
@@ -13,8 +13,8 @@ import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts
 import type { RequestContext, Holder } from './request-context.ts';
 
 /**
- * 401 that leads a client to where it gets a token (RFC 9728, section 5.1). The body always says invalid_token
- * (specification, section 7.2); the challenge says it only of a token that was sent (RFC 6750, section 3.1).
+ * A 401 that tells a client where to get a token (RFC 9728, section 5.1). The body always says invalid_token
+ * (specification, section 7.2); the challenge says it only when a token was sent (RFC 6750, section 3.1).
  */
 export function unauthorized(services: Services, path: ResourcePath, error?: 'invalid_token'): Problem {
   const message = error
@@ -24,7 +24,10 @@ export function unauthorized(services: Services, path: ResourcePath, error?: 'in
   return new Problem(401, 'invalid_token', message, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/** The digest of the request's token. Throws a problem of 401; a token in the URL is none, and neither is an API key or a cookie. */
+/**
+ * The digest of the request's token. Throws a problem of 401 without a token; tokens in the URL, API keys and cookies
+ * are not accepted.
+ */
 export function presentedDigest(c: Context, services: Services, path: ResourcePath): Buffer {
   const presented = bearerToken(c);
   if (!presented) throw unauthorized(services, path);
@@ -33,14 +36,20 @@ export function presentedDigest(c: Context, services: Services, path: ResourcePa
   return digest;
 }
 
-/** Who calls; the database is asked unless it has been. Throws a problem of 401 when the token is not valid. */
+/**
+ * The caller; queries the database unless it has been asked already. Throws a problem of 401 when the token is not
+ * valid.
+ */
 export async function admit(context: RequestContext, path: ResourcePath): Promise<TokenCaller> {
   const caller = context.caller === undefined ? await context.services.database.run(context.enter()) : context.caller;
   if (caller === null) throw unauthorized(context.services, path, 'invalid_token');
   return caller;
 }
 
-/** Throws a problem of 401 for a client by a document that is not taken: it was connected when the service was set up otherwise. */
+/**
+ * Throws a problem of 401 for a client by its document that is not accepted: it was connected under other settings of
+ * the service.
+ */
 export async function checkDocument(
   { services, enter }: RequestContext,
   path: ResourcePath,
@@ -58,16 +67,19 @@ const tooManyBadTokens = ({ retryAfter: seconds }: Count): Problem =>
     retryAfter(seconds),
   );
 
-/** For how many bad tokens of an address the database is asked: as many again as it is told 401 for, so that good ones go on meanwhile. */
+/**
+ * How many bad tokens of an address are looked up in the database: twice as many as are answered with 401, so that good
+ * tokens from the same address continue to work meanwhile.
+ */
 const mostLookUps = ({ config }: Services): number => 2 * config.rateLimits.tools_auth_failure_ip;
 
-/** Throws a problem of 429 where this address has presented so many bad tokens that another one is not even looked up. */
+/** Throws a problem of 429 when this address has sent so many bad tokens that no further one is looked up. */
 export async function checkLookUps(services: Services, c: Context): Promise<void> {
   const count = await services.limits.peek('tools_auth_failure_ip', clientAddress(c), mostLookUps(services));
   if (!count.allowed) throw tooManyBadTokens(count);
 }
 
-/** Counts a bad token for its address: `fault`, or 429 where there were too many. */
+/** Counts a bad token for its address. Returns `fault`, or a problem of 429 when there were too many. */
 export async function badToken(services: Services, c: Context, fault: Problem): Promise<Problem> {
   const count = await services.limits.take('tools_auth_failure_ip', clientAddress(c), mostLookUps(services));
   const before = count.limit - count.remaining;
@@ -80,7 +92,7 @@ export interface Asked {
   readonly others: number;
 }
 
-/** Counts as many as `times`, at least one, under this key. The headers with what is left. Throws a problem of 429. */
+/** Counts `times` calls, at least one, under this key. Returns the rate-limit headers. Throws a problem of 429. */
 async function countTimes({ limits }: Services, key: string, times: number): Promise<Record<string, string>> {
   let count = await limits.take('tools', key);
   for (let more = 1; more < times && count.allowed; more += 1) count = await limits.take('tools', key);
@@ -96,8 +108,8 @@ async function countTimes({ limits }: Services, key: string, times: number): Pro
 }
 
 /**
- * Counts what a request asks for, for the person and client together: its calls, and apart from them its other messages. The
- * headers with what is left to the client, of calls where there are any. Throws a problem of 429.
+ * Counts the messages of a request, per person and client: calls, and separately all others. Returns the rate-limit
+ * headers, those of the calls if there are any. Throws a problem of 429.
  */
 export async function countAsked(
   services: Services,

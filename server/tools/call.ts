@@ -1,4 +1,4 @@
-/** One call of a tool, in its order: is it available, is its scope there, does the input fit, may it run, the work, the record of it. */
+/** One call of a tool, step by step: availability, scope, input, permission, work, and the audit record. */
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
@@ -28,20 +28,20 @@ type Input = Readonly<Record<string, unknown>>;
 const asId = (value: unknown): string | null =>
   typeof value === 'string' && isUuid(value) ? value.toLowerCase() : null;
 
-/** What a call is about, for the audit trail: which deal, finding or source of financing. */
+/** The subject of a call, for the audit trail: deal, and finding or financing source. */
 const subjectOf = ({ deal_id, finding_id, source_id }: Input) => ({
   dealId: asId(deal_id),
   subjectId: asId(finding_id ?? source_id),
 });
 
-/** Leaves the record that a call ended with `outcome`. */
+/** The statement that leaves an audit record of a call with this outcome. */
 function record({ from }: RequestContext, tool: Tool, input: Input, outcome: string): Statement<unknown> {
   const { subjectId } = subjectOf(input);
   const leave = tool.scope === 'mcp:read' ? recordToolRead : recordToolCall;
   return leave(tool.name, subjectId, outcome, within(input), from.address, from.requestId);
 }
 
-/** The one deal that a call is about, where its input names a deal or a record of one. */
+/** The deal that a call is about, when its input names a deal or a record of a deal; otherwise null. */
 function within({ deal_id, finding_id, source_id }: Input): DealScope | null {
   const [deal, finding, source] = [asId(deal_id), asId(finding_id), asId(source_id)];
   if (deal !== null) return withinDeal(deal);
@@ -49,7 +49,10 @@ function within({ deal_id, finding_id, source_id }: Input): DealScope | null {
   return source === null ? null : withinDealOf('financing_sources', source);
 }
 
-/** What the work of a tool that reads finds: read by the statement that enters, or else by statements in a transaction with it. The record is left by the one that answers. */
+/**
+ * The results of a reading tool's work: read by the statement that enters with the token, or otherwise by statements in
+ * its transaction. Whichever answers also leaves the audit record.
+ */
 async function foundBy(
   context: RequestContext,
   about: DealScope | null,
@@ -62,9 +65,10 @@ async function foundBy(
 }
 
 /**
- * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
- * writing tool, the work, and the record, which a tool that reads leaves as it enters. Where the credential was to be answered with books that the
- * node does not hold, a second transaction does all of it. That the token carries mcp:read goes without saying: every token does.
+ * The result of the work. Everything is one transaction and one round trip: entering with the token, the gate of a
+ * writing tool, the work, and the audit record, which the entering statement of a reading tool leaves. When the
+ * entering statement should have answered but the node does not hold the deal's books, a second transaction does
+ * everything. mcp:read needs no further check: every token has it.
  */
 async function work(
   context: RequestContext,
@@ -74,7 +78,7 @@ async function work(
 ): Promise<CallToolResult> {
   const { database, config } = context.services;
   if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
-  // Before the input is looked at. The database asks again, in the transaction that writes.
+  // Checked before the input. The database checks again, in the transaction that writes.
   if (!context.holder?.scopes.includes(tool.scope)) throw new ToolRefusal(missingScope(factsOf(context, tool, input)));
   const plan = tool.plan(given, context.from, config.baseUrl);
   const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: context.from } : null;
@@ -84,7 +88,8 @@ async function work(
     return result;
   };
   if (read?.subjectId && read.dealId === null) {
-    // Only below the policies is it known whether the caller sees the record, and so whether the deal may be told.
+    // Only under the row-level security policies is it known whether the caller sees the record, and so whether the
+    // deal may be revealed.
     const after = [...plan.work, record(context, tool, input, 'ok')];
     const found = (await database.together(context.enter(within(input)), ...after)).slice(1, -1);
     return success(answerOf(found), context.takesLinks ? plan.links(found) : []);
@@ -113,7 +118,7 @@ async function work(
   return isRepeated ? replayed(answer) : success(answer);
 }
 
-/** The key that makes a call safe to repeat; null without one. Throws a {@link ToolRefusal} of what is none. */
+/** The idempotency key of a call; null without one. Throws a {@link ToolRefusal} when it is not valid. */
 function keyIn(meta: Input): string | null {
   const key = meta[idempotencyKeyName];
   if (key === undefined || key === null) return null;
@@ -133,7 +138,7 @@ function factsOf({ services, holder }: RequestContext, tool: Tool, input: Input)
   };
 }
 
-/** What a failure means to the caller; what we do not know of goes to the log, and nothing of it into the answer. */
+/** What an error means to the caller. Unknown errors are logged, and nothing of them is in the answer. */
 export function explain(context: RequestContext, tool: Tool, input: Input, error: unknown): RefusalBody {
   const { services, from } = context;
   const known = refusalOf(error, factsOf(context, tool, input));
@@ -141,7 +146,10 @@ export function explain(context: RequestContext, tool: Tool, input: Input, error
   return known ?? internalError(from.requestId);
 }
 
-/** Keeps a record of a call that came to nothing: its own transaction was rolled back, or never begun. */
+/**
+ * Leaves an audit record of a failed call in a transaction of its own: the call's transaction was rolled back, or never
+ * begun.
+ */
 export async function recordFailure(context: RequestContext, tool: Tool, input: Input, outcome: string): Promise<void> {
   const { services, from } = context;
   try {
@@ -154,7 +162,7 @@ export async function recordFailure(context: RequestContext, tool: Tool, input: 
   }
 }
 
-/** Outcomes that are for us to mend, not for the caller. */
+/** Outcomes that we have to fix, not the caller. */
 const faults = new Set(['internal_error', 'unavailable', 'busy']);
 
 const kindOfOutcome = (outcome: string): ToolOutcome => {
@@ -165,13 +173,13 @@ const kindOfOutcome = (outcome: string): ToolOutcome => {
 /** A call as it was sent. */
 export interface ToolCall {
   readonly tool: Tool;
-  /** What was sent for arguments. */
+  /** The arguments as sent. */
   readonly given: unknown;
-  /** What was sent as `_meta`. */
+  /** `_meta` as sent. */
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-/** The result of a call: what the tool answers, or why it came to nothing. Never rejects. */
+/** The result of a call: the tool's answer, or why the call failed. Never rejects. */
 export function callTool(context: RequestContext, sent: ToolCall): Promise<CallToolResult> {
   const { tool } = sent;
   const attributes = { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': tool.name };

@@ -1,6 +1,6 @@
 /**
- * Rows of an answer without what repeats in each of them, which stands once beside them: a model reads all of it. The descriptions
- * of the tools say how it is read.
+ * Makes answers shorter: values that are the same in all rows are moved next to the list, since a model reads
+ * everything. The tools' descriptions explain the format.
  */
 
 import type { Upload } from '../domain/diligence/books.ts';
@@ -12,13 +12,13 @@ import { plAmounts } from '../domain/diligence/snapshots.ts';
 type Shared<List extends string, Row, Name extends keyof Row> = Partial<Pick<Row, Name>> &
   Record<List, (Omit<Row, Name> & Partial<Pick<Row, Name>>)[]>;
 
-/** The fields of a row that hold something. */
+/** The row without the fields that are null. */
 export const withoutNulls = <Row extends object>(row: Row): { [Name in keyof Row]?: NonNullable<Row[Name]> } =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as ReturnType<typeof withoutNulls<Row>>;
 
 /**
- * `{ [list]: rows }`, with those of the fields `names` that are the same in all rows beside the list instead of in each row.
- * Fields that differ stay where they are.
+ * Returns `{ [list]: rows }`, with those of the fields `names` that are equal in all rows next to the list instead of
+ * in each row. Fields that differ stay in the rows.
  */
 export function sharing<List extends string, Row extends object, const Name extends keyof Row & string>(
   list: List,
@@ -33,10 +33,10 @@ export function sharing<List extends string, Row extends object, const Name exte
 }
 
 /**
- * Periods of profit and loss, each with its amounts in the order of `columns`, which leaves out what no period has. A period
- * without `period_end_date` is the calendar month that begins on `period_start_date`, one without `period_label` is labelled
- * YYYY-MM, and `snapshot` is a place in `snapshots`, the first of them where it is left out. Several have the times at which those of
- * `uploads` were completed: of the same dates the row of the latest counts.
+ * Profit and loss by period, with each period's amounts in the order of `columns`, which omits amounts that no period
+ * has. A period without `period_end_date` is the calendar month that begins on `period_start_date`; one without
+ * `period_label` is labelled YYYY-MM; `snapshot` is an index in `snapshots`, by default 0. Several snapshots have the
+ * times at which their `uploads` were completed: for the same dates, the row of the latest counts.
  */
 export function periodsInColumns(periods: readonly Omit<PlPeriod, 'id'>[], uploads: readonly Upload[]) {
   if (periods.length === 0) return { periods: [] };

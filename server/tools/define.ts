@@ -1,4 +1,6 @@
-/** A tool is one record: what the model reads of it, what it takes and answers, and the statements that do its work. */
+/**
+ * The definition of a tool: its description for the model, its input and output, and the statements that do its work.
+ */
 
 import type { ResourceLink, Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
@@ -17,7 +19,7 @@ import { ToolRefusal, type RefusalBody } from './results.ts';
 import type { ViewName } from './views.ts';
 import { inputSchema, outputSchema } from './schemas.ts';
 
-/** What a tool does to the world, for hosts that decide whether to let it run without asking. All four are always said. */
+/** A tool's effects, for hosts that decide whether to run it without asking. All four hints are always given. */
 interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -25,21 +27,21 @@ interface Annotations {
   readonly openWorldHint: boolean;
 }
 
-/** Looks at the caller's deals and changes nothing. */
+/** Annotations of a tool that reads the caller's deals and changes nothing. */
 export const reads: Annotations = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 };
-/** Adds a record; doing it twice adds two. */
+/** Annotations of a tool that adds a record; calling it twice adds two. */
 export const adds: Annotations = {
   readOnlyHint: false,
   destructiveHint: false,
   idempotentHint: false,
   openWorldHint: false,
 };
-/** Replaces what was there; doing it twice is doing it once. */
+/** Annotations of a tool that replaces a value; calling it twice has the same effect as calling it once. */
 export const replaces: Annotations = {
   readOnlyHint: false,
   destructiveHint: true,
@@ -47,10 +49,9 @@ export const replaces: Annotations = {
   openWorldHint: false,
 };
 
-/** Statements, or what the statement that enters answers in their place. */
+/** Statements, or the read that the entering statement does in place of them. */
 type AnyWork = readonly Statement<unknown>[] | EnteringRead<readonly unknown[]>;
 
-/** What the work finds. */
 type Found<Work extends AnyWork> =
   Work extends EnteringRead<infer T extends readonly unknown[]>
     ? T
@@ -61,43 +62,58 @@ type Found<Work extends AnyWork> =
 interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject, Work extends AnyWork> {
   readonly name: `svc_${string}`;
   readonly title: string;
-  /** For the model that chooses among tools: what it answers, when to use it, what comes back, what an empty result means. */
+  /**
+   * For the model that chooses among tools: what the tool answers, when to use it, its result, and what an empty result
+   * means.
+   */
   readonly description: string;
   readonly scope: Scope;
-  /** The operator's switch without which the tool is not available. */
+  /** The operator's feature switch that the tool needs. */
   readonly feature?: keyof Config['features'];
   readonly annotations: Annotations;
   readonly input: Input;
   readonly output: Output;
-  /** Of a writing tool: refuses, in front of the work, what the caller has not allowed. */
+  /** Only for writing tools: runs before the work and rejects calls that the caller has not allowed. */
   readonly gate?: (tool: string, input: z.output<Input>) => Statement<unknown>;
-  /** Of a writing tool: the answer when row-level security does not let the caller write. */
+  /** Only for writing tools: the answer when row-level security does not let the caller write. */
   readonly denied?: RefusalBody;
-  /** What is sent to the database, in one transaction with the credential in front of it. `origin` is for what leaves a record. */
+  /**
+   * The statements, run in one transaction after the one that enters with the token. `origin` is for statements that
+   * leave an audit record.
+   */
   readonly work: (input: z.output<Input>, origin: Origin) => Work;
-  /** Of a tool that reads: its work by the statement that enters, in place of `work`; null: it left no record, and `work` has to be done after all. */
+  /**
+   * Only for reading tools: replaces `work` by a read within the statement that enters with the token. When its result
+   * is null, no audit record was left and `work` is done instead.
+   */
   readonly enteringRead?: (input: z.output<Input>) => EnteringRead<Found<Work> | null>;
-  /** Of a tool that reads: the filters among its inputs whose values are words of the service, not of a schema. */
+  /**
+   * Only for reading tools: the inputs that are filters and whose values are defined by the service or its data, not by
+   * the schema.
+   */
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
-  /** What an answer says beside what was asked for of an input that led to little, where the filters say nothing. */
+  /** A hint added to the answer when the input found little; the hint of the filters takes precedence. */
   readonly hint?: (input: z.output<Input>, ...found: Found<Work>) => Hint | null;
-  /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
+  /**
+   * The result. A writing statement that wrote nothing has been rejected before this; null is treated as an internal
+   * error.
+   */
   readonly answer: (...found: Found<Work>) => z.input<Output> | null;
-  /** Whether an answer about the deal names the caller, with their role on it. */
+  /** Whether an answer about a deal names the caller and their role on it. */
   readonly namesCaller?: boolean;
-  /** The page that shows a result: the pipeline, or a page of a deal. */
+  /** The page of the web application that shows the result: the pipeline, or a page of a deal. */
   readonly page: DealPage | 'deals';
-  /** The deal of that page, where the input does not name it. */
+  /** The deal of that page, when the input does not name it. */
   readonly dealOf?: (...found: Found<Work>) => string | null | undefined;
-  /** Of a tool that reads: links to the resources that a result names. */
+  /** Only for reading tools: links to the resources that a result names. */
   readonly links?: (input: z.output<Input>, ...found: Found<Work>) => readonly ResourceLink[];
-  /** The view that hosts with MCP Apps show of a result. */
+  /** The view of a result, for hosts with MCP Apps. */
   readonly view?: ViewName;
 }
 
-/** What one call of a tool will do. */
+/** The work of one call of a tool. */
 export interface Plan {
-  /** The input as it was understood. */
+  /** The parsed input. */
   readonly said: unknown;
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
@@ -113,27 +129,33 @@ export interface Tool {
   readonly feature: keyof Config['features'] | undefined;
   readonly denied: RefusalBody | undefined;
   readonly page: DealPage | 'deals';
-  /** As tools/list shows it. */
+  /** The entry in tools/list. */
   readonly listed: ListedTool;
   readonly output: z.ZodObject;
   readonly view: ViewName | undefined;
-  /** Whether its results link to resources. */
+  /** Whether the tool's results link to resources. */
   readonly hasLinks: boolean;
-  /** Throws a {@link ToolRefusal} that names every fault of the input. `baseUrl`: our public origin, for the links of the answer. */
+  /**
+   * Throws a {@link ToolRefusal} that lists all errors of the input. `baseUrl` is our public origin, for the links of
+   * the answer.
+   */
   plan(input: unknown, origin: Origin, baseUrl: string): Plan;
 }
 
-/** Whether an answer holds anything: an empty one gets no links and names nobody. */
+/** Whether an answer has content: an empty one gets no links and names nobody. */
 const hasContent = (answer: Readonly<Record<string, unknown>>): boolean =>
   Object.values(answer).some((value) => (Array.isArray(value) ? value.length > 0 : value !== null));
 
-/** Where an answer is shown. The pipeline leads to the page of each deal by a pattern: 200 addresses would be 9,000 tokens. */
+/**
+ * The URL at which an answer is shown. The pipeline adds a URL pattern for the deals' pages: 200 URLs would be 9,000
+ * tokens.
+ */
 export function linksTo(page: DealPage | 'deals', dealId: unknown, baseUrl: string): Record<string, string> {
   if (page === 'deals') return { url: baseUrl + dealsPath, deal_url: baseUrl + dealPagePath('deal', '{id}') };
   return typeof dealId === 'string' ? { url: baseUrl + dealPagePath(page, dealId) } : {};
 }
 
-/** The tool of a definition, with its schemas converted once. */
+/** Makes a tool from a definition; its schemas are converted once. */
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, const Work extends AnyWork>(
   definition: ToolDefinition<Input, Output, Work>,
 ): Tool {
@@ -154,7 +176,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     links,
     namesCaller = false,
   } = definition;
-  // Written when they are first asked for: to convert them all takes longer than all else that a tool does at the start.
+  // Converted on first use: converting all schemas takes longer than everything else the tools do at startup.
   let takes: ListedTool['inputSchema'] | undefined;
   let answers: ListedTool['outputSchema'];
   const isReading = definition.scope === 'mcp:read';

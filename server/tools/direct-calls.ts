@@ -1,4 +1,4 @@
-/** Plain calls (plain-call.ts) answered by Node.js's own request and response, as far as nothing stands in their way. */
+/** Answers plain calls (plain-call.ts) with Node.js's own request and response when nothing prevents it. */
 
 import type { IncomingMessage } from 'node:http';
 import type { Services } from '../services.ts';
@@ -14,18 +14,18 @@ import { openRequestContext, type RequestContext, type Holder } from './request-
 import { largestBody, takesJson, valueOf } from './message.ts';
 import type { PlainCalls } from './plain-call.ts';
 
-/** A call that was begun here, for the routes to go on with: what is there of it is not done again. */
+/** A call that was begun here and that the routes continue: its fields are not computed again. */
 interface BegunCall {
   readonly context: RequestContext;
   readonly message: unknown;
   readonly limits: Promise<Readonly<Record<string, string>>>;
-  /** Set once the tool runs, which it does once. */
+  /** Set once the tool runs; it runs only once. */
   response?: Promise<string>;
 }
 
 const paths: ReadonlySet<string> = new Set(resourcePaths.filter((path) => path !== ''));
 
-/** Whether the headers that count once were sent once: of several, Node.js gives the first. */
+/** Whether Content-Type and Authorization were each sent once: of repeated ones, Node.js returns the first. */
 function areSingle({ rawHeaders }: IncomingMessage): boolean {
   let found = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -47,7 +47,10 @@ function takes(request: IncomingMessage): boolean {
   );
 }
 
-/** What answers plain calls before the app, and what hands the routes a call that they have to go on with. `everyAnswer`: headers. */
+/**
+ * The direct answers to plain calls, and the begun calls that the routes have to continue. `everyAnswer`: headers of
+ * every answer.
+ */
 export function openDirectCalls(
   services: Services,
   holders: TokenHolders<Holder>,
@@ -60,7 +63,7 @@ export function openDirectCalls(
     async answer(request, from) {
       const { headers } = request;
       const digest = accessTokenDigest(bearerIn(headers.authorization ?? ''));
-      // Of a token that is not known yet the routes find out whose it is.
+      // The holder of a token that is not cached is looked up by the routes.
       const holder = digest && holders.get(digest);
       if (!digest || !holder) return null;
       const body = await bodyOf(request);

@@ -1,6 +1,7 @@
 /**
- * Asking the person for a permission that is missing, on a page of ours (elicitation by URL, MCP 2026-07-28): the host opens it, and sends the
- * call again. Whether they have allowed it, the call itself asks the database: what the host says of it counts for nothing.
+ * Asks the person for a missing permission on one of our pages (elicitation by URL, MCP 2026-07-28): the host opens the
+ * page and repeats the call. The repeated call checks the permission in the database; what the host reports is not
+ * trusted.
  */
 
 import {
@@ -14,7 +15,10 @@ import { isObject } from './request-context.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What the person is asked to do there. With a token that cannot write the client has to be connected anew: the call would never pass. */
+/**
+ * The request to the person, by reason. Null when the token cannot write: the client has to be connected again, and
+ * repeating the call would never succeed.
+ */
 const requests: Readonly<Record<GateReason, ((title: string) => string) | null>> = {
   missing_scope: null,
   missing_tool_grant: (title) =>
@@ -23,14 +27,20 @@ const requests: Readonly<Record<GateReason, ((title: string) => string) | null>>
     `“${title}” may not write on this deal yet. See what is missing in Dealkeep, then come back.`,
 };
 
-/** Whether a request says that its client opens pages for the person. Clients of 2025 say so in `initialize` alone, which nobody keeps. */
+/**
+ * Whether a request declares that its client opens pages for the person. Clients of 2025 declare it only in
+ * `initialize`, which is not kept.
+ */
 function opensPages(envelope: Json = {}): boolean {
   const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY];
   const elicitation = isObject(capabilities) ? capabilities['elicitation'] : undefined;
   return isObject(elicitation) && isObject(elicitation['url']);
 }
 
-/** What a call is answered: the page to open when a permission is missing that the person was not asked for yet, else the result. */
+/**
+ * The result of a call, or instead a request to open a page when a permission is missing that the person has not been
+ * asked for yet.
+ */
 export function askingPerson(
   result: CallToolResult,
   title: string,
@@ -39,7 +49,7 @@ export function askingPerson(
   const { error, reason, resolve_url: url } = (result.structuredContent ?? {}) as Json;
   if (!result.isError || error !== 'permission_denied' || typeof url !== 'string') return result;
   const request = requests[reason as GateReason];
-  // Asked once: a person who comes back without having allowed it reads what is missing.
+  // The person is asked only once: if they come back without having allowed it, the result says what is missing.
   if (!request || !opensPages(envelope) || Object.hasOwn(inputResponses ?? {}, String(reason))) return result;
   return inputRequired({
     inputRequests: { [String(reason)]: inputRequired.elicitUrl({ message: request(title), url }) },

@@ -1,31 +1,36 @@
-/** Filters whose words are those of the service: compared without case, and a hint for one that names nothing there is. */
+/** Filters with a known set of values: matched case-insensitively, with a hint when a filter matches none of them. */
 
 import type { Statement } from '../database/statement.ts';
 
 /** One filter of a call. */
 export interface Filter {
-  /** The name of the input. */
+  /** Null when it was not given. */
   readonly input: string;
-  /** Null: it was not given. */
+  /** The values that exist: fixed ones, or a statement that reads those that the caller can see, run with the work. */
   readonly given: string | null;
-  /** The values that there are: words of ours, or those that the caller can see, which are asked for beside the work. */
+  /** The statement that reads the values of a given filter, unless they are fixed. */
   readonly known: readonly string[] | Statement<{ known: string }[]>;
 }
 
 const isFixed = (known: Filter['known']): known is readonly string[] => Array.isArray(known);
 
-/** The statement that reads the values of a filter that was given, where they are not fixed. */
+/**
+ * What an answer says about what it lacks: an input that matches no known value, a truncated list, figures that are
+ * elsewhere. Texts that people wrote are only in `known`.
+ */
 export const knownOf = ({ given, known }: Filter): Statement<{ known: string }[]>[] =>
   given === null || isFixed(known) ? [] : [known];
 
-/** What an answer says of what it lacks: an input that names nothing there is, a list that is cut, figures that stand elsewhere. What people wrote stays in a field. */
+/**
+ * The known values, by the name of the input. A hint without them leads to the page whose url is then in the answer.
+ */
 export interface Hint {
   readonly message: string;
-  /** By the name of the input: what there is. A hint without it leads to the page, whose url the answer then has. */
+  /** Maximum number of values in a hint. */
   readonly known?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The most values that a hint names. */
+/** The hint for an empty list; null when there is nothing to say. */
 export const mostKnown = 50;
 
 /** The hint beside an empty list; null where there is nothing to say. */

@@ -1,9 +1,9 @@
-/** Who the server says it is. */
+/** The server's identity. */
 
 import about from '../../package.json' with { type: 'json' };
 
-/** Its name and version. */
+/** The server's name, title and version. */
 export const identity = { name: 'dealkeep', title: 'Dealkeep', version: about.version };
 
-/** Its picture, for hosts that draw one; `baseUrl` is our public origin. */
+/** The server's icon, for hosts that show one; `baseUrl` is our public origin. */
 export const iconsOf = (baseUrl: string) => [{ src: `${baseUrl}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }];

@@ -1,4 +1,4 @@
-/** What tools take: the kinds of input, each with what is allowed in words, and the faults of an input. */
+/** The input types of tools, each with its allowed values in words, and the errors of an input. */
 
 import { z } from 'zod';
 import { decimalPattern, isDecimal, longestAmount } from '../domain/diligence/normalizations.ts';
@@ -12,7 +12,10 @@ const allowances = z.registry<{ allowed: string }>();
 const nobody = 'It is not the id of a person on this deal whom the user can see.';
 const ownerAllowed = 'the id of an active participant of the deal, as svc_deals_get tells it';
 
-/** A UUID in any case, as PostgreSQL takes it; lower-case afterwards. `description`, as of every kind: what it is, for the model. */
+/**
+ * A UUID in upper or lower case, as PostgreSQL accepts it; converted to lower case. Here and below, `description`
+ * describes the input to the model.
+ */
 export const id = (description: string) =>
   z.guid().toLowerCase().meta({ description }).register(allowances, { allowed: 'a UUID' });
 
@@ -38,10 +41,13 @@ const bounded = (sent: z.ZodString, least: number, most: number, description: st
       allowed: least > 0 ? `text of ${least} to ${most} characters` : `text of at most ${most} characters`,
     });
 
-/** Text of so many characters (Unicode code points, as PostgreSQL and JSON Schema count them), all of which can be stored. */
+/**
+ * Text of `least` to `most` characters (Unicode code points, as PostgreSQL and JSON Schema count them), all of which
+ * can be stored.
+ */
 export const text = (least: number, most: number, description: string) => bounded(z.string(), least, most, description);
 
-/** A line of 1 to `most` characters that is stored, without the space around it. */
+/** A line of 1 to `most` characters, stored without leading and trailing space. */
 export const line = (most: number, description: string) => bounded(z.string().trim(), 1, most, description);
 
 /** One of these words. */
@@ -51,7 +57,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
     .meta({ description: `${description}: ${words.join(', ')}.` })
     .register(allowances, { allowed: `one of: ${words.join(', ')}` });
 
-/** A day that the calendar has; there is no year 0. */
+/** A day of the calendar; there is no year 0. */
 export const date = (description: string) =>
   z.iso
     .date()
@@ -59,7 +65,7 @@ export const date = (description: string) =>
     .meta({ description: `${description}, YYYY-MM-DD.` })
     .register(allowances, { allowed: 'a date, written YYYY-MM-DD' });
 
-/** A whole amount that JSON carries exactly: `z.int()` takes none above {@link largestWholeAmount}. */
+/** A whole amount that JSON represents exactly: `z.int()` accepts none above {@link largestWholeAmount}. */
 export const wholeAmount = (description: string) =>
   z
     .int()
@@ -67,7 +73,7 @@ export const wholeAmount = (description: string) =>
     .meta({ description })
     .register(allowances, { allowed: `a whole number (no text) from 0 to ${largestWholeAmount}` });
 
-/** Text of any length that can be stored; the body's bound is its own. */
+/** Text of any length that can be stored; only the size limit of the body applies. */
 export const anyText = (description: string) =>
   z
     .string()
@@ -79,8 +85,8 @@ export const anyText = (description: string) =>
     .register(allowances, { allowed: 'text' });
 
 /**
- * Text that is the id of a person, lower-case. A plain string in the schema; what is no id is a fault of the
- * input (for one that has the form of an id, see {@link nobodysId}).
+ * The id of a person, in lower case. It is a plain string in the schema; text that is no id is an error of the input
+ * (for an id of nobody on the deal, see {@link nobodysId}).
  */
 export const personId = (description: string) =>
   z
@@ -90,7 +96,7 @@ export const personId = (description: string) =>
     .meta({ description })
     .register(allowances, { allowed: ownerAllowed });
 
-/** The fault of an id that is none of a person on the deal. */
+/** The error for an id that belongs to no person on the deal. */
 export const nobodysId = (path: string): InputFault => ({ path, message: nobody, allowed: ownerAllowed });
 
 function decimalFault(value: string): string | null {
@@ -98,7 +104,7 @@ function decimalFault(value: string): string | null {
   return isDecimal(value) ? null : 'It is not a decimal number.';
 }
 
-/** A decimal number as text, of which every digit is kept. */
+/** A decimal number as text, so that every digit is kept. */
 export const decimal = (description: string) =>
   z
     .string()
@@ -111,16 +117,15 @@ export const decimal = (description: string) =>
       allowed: `text of 1 to ${longestAmount} characters with a decimal number, such as "-1250.50"; no exponent, spaces or separators`,
     });
 
-/** One thing that is wrong with an input. */
 interface InputFault {
-  /** The name of the input, or '' for all of it. */
+  /** The name of the input, or '' for the whole input. */
   path: string;
   message: string;
-  /** What it may be, as the end of the sentence "… must be". */
+  /** The allowed values, as the end of the sentence "… must be". */
   allowed: string;
 }
 
-/** A name that a client sent, as messages repeat it: cut at 64 characters. */
+/** A name sent by a client, shortened to 64 characters for messages. */
 export const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
 function allowedFor(schema: z.ZodObject, name: PropertyKey): string {
@@ -130,8 +135,7 @@ function allowedFor(schema: z.ZodObject, name: PropertyKey): string {
 }
 
 /**
- * An input as clients mean it: an optional one that is null is left out and, of a tool that reads, a word of an enumeration may
- * be in capitals.
+ * Normalizes an input: removes optional inputs that are null and, with `anyCase`, lower-cases words of an enumeration.
  */
 export function leniently(schema: z.ZodObject, input: unknown, anyCase: boolean): unknown {
   if (!isObject(input)) return input;
@@ -149,10 +153,9 @@ export function leniently(schema: z.ZodObject, input: unknown, anyCase: boolean)
 
 const otherType = 'It is of another type.';
 
-/** Whether a text is written as a date, whatever day it names. */
+/** Whether a text has the form of a date, whether or not that day exists. */
 const isWrittenAsDate = (value: unknown): boolean => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value);
 
-/** What is wrong with a `value` that was sent, in a sentence. */
 function faultOf(issue: z.core.$ZodIssue, value: unknown): string {
   switch (issue.code) {
     case 'custom':
@@ -174,7 +177,7 @@ function faultOf(issue: z.core.$ZodIssue, value: unknown): string {
   }
 }
 
-/** What is wrong with `input`, each fault with what is allowed instead. */
+/** The errors of `input`, each with what is allowed instead. */
 export function inputFaults(schema: z.ZodObject, input: unknown, error: z.ZodError): InputFault[] {
   const names = Object.keys(schema.shape).join(', ');
   return error.issues.flatMap((issue): InputFault[] => {
@@ -197,13 +200,12 @@ export function inputFaults(schema: z.ZodObject, input: unknown, error: z.ZodErr
   });
 }
 
-/** The answer to a call whose input has these faults. */
+/** The answer to a call whose input has these errors. */
 export function invalidInput(details: readonly InputFault[]): RefusalBody {
   const message = `Nothing was done, because the input does not fit. ${inSentences(details)} Correct it and call again.`;
   return { error: 'validation_error', message, details };
 }
 
-/** The faults in one sentence each, for the reader of the message. */
 function inSentences(faults: readonly InputFault[]): string {
   return faults.map(({ path, message, allowed }) => `${path || 'The input'} must be ${allowed}. ${message}`).join(' ');
 }

@@ -1,28 +1,28 @@
-/** Reads the message of a request: its headers and its body, within bounds. */
+/** Reads the message of a request: checks its headers and reads its body, within limits. */
 
 import type { Context } from 'hono';
 import { bodyType, boundedText, sendJson } from '../http/bounded-body.ts';
 import { isTooDeep } from '../http/json-text.ts';
 import { Problem } from '../http/problem.ts';
 
-/** The most bytes of a body: 1 MiB. */
+/** Maximum size of a body in bytes: 1 MiB. */
 export const largestBody = 1_048_576;
 
 const revisionWithArrays = '2025-03-26';
 
 const parseError = (message: string) => new Problem(400, 'parse_error', message);
 
-/** Whether a client with this header takes JSON, which is what is answered. */
+/** Whether a client with this Accept header accepts JSON, the format of responses. */
 export const takesJson = (accept: string | undefined): boolean =>
   accept === undefined || /(^|[,\s])(\*\/\*|application\/(json|\*))\s*($|[,;])/i.test(accept);
 
-/** Throws 406 to a client that does not. */
+/** Throws a problem of 406 for a client that does not accept JSON. */
 export function checkAccept(c: Context): void {
   if (takesJson(c.req.header('accept'))) return;
   throw new Problem(406, 'not_acceptable', 'Answers are JSON: send Accept: application/json, text/event-stream.');
 }
 
-/** The value that the text is in JSON; undefined when it is none, or nested too deeply. */
+/** The value of a JSON text; undefined when it is not valid, or nested too deeply. */
 export function valueOf(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
@@ -32,7 +32,7 @@ export function valueOf(text: string): unknown {
   }
 }
 
-/** The body as a value of JSON. Throws problems of 400, 413 and 415. */
+/** Reads the body as JSON. Throws problems of 400, 413 and 415. */
 export async function readMessage(c: Context): Promise<unknown> {
   if (bodyType(c).type !== 'application/json') throw new Problem(415, 'unsupported_media_type', sendJson);
   const body = await boundedText(c, largestBody);
@@ -49,7 +49,7 @@ export async function readMessage(c: Context): Promise<unknown> {
 
 const invalidRequest = (message: string) => new Problem(400, 'invalid_request', `Invalid Request: ${message}`);
 
-/** Only revision 2025-03-26 has arrays of messages; it is also that of a client that names none. */
+/** Only revision 2025-03-26 has arrays of messages; it also applies to a client that sends no revision. */
 function checkArray(c: Context, messages: readonly unknown[]): void {
   const revision = c.req.header('mcp-protocol-version');
   if (revision !== undefined && revision !== revisionWithArrays)
@@ -58,14 +58,14 @@ function checkArray(c: Context, messages: readonly unknown[]): void {
     throw invalidRequest('initialize is not sent in an array; send it alone.');
 }
 
-/** What a message asks for; undefined when it asks for nothing. */
+/** The method of a message; undefined when it has none. */
 export function methodOf(message: unknown): string | undefined {
   const method: unknown =
     typeof message === 'object' && message !== null && 'method' in message ? message.method : null;
   return typeof method === 'string' ? method : undefined;
 }
 
-/** The id that an answer to the message carries; null when it is no single request. */
+/** The id for the response to a message; null when the message is not a single request. */
 export function idOf(message: unknown): string | number | null {
   const id: unknown = typeof message === 'object' && message !== null && 'id' in message ? message.id : null;
   return typeof id === 'string' || typeof id === 'number' ? id : null;

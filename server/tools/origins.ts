@@ -1,4 +1,4 @@
-/** Which web pages may call the tool server, and which headers let a browser allow it. */
+/** Which web pages may call the tool server, and the CORS headers that allow it. */
 
 const assistants = [
   'https://claude.ai',
@@ -11,7 +11,10 @@ const assistants = [
 ];
 const thisMachine = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Whether pages of an origin may call: ours, well-known assistants, programs on the person's machine, and `configured` ones. */
+/**
+ * Returns a function that says whether pages of an origin may call: our own, well-known assistants, programs on the
+ * person's machine, and `configured` ones.
+ */
 export function originCheck(ours: string, configured: readonly string[]): (origin: string) => boolean {
   const known = new Set([ours, ...assistants, ...configured]);
   return (origin) => {
@@ -24,12 +27,12 @@ export function originCheck(ours: string, configured: readonly string[]): (origi
 const exposed =
   'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
-/** The headers with which a page of an allowed origin may read an answer. */
+/** The headers that let a page of an allowed origin read a response. */
 export function corsHeaders(origin: string): Record<string, string> {
   return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed };
 }
 
-/** The answer to a browser that asks before it calls (preflight); `wanted` are the headers that the page would send. */
+/** The headers of the response to a preflight request; `wanted` are the headers that the page would send. */
 export function preflightHeaders(wanted: string | undefined): Record<string, string> {
   return {
     'Access-Control-Allow-Methods': 'POST',

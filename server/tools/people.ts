@@ -1,9 +1,15 @@
-/** The people beside the ids that an answer mentions: whom row-level security let its statements join, in one place for all tools. */
+/**
+ * Adds the people whose ids an answer mentions, as far as row-level security let its statements join them; one place
+ * for all tools.
+ */
 
 import type { TokenCaller } from '../domain/clients/tokens.ts';
 import type { Mentioned } from '../domain/deals/participants.ts';
 
-/** A person whom an answer mentions: their role is that on the deal; of an advisor with the side that they advise, of a buyer with how their NDA stands. */
+/**
+ * A person whom an answer mentions, with their role on the deal; for an advisor also the side that they advise, for a
+ * buyer the status of their NDA.
+ */
 export interface Person {
   readonly user_id: string;
   readonly name: string;
@@ -18,14 +24,14 @@ const suffix = '_person';
 
 const isRow = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The one who calls about a deal that they see: who takes no part in it is an admin of its brokerage. */
+/** The caller as a person on a deal that they see; a caller who is no participant is an admin of the brokerage. */
 export const callerOnDeal = ({ user_id, user_name, deal_role }: TokenCaller): Person => ({
   user_id,
   name: user_name,
   role: deal_role ?? 'admin',
 });
 
-/** Collects the people whom rows mention in columns of their own. */
+/** Collects the people from the columns of rows that describe them. */
 class MentionedPeople {
   readonly people = new Map<string, Person>();
   caller: Person | undefined;
@@ -42,7 +48,10 @@ class MentionedPeople {
     else this.people.set(user_id, person);
   }
 
-  /** The row without those columns, and its lists likewise: built anew, because an object from which properties were deleted stays slow to read. */
+  /**
+   * The row without those columns, and likewise the rows in its lists. Copied, because an object with deleted
+   * properties stays slow to read.
+   */
   row(row: Json): Json {
     const shown: Json = {};
     let isSame = true;
@@ -57,15 +66,16 @@ class MentionedPeople {
 }
 
 /**
- * The answer with `people` beside its rows: each person of the columns that {@link Mentioned} describes once, and the one who
- * calls as `caller`, unless `caller` is given. The columns themselves go. Without anybody to name the answer stays as it is. What people wrote (an offer's payload) is not looked into.
+ * The answer with `people`: each person of the columns that {@link Mentioned} describes, once; and with `caller`, from
+ * the column of that name or else `calling`. The columns themselves are removed. An answer that mentions nobody is
+ * unchanged. Objects that people wrote (an offer's payload) are not searched.
  */
 export function withPeople(answer: Json, calling?: Person): Json {
   const found = new MentionedPeople(calling);
   const shown = { ...found.row(answer) };
   for (const [name, value] of Object.entries(shown)) if (isRow(value)) shown[name] = found.row(value);
   const { people } = found;
-  // The role of whoever calls stays, as in the list of deals it is another than on a deal.
+  // The caller's own role takes precedence: in the list of deals it differs from that on a deal.
   const caller = found.caller && { ...people.get(found.caller.user_id), ...found.caller };
   return { ...shown, ...(caller ? { caller } : {}), ...(people.size > 0 ? { people: [...people.values()] } : {}) };
 }

@@ -1,8 +1,9 @@
 /**
- * Calls as nearly all of them come: one message that calls a tool that reads, in the plainest form that the protocol has. They are
- * answered without a server of the SDK, which takes longer to make, connect and close, and to hold the message against one schema
- * after the other, than the rest of the call takes. A call that is written in any other way goes to the SDK. What is distinguished here is
- * only what that would take as it is, and the answer is the one that it would write: test/tools/messages.test.ts compares the two.
+ * Calls in the form that nearly all have: one message that calls a reading tool, in the plainest form of the protocol.
+ * They are answered without a server of the SDK: creating, connecting and closing one, and validating the message
+ * against several schemas, takes longer than the rest of the call. A call in any other form goes to the SDK. Only
+ * messages that the SDK would accept are recognized here, and the answer is identical to the SDK's:
+ * test/tools/messages.test.ts compares the two.
  */
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
@@ -16,16 +17,15 @@ import { initializedVersions, metaNames, newestVersion } from './versions.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A call that is answered here. */
 interface PlainCall extends ToolCall {
   readonly id: string | number;
-  /** Whether it came in the revision of the protocol that has no sessions. */
+  /** Whether it uses the newest protocol revision, without sessions. */
   readonly isNewer: boolean;
 }
 
 const partsOfMessage = new Set(['jsonrpc', 'id', 'method', 'params']);
 const partsOfCall = new Set(['name', 'arguments', '_meta']);
-/** What the names in `_meta` begin with that mean something to the protocol. */
+/** Prefix of the names in `_meta` that are defined by the protocol. */
 const ofProtocol = 'io.modelcontextprotocol/';
 const envelopeNames = new Set<string>([metaNames.version, metaNames.capabilities, metaNames.client]);
 
@@ -34,7 +34,7 @@ const hasOnly = (value: Json, names: ReadonlySet<string>): boolean =>
 
 const isId = (value: unknown): value is string | number => typeof value === 'string' || Number.isSafeInteger(value);
 
-/** What `_meta` says of the protocol, as text; '' when it says nothing, null when it says what is not known here. */
+/** The protocol's entries in `_meta`, as text; '' without any, null when one is unknown here. */
 function envelopeIn(meta: Json): string | null {
   if (meta['progressToken'] !== undefined && !isId(meta['progressToken'])) return null;
   let text = '';
@@ -47,16 +47,17 @@ function envelopeIn(meta: Json): string | null {
   return text;
 }
 
-/** The most envelopes that are remembered, and the longest. */
+/** Maximum number of remembered envelopes, and the longest one in characters. */
 const mostEnvelopes = 500;
 const longestEnvelope = 2_000;
 
-/** The value of a header of a request; null or undefined where it was not sent. */
+/** Reads a request header; null or undefined when it was not sent. */
 type HeaderOf = (name: string) => string | null | undefined;
 
-/** Recognizes plain calls: null for what is to be answered by the SDK. */
+/** Recognizes plain calls: returns null for messages that the SDK has to answer. */
 function plainCalls(): (header: HeaderOf, message: unknown) => PlainCall | null {
-  // Clients send the same with every message: each is looked at once, by the SDK, to which a call goes whole while it is not loaded.
+  // Clients send the same envelope with every message: the SDK checks each once. While the SDK is not loaded, the whole
+  // call goes to it.
   const good = new Set<string>();
 
   function isGood(envelope: string, call: unknown): boolean {
@@ -95,7 +96,7 @@ function plainCalls(): (header: HeaderOf, message: unknown) => PlainCall | null 
   };
 }
 
-/** Writes answers to plain calls, as JSON, of the server whose public origin is `baseUrl`. */
+/** Writes answers to plain calls as JSON; `baseUrl` is the server's public origin. */
 function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult) => string {
   const serverInfo = JSON.stringify({ [metaNames.server]: { ...identity, icons: iconsOf(baseUrl) } });
   const complete = `,"resultType":"complete","_meta":${serverInfo}`;
@@ -103,13 +104,13 @@ function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult
     `{"result":{${resultText(result)}${isNewer ? complete : ''}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
 }
 
-/** What recognizes plain calls, and what writes their answers. */
+/** Recognizes plain calls and writes their answers. */
 export interface PlainCalls {
   readonly plainCall: ReturnType<typeof plainCalls>;
   readonly plainAnswer: ReturnType<typeof plainAnswers>;
 }
 
-/** Both of them, of the server whose public origin is `baseUrl`. */
+/** Recognizer and writer of plain calls; `baseUrl` is the server's public origin. */
 export const openPlainCalls = (baseUrl: string): PlainCalls => ({
   plainCall: plainCalls(),
   plainAnswer: plainAnswers(baseUrl),

@@ -1,4 +1,7 @@
-/** Questions of the trade as prompts: a host offers them to the person, and each leads the model through the tools that answer it. */
+/**
+ * Questions of the trade as prompts: a host offers them to the person, and each guides the model through the tools that
+ * answer it.
+ */
 
 import {
   ProtocolError,
@@ -17,10 +20,10 @@ import { iconsOf } from './identity.ts';
 import { shown } from './inputs.ts';
 import { readAsTool } from './read-as-tool.ts';
 
-/** One call of a tool, and what of its answer counts. */
+/** One call of a tool, and what to look for in its answer. */
 interface Step {
   readonly tool: string;
-  /** Beside deal_id. */
+  /** In addition to deal_id. */
   readonly input?: Readonly<Record<string, string>>;
   readonly look: string;
 }
@@ -32,7 +35,7 @@ interface Question {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Those that it takes, and whether it needs them. */
+  /** The arguments that it takes, each with whether it is required. */
   readonly takes: Readonly<Partial<Record<Argument, boolean>>>;
   /** The question, as the person would put it. */
   readonly ask: (deal: string, since: string) => string;
@@ -125,7 +128,10 @@ const questions: readonly Question[] = [
 
 const byName = new Map(questions.map((question) => [question.name, question]));
 
-/** The steps whose tools are there: of a tool that is turned off nothing is said. Every token reads, so no other is missing. */
+/**
+ * The steps whose tools are available: a tool that is turned off is not mentioned. Every token can read, so no others
+ * are missing.
+ */
 function stepsOf(question: Question, since: string, features: Config['features']): readonly Step[] {
   return question.steps(since).filter(({ tool }) => {
     const found = catalog.find(({ name }) => name === tool);
@@ -133,7 +139,7 @@ function stepsOf(question: Question, since: string, features: Config['features']
   });
 }
 
-/** Every prompt that has tools to lead through. */
+/** All prompts that have at least one available step. */
 export function listPrompts({ baseUrl, features }: Config): Prompt[] {
   return questions
     .filter((question) => stepsOf(question, '', features).length > 0)
@@ -160,7 +166,7 @@ function questionCalled(name: string): Question {
 
 const longest = 200;
 
-/** What was given for the arguments of a prompt. Throws a ProtocolError that says what to send. */
+/** The arguments that were sent. Throws a ProtocolError that says what to send. */
 function argumentsIn({ name, takes }: Question, sent: Readonly<Record<string, unknown>>): Given {
   const given: Partial<Record<Argument, string>> = {};
   for (const [argument, value] of Object.entries(sent)) {
@@ -182,8 +188,8 @@ const dayBefore = (now: Date, days: number): string =>
   new Date(now.getTime() - days * 86_400_000).toISOString().slice(0, 10);
 
 /**
- * The day that is meant, in UTC, as YYYY-MM-DD: the latest such day of the week, today where it is one, and with "last" the one before today. Words that name no
- * day stay as they are.
+ * The day that is meant, in UTC, as YYYY-MM-DD: the latest such weekday up to today, or before today with "last". Words
+ * that name no day are returned unchanged.
  */
 function dayOf(words: string, now: Date): string {
   const word = words.toLowerCase();
@@ -207,7 +213,7 @@ export function getPrompt(
   const now = clock();
   const day = dayOf(since, now);
   const dealId = deal !== undefined && isUuid(deal) ? deal.toLowerCase() : null;
-  // What a person typed stands in quotation marks, as JSON writes it.
+  // Text that a person typed is quoted, as JSON strings are.
   const called =
     deal === undefined
       ? 'each of my deals'
@@ -237,14 +243,17 @@ export function getPrompt(
   return { description: question.title, messages: [{ role: 'user', content: { type: 'text', text } }] };
 }
 
-/** How many values are offered at once, as the protocol has it. */
+/** Maximum number of values in one completion, as the protocol defines it. */
 const mostValues = 100;
 
 const completed = (values: string[], total = values.length): CompleteResult => ({
   completion: { values, total, hasMore: total > values.length },
 });
 
-/** What an argument of a prompt could be that begins as it was typed: titles of the caller's deals, or days. Templates of resources are completed with nothing. */
+/**
+ * Completions of a prompt's argument that begin with the typed text: titles of the caller's deals, or days. Resource
+ * templates have no completions.
+ */
 export async function completeArgument(
   context: RequestContext,
   ref: Readonly<{ type: string; name?: string }>,

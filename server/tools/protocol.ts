@@ -9,12 +9,15 @@ import type { PlainCalls } from './plain-call.ts';
 import type { AnswerBySdk } from './sdk.ts';
 import type { StaticResource } from './views.ts';
 
-/** Answers one message, or (from clients of early 2025) an array of them, that came with `request`. Text is the JSON of an answer of 200. */
+/**
+ * Answers one message, or (from clients of early 2025) an array of messages, of `request`. A string is the JSON body of
+ * a 200 response.
+ */
 export type Protocol = (request: Request, message: unknown, context: RequestContext) => Promise<Response | string>;
 
 /**
- * The protocol, with these views of results, and what seals places in lists; what it reports besides its answers
- * goes to the log.
+ * Opens the protocol. `views` are the resources that display results; `sealerOf` seals the cursors of lists. What the
+ * SDK reports besides its answers is logged.
  */
 export function openProtocol(
   log: Logger,

@@ -1,4 +1,6 @@
-/** What is read for another request than a call, and shows what a tool shows: as that tool, with its record. */
+/**
+ * Reads data for a request that is no call but shows what a tool shows: as a use of that tool, with its audit record.
+ */
 
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
@@ -8,12 +10,12 @@ import { explain, recordFailure } from './call.ts';
 import type { Tool } from './define.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** The codes of refusals that are no fault of the protocol: HTTP statuses, outside the range of JSON-RPC. */
+/** The codes of refusals that are not protocol errors: HTTP statuses, outside the range of JSON-RPC. */
 const codes: Readonly<Record<string, number>> = { second_factor_required: 403, busy: 503, unavailable: 503 };
 
 /**
- * What the statement finds for the caller, in one transaction with the credential and the record that `tool` was used on this
- * deal and record. Rejects with a ProtocolError that says what to do.
+ * The statement's result for the caller, in one transaction with entering and with the audit record that `tool` was
+ * used on this deal and record. Rejects with a ProtocolError that says what to do.
  */
 export async function readAsTool<T>(
   context: RequestContext,

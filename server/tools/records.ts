@@ -1,6 +1,7 @@
 /**
- * The records that tools answer with, as schemas (specification, section 2.2; docs/tools.md, "Beside the records"). Words that an input
- * schema or a description lists already are text here: models read all of this with every conversation.
+ * Schemas of the records in tools' answers (specification, section 2.2; docs/tools.md, "Beside the records"). Values
+ * that an input schema or a description already lists are plain text here: models read all of this with every
+ * conversation.
  */
 
 import { z } from 'zod';
@@ -13,7 +14,7 @@ const time = z.iso.datetime();
 const day = z.iso.date();
 /** Amounts are text, so that no digit is lost. */
 const amount = z.string();
-/** What stands only where it holds, and is not listed: its name says what it is. */
+/** A field that is present only when it applies and is left out of the listed schema: its name says what it is. */
 export const beside = <Schema extends z.ZodType>(schema: Schema) => schema.meta({ beside: true }).optional();
 
 const dealFields = {
@@ -32,7 +33,10 @@ const dealFields = {
 export const deal = z.strictObject(dealFields);
 export const listedDeal = z.strictObject({ ...dealFields, caller_role: z.enum(callerRoles) });
 
-/** Whose ids an answer mentions, beside what the specification names (server/tools/people.ts); absent where it mentions nobody. */
+/**
+ * A person whose id an answer mentions, in addition to the specification's fields (server/tools/people.ts); absent when
+ * nobody is mentioned.
+ */
 const person = z.strictObject({
   user_id: id,
   name: z.string(),
@@ -41,14 +45,14 @@ const person = z.strictObject({
   nda_status: beside(z.string()),
 });
 export const people = beside(z.array(person));
-/** Who calls. */
+/** The caller. */
 export const caller = beside(person);
-/** The page that shows an answer, and of the pipeline the pattern of the page of each deal. */
+/** The page that shows an answer; for the pipeline, also the URL pattern of the deals' pages. */
 export const linked = {
   url: beside(z.url()),
   deal_url: beside(z.string()),
 };
-/** What is missing, and what else could be sent (server/tools/filters.ts). */
+/** What the answer lacks, and which inputs would work (server/tools/filters.ts). */
 export const hint = beside(
   z.strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())).optional() }),
 );
@@ -71,7 +75,7 @@ export const snapshotRow = z.strictObject({
   completed_at: time.nullable(),
 });
 
-/** From reported to adjusted EBITDA, as the page has it; absent where that shows nothing. */
+/** The bridge from reported to adjusted EBITDA, as on the page; absent when the page shows none. */
 export const ebitdaBridge = z
   .strictObject({
     period_label: z.string(),
@@ -83,7 +87,9 @@ export const ebitdaBridge = z
   .meta({ brief: true })
   .optional();
 
-/** What svc_qoe_normalization_create and the page recorded, the latest first; absent where there is nothing. */
+/**
+ * Normalizations recorded with svc_qoe_normalization_create and on the page, latest first; absent when there are none.
+ */
 export const latestAdjustments = z
   .array(
     z.strictObject({
@@ -98,10 +104,10 @@ export const latestAdjustments = z
   .meta({ brief: true })
   .optional();
 
-/** What is computed of the uploaded books (docs/books.md); absent where there is nothing. */
+/** Figures computed from the uploaded books (docs/books.md); absent when there are none. */
 const summary = z.looseObject({}).meta({ brief: true }).optional();
 
-/** As server/tools/compact-rows.ts makes it: 500 periods with each field named would be twice as long. */
+/** As built by server/tools/compact-rows.ts: 500 periods that repeat the name of each field would be twice as long. */
 export const plPeriods = z.strictObject({
   snapshots: z
     .array(z.strictObject({ snapshot_id: id, currency: z.string(), completed_at: time.optional() }))
@@ -180,7 +186,7 @@ export const offer = z.strictObject({
   accepted_at: beside(time),
   ...optional({ declined_at: time }),
   agreed: beside(z.boolean()),
-  // What a buyer submits may leave keys out and add others.
+  // A buyer's payload may lack keys and have others.
   payload: z
     .looseObject({
       currency: z.string().nullish(),
@@ -204,7 +210,9 @@ const multiples = z.strictObject({
   revenue: amount.nullable(),
 });
 
-/** What the offers of a deal come to against its books (docs/books.md), as far as the caller may see them; absent without offers. */
+/**
+ * A deal's offers measured against its books (docs/books.md), as far as the caller may see them; absent without offers.
+ */
 export const offersSummary = z
   .strictObject({
     basis: z.strictObject({ period: z.string(), currency: z.string(), ...multiples.shape }).optional(),
@@ -312,5 +320,5 @@ export const financingStack = z.strictObject({
   people,
 });
 
-/** What is answered when something was added. */
+/** The answer when a record was added. */
 export const added = z.strictObject({ id });

@@ -1,4 +1,4 @@
-/** Why a call fails, and what the model is answered (specification, section 7.2; docs/tools.md, "Refusals"). */
+/** Why a call fails, and the answer to the model (specification, section 7.2; docs/tools.md, "Refusals"). */
 
 import { gateReasons, type GateReason } from '../domain/clients/tool-gate.ts';
 import { clientsPath, clientToolsPath, dealToolsPath, securityPath, toolsPath } from '../http/links.ts';
@@ -25,7 +25,7 @@ export const notAsker: RefusalBody = {
     'The question was not submitted: questions are asked by a buyer’s side of a deal. Calling again will not help.',
 };
 
-/** What a refusal needs to know of the call. */
+/** The facts about a call that a refusal needs. */
 export interface CallFacts {
   readonly tool: Tool;
   readonly dealId: string | null;
@@ -36,13 +36,16 @@ export interface CallFacts {
 
 const isGateReason = (reason: string): reason is GateReason => (gateReasons as readonly string[]).includes(reason);
 
-/** Where the person can allow what was missing, or sees who can. */
+/** The page where the person can give the missing permission, or sees who can. */
 function resolveUrl(reason: GateReason, { baseUrl, clientId, dealId }: CallFacts): string {
   if (reason === 'missing_deal_opt_in') return baseUrl + (dealId ? dealToolsPath(dealId) : toolsPath);
   return baseUrl + (reason === 'missing_tool_grant' && clientId ? clientToolsPath(clientId) : clientsPath);
 }
 
-/** The reason of a deal can also be that a broker of it has turned writing off for everybody, which the user cannot allow. */
+/**
+ * A deal's opt-in can also be missing because one of its brokers turned writing off for everybody, which the user
+ * cannot allow.
+ */
 const atResolveUrl: Readonly<Record<GateReason, string>> = {
   missing_scope: 'The user can allow it at resolve_url',
   missing_tool_grant: 'The user can allow it at resolve_url',
@@ -71,7 +74,7 @@ function secondFactorRequired(message: string, { tool, baseUrl }: CallFacts): Re
   };
 }
 
-/** The answer to a token without the scope of a tool, whatever the input. */
+/** The answer when the token lacks the scope of a tool, whatever the input. */
 export const missingScope = (facts: CallFacts): RefusalBody =>
   permissionDenied(
     'missing_scope',
@@ -79,13 +82,13 @@ export const missingScope = (facts: CallFacts): RefusalBody =>
     facts,
   );
 
-/** What the tool is not yet there for. */
+/** The answer when the tool's feature is turned off. */
 export function featureNotAvailable(tool: Tool): RefusalBody {
   const message = `${tool.name} is not available on this server: its ${tool.feature} feature is turned off. Nothing was done, and calling again will not help; the operator of the service can turn it on.`;
   return { error: 'feature_not_available', message };
 }
 
-/** What can be done about a refusal of the database that does not say so itself: its message is written for people at a page. */
+/** Next steps for refusals of the database that do not name one: their messages are written for people at a page. */
 const nextSteps: Readonly<Record<string, string>> = {
   not_a_buyer: 'Somebody of a buyer’s side can ask it; calling again will not help.',
   deal_over: 'svc_questions_list has what was asked before; calling again will not help.',
@@ -94,14 +97,14 @@ const nextSteps: Readonly<Record<string, string>> = {
 };
 
 /**
- * What `error`, thrown in the course of a call, means to the model. Null: it is none of the faults that we know of, and
- * nothing of it may be in the answer.
+ * What `error`, thrown during a call, means to the model. Null for an unknown error, nothing of which may be in the
+ * answer.
  */
 export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null {
   if (error instanceof ToolRefusal) return error.body;
   const problem = problemOf(error);
   if (problem === null) return null;
-  // What the database itself said: a problem is worded for a person in front of a page.
+  // The database's own message: that of a problem is worded for a person at a page.
   const { message } = error as Error;
   const { code, details } = problem;
   if (isGateReason(code)) return permissionDenied(code, message, facts);
@@ -138,7 +141,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
   }
 }
 
-/** The answer to a fault of ours: nothing but where to look for it. */
+/** The answer to an internal error: only where to find it in the log. */
 export function internalError(requestId: string): RefusalBody {
   return {
     error: 'internal_error',

@@ -1,4 +1,4 @@
-/** One request to the tool server: its token, and what the database has answered about that so far. */
+/** One request to the tool server: its token, and what the database has answered about the token so far. */
 
 import type { Services } from '../services.ts';
 import { mapped, type Statement } from '../database/statement.ts';
@@ -15,39 +15,45 @@ import {
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { canonicalResource } from '../http/resource-metadata.ts';
 
-/** The person and the client that a token was issued to, and its scopes: a token never changes hands, nor what it is good for. */
+/** The person and the client that a token was issued to, and its scopes: none of these ever changes. */
 export interface Holder {
   readonly userId: string;
   readonly clientId: string;
   readonly scopes: readonly Scope[];
 }
 
-/** An object of JSON. */
+/** Whether a value is a JSON object. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export interface RequestContext {
   readonly services: Services;
   readonly from: RequestOrigin;
-  /** Goes in front of the statements of a transaction; the answer is kept in {@link RequestContext.caller}. `within`: what they are about. */
+  /**
+   * The first statement of a transaction: enters with the token; the caller is kept in {@link RequestContext.caller}.
+   * `within`: the deal that the transaction is about.
+   */
   enter(within?: DealScope | null): Statement<TokenCaller | null>;
   /**
-   * The same in front of a tool's work, which is refused who owes a second factor. `within`: what the work is about; `read`: the
-   * record that it leaves of a call that reads.
+   * Enters before a tool's work; rejects callers who have yet to set up a second factor. `within`: the deal that the
+   * work is about; `read`: the audit record that a reading call leaves.
    */
   enterToCall(within: DealScope | null, read: ToolRead | null): Statement<TokenCaller | null>;
-  /** The same in one statement with the work of a tool that reads. */
+  /** Enters and does the work of a reading tool, in one statement. */
   enterAndRead<T>(within: DealScope | null, read: ToolRead, work: EnteringRead<T>): Statement<T>;
   holder: Holder | null;
-  /** Whether the client knows links to resources in results, which are of 2025-06-18; one of 2025-03-26 names no revision. */
+  /**
+   * Whether the client supports resource links in results, which exist since 2025-06-18; a client of 2025-03-26 sends
+   * no revision.
+   */
   readonly takesLinks: boolean;
-  /** By the ids of their messages: what calls have sent for arguments that is no object. */
+  /** Arguments of calls that are not objects, by the id of their message. */
   readonly misfits: Map<unknown, unknown>;
-  /** Null: the token is not valid. Undefined: the database has not been asked yet. */
+  /** Null when the token is not valid; undefined until the database has been asked. */
   caller: TokenCaller | null | undefined;
 }
 
-/** The context of a request that carries the token with this digest, and names this revision of the protocol in its headers. */
+/** The context of a request with the token of this digest and this protocol revision in its headers. */
 export function openRequestContext(
   services: Services,
   digest: Buffer,

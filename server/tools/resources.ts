@@ -1,4 +1,7 @@
-/** What a host can attach to a conversation by itself: the views of results, and the documents of deals, with what is known of them. */
+/**
+ * Resources that a host can attach to a conversation by itself: the views of results, and the metadata of deals'
+ * documents.
+ */
 
 import { ProtocolError, ProtocolErrorCode, type Resource } from '@modelcontextprotocol/server';
 import {
@@ -21,17 +24,17 @@ import type { StaticResource } from './views.ts';
 
 const mimeType = 'application/json';
 
-/** How many documents a page of the list holds. */
+/** Number of documents on a page of the list. */
 export const documentsOnAPage = 50;
 
 const list = 'mcp resources';
 
-/** The same for what there is not, what the caller may not see, and what is no address. */
+/** The same error for a missing resource, one that the caller may not see, and an invalid URI. */
 const unknown = (uri: string): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
     `Unknown resource: ${shown(uri)}. resources/list has those that exist.`,
-    // SEP-2164: which one, for a client that asked for several.
+    // SEP-2164: the URI, for a client that requested several.
     { uri: uri.slice(0, 1000) },
   );
 
@@ -58,7 +61,7 @@ function placeIn(bytes: Buffer): DocumentPlace | null {
     : null;
 }
 
-/** The template of the addresses of documents. */
+/** The template of the documents' URIs. */
 export const documentTemplate = (baseUrl: string) => ({
   uriTemplate: documentUri('{deal_id}', '{document_id}'),
   name: 'document',
@@ -68,7 +71,9 @@ export const documentTemplate = (baseUrl: string) => ({
   icons: iconsOf(baseUrl),
 });
 
-/** A page of the list: the views first, then the documents that the caller may open, of all deals, the latest deal first. */
+/**
+ * A page of the list: the views first, then the documents that the caller may open, of all deals, latest deal first.
+ */
 export async function listResources(
   context: RequestContext,
   views: readonly StaticResource[],
@@ -102,7 +107,10 @@ export async function listResources(
 
 const address = new RegExp(`^${documentUri('([^/]{36})', '([^/]{36})')}$`);
 
-/** What is at an address. Rejects with a ProtocolError, the same for what there is not and what the caller may not see. */
+/**
+ * The contents of a resource. Rejects with a ProtocolError, the same for missing resources and those that the caller
+ * may not see.
+ */
 export async function readResource(context: RequestContext, views: ReadonlyMap<string, StaticResource>, uri: string) {
   const view = views.get(uri);
   if (view) {
@@ -126,6 +134,6 @@ export async function readResource(context: RequestContext, views: ReadonlyMap<s
     source,
     url: context.services.config.baseUrl + dealPagePath('documents', dealId),
   };
-  // Asked for anew each time: who may open a document can change at any moment.
+  // Never cached: who may open a document can change at any time.
   return { contents: [{ uri, mimeType, text: JSON.stringify(metadata) }], ttlMs: 0, cacheScope: 'private' as const };
 }

@@ -1,8 +1,8 @@
-/** The results of tools as they go over the wire: the object, and the same as JSON text (specification, section 7.2). */
+/** The results of tools as they are sent: the object, and the same as JSON text (specification, section 7.2). */
 
 import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/server';
 
-/** Why a call came to nothing. */
+/** Why a call failed. */
 export type ErrorCode =
   | 'feature_not_available'
   | 'validation_error'
@@ -14,14 +14,14 @@ export type ErrorCode =
   | 'unavailable'
   | 'internal_error';
 
-/** What the model is answered when a call failed. */
+/** The answer to the model when a call failed. */
 export interface RefusalBody {
   readonly error: ErrorCode;
   readonly message: string;
   readonly [more: string]: unknown;
 }
 
-/** A call came to nothing; thrown or returned, it is answered with its body. */
+/** A failed call; `body` is its answer. */
 export class ToolRefusal extends Error {
   override readonly name = 'ToolRefusal';
   readonly body: RefusalBody;
@@ -31,7 +31,7 @@ export class ToolRefusal extends Error {
   }
 }
 
-/** A result; `links` to resources stand behind its text. */
+/** A successful result; `links` to resources follow its text. */
 export function success(structured: Record<string, unknown>, links: readonly ResourceLink[] = []): CallToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(structured) }, ...links],
@@ -39,20 +39,23 @@ export function success(structured: Record<string, unknown>, links: readonly Res
   };
 }
 
-/** The members of a result without links as JSON, as the SDK writes them: what its text says already is not written anew. */
+/**
+ * The members of a result without links as JSON, exactly as the SDK writes them; the text is reused instead of
+ * serializing the object again.
+ */
 export function resultText({ content: [said], isError }: CallToolResult): string {
   if (said?.type !== 'text') throw new Error('A result begins with its text.');
   const { text } = said;
   return `"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}${isError ? ',"isError":true' : ''}`;
 }
 
-/** A success that was answered before, to a call with the same {@link idempotencyKeyName}. */
+/** The repeated result of an earlier successful call with the same {@link idempotencyKeyName}. */
 export const replayed = (structured: Record<string, unknown>): CallToolResult => ({
   ...success(structured),
   _meta: { 'com.dealkeep/idempotent-replayed': true },
 });
 
-/** Under this name in `_meta` a call of a tool that writes can carry a key that makes it safe to repeat. */
+/** The name in `_meta` under which a call of a writing tool can send a key that makes it safe to repeat. */
 export const idempotencyKeyName = 'com.dealkeep/idempotency-key';
 
 /** The result of a call that was refused. */

@@ -1,4 +1,7 @@
-/** The tool server: MCP over Streamable HTTP at /api/mcp and, the same, at /mcp (specification, sections 4.3 and 5.2). */
+/**
+ * The tool server: MCP over Streamable HTTP at /api/mcp and, identically, at /mcp (specification, sections 4.3 and
+ * 5.2).
+ */
 
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
@@ -22,7 +25,7 @@ import { cardPaths, serveCard } from './server-card.ts';
 import { writeRpcError } from './rpc-error.ts';
 import { readViews } from './views.ts';
 
-/** What is known of a request by the time that something is wrong with it. */
+/** What is known of a request when it fails. */
 interface Progress {
   message: unknown;
 }
@@ -35,7 +38,7 @@ interface Answered {
 const everyAnswer = { 'Cache-Control': 'no-store', Vary: 'Origin' };
 
 function withHeaders(answer: Response | string, ...headers: Readonly<Record<string, string>>[]): Response {
-  // Nearly all answers are such: with plain headers they go out without web headers made of them.
+  // Nearly all responses are text: with plain headers they are sent without creating a web Headers object.
   if (typeof answer === 'string')
     return new Response(answer, { headers: Object.assign({ 'Content-Type': 'application/json' }, ...headers) });
   const { headers: all } = answer;
@@ -50,10 +53,10 @@ const forbidden = (): Problem =>
     'Pages of this origin may not call the tool server: its operator can allow the origin (ALLOWED_ORIGINS).',
   );
 
-/** What asks the database for more than whose token it is. */
+/** Methods whose requests query the database for more than the token. */
 const calls = new Set(['tools/call', 'resources/list', 'resources/read', 'completion/complete']);
 
-/** How much a request asks for: an array asks for as much as its messages do one by one. */
+/** How many calls and other messages a request contains: each message of an array counts. */
 function askedIn(message: unknown): Asked {
   const messages: unknown[] = Array.isArray(message) ? message : [message];
   const asked = messages.filter((one) => calls.has(methodOf(one) ?? '')).length;
@@ -63,26 +66,32 @@ function askedIn(message: unknown): Asked {
 const isOrigin = (path: ResourcePath): boolean => path === '';
 const withSlash = (path: ResourcePath): string[] => [path, `${path}/`];
 
-/** Where it alone answers: the origin is the home page too. */
+/** The paths at which only the tool server answers: the origin itself is also the home page. */
 export const toolServerPaths: readonly string[] = [
   ...resourcePaths.filter((path) => !isOrigin(path)).flatMap(withSlash),
   ...cardPaths,
 ];
 
-/** Whether a request to the origin is for the tool server: a browser gets the home page, a client of 2025 asks for a stream. */
+/**
+ * Whether a request to the origin is for the tool server: a browser gets the home page, a client of 2025 requests an
+ * event stream.
+ */
 function isForTools(c: Context): boolean {
   if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return true;
   const accept = c.req.header('accept') ?? '';
   return accept.includes('text/event-stream') && !accept.includes('text/html');
 }
 
-/** The routes, and the answers to what is asked most, which go before them. */
+/** The routes, and the direct answers to the most frequent requests, which are tried before them. */
 export interface ToolServer {
   readonly routes: Hono;
   readonly direct: DirectAnswers;
 }
 
-/** Mount at the root, behind the request id and the client's address. `isTaken`: which clients by their document are accepted. */
+/**
+ * Mount at the root, after the request id and the client's address are set. `isTaken`: which clients by their document
+ * are accepted.
+ */
 export function toolServerRoutes(services: Services, isTaken: TakenDocuments): ToolServer {
   const { config, log } = services;
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
@@ -103,7 +112,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     return holder;
   }
 
-  /** Whether the request may be answered at all. Throws problems of 403, 405 and 406. */
+  /** Checks whether the request can be answered at all. Throws problems of 403, 405 and 406. */
   function checkRequest(c: Context, origin: string | undefined): void {
     if (origin !== undefined && !mayCall(origin)) throw forbidden();
     if (c.req.method !== 'POST')
@@ -113,7 +122,10 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     checkAccept(c);
   }
 
-  /** The message of a request; one without any that can be answered counts like a message that asks for nothing. Throws problems. */
+  /**
+   * The message of a request. A request without a readable message counts against the limit like a message that is no
+   * call. Throws problems.
+   */
   async function messageOf(c: Context, holder: Holder): Promise<unknown> {
     try {
       checkRequest(c, c.req.header('origin'));
@@ -126,7 +138,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     }
   }
 
-  /** The answer to what the holder of a token sends, with how many calls are left. Throws problems. */
+  /** The response to the holder of a token, with the rate-limit headers. Throws problems. */
   async function answerHolder(
     c: Context,
     path: ResourcePath,
@@ -138,7 +150,8 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     progress.message = begun?.message ?? (await messageOf(c, holder));
     const limits = await (begun?.limits ?? countAsked(services, holder, askedIn(progress.message)));
     const response = await (begun?.response ?? protocol(c.req.raw, progress.message, context));
-    // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
+    // A tool call has already entered with the token. Responses that involve no tool contain nothing secret, but are
+    // sent only to valid tokens.
     await admit(context, path).catch(async (fault: unknown) => {
       if (typeof response !== 'string') await response.body?.cancel();
       throw fault;
@@ -146,7 +159,9 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     return { response, limits };
   }
 
-  /** The answer to anything but OPTIONS. Throws problems: that of the token goes before every other. */
+  /**
+   * The response to any method but OPTIONS. Throws problems; an error of the token takes precedence over all others.
+   */
   async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Answered> {
     const digest = presentedDigest(c, services, path);
     const context =
@@ -157,8 +172,8 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     try {
       return await answerHolder(c, path, context, holder, progress);
     } catch (error) {
-      // Whose token it is was remembered, maybe: whether it is still good is asked before another fault is answered. Over the
-      // limit of calls the database is left alone.
+      // The holder may come from the cache, so the token is checked before another error is reported. Above the rate
+      // limit, the database is not queried.
       if (error instanceof Problem && error.status !== 429) await admit(context, path);
       throw error;
     } finally {
@@ -174,13 +189,13 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
       const allowed = origin !== undefined && mayCall(origin) ? corsHeaders(origin) : {};
       try {
         if (c.req.method === 'OPTIONS') {
-          // A browser asks without the token.
+          // A browser sends preflight requests without the token.
           if (origin !== undefined && !mayCall(origin)) throw forbidden();
           const headers = preflightHeaders(c.req.header('access-control-request-headers'));
           return withHeaders(new Response(null, { status: 204 }), everyAnswer, allowed, headers);
         }
         const { response, limits } = await answer(c, path, progress).catch(async (fault: unknown) => {
-          // Without a token it asks where to get one, and the database is not asked.
+          // A request without a token is only told where to get one, without a look-up in the database.
           const isBadToken = fault instanceof Problem && fault.status === 401 && Boolean(bearerToken(c));
           throw isBadToken ? await badToken(services, c, fault) : fault;
         });

@@ -1,13 +1,13 @@
 /**
- * The format of what does not get as far as the protocol: an HTTP status with a JSON-RPC error that says what to change. A
- * 401 is answered to the OAuth client that sent it, in OAuth's words.
+ * The format of errors that occur before the protocol: an HTTP status with a JSON-RPC error that says what to change. A
+ * 401 goes to the client's OAuth code and has OAuth's format.
  */
 
 import type { Context } from 'hono';
 import { Problem, retryAfter } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
 
-/** The codes of JSON-RPC, kept for what they mean; every other problem has the HTTP status for its code. */
+/** JSON-RPC's codes, used only for their defined meanings; for every other problem the code is the HTTP status. */
 const rpcCodes = new Map([
   ['parse_error', -32_700],
   ['invalid_request', -32_600],
@@ -32,7 +32,7 @@ function inOurWords(c: Context, problem: Problem): Problem {
   }
 }
 
-/** The answer, to the request with this JSON-RPC id where it is known. */
+/** The error response; `id` is the request's JSON-RPC id, if known. */
 export function writeRpcError(c: Context, problem: Problem, id: string | number | null = null): Response {
   const { status, code, message, headers } = inOurWords(c, problem);
   if (code === 'invalid_token') return Response.json({ error: code, error_description: message }, { status, headers });

@@ -1,6 +1,7 @@
 /**
- * What the SDK answers: every message but plain calls (plain-call.ts). Loaded with the first of them, or some moments after the start: it is
- * a third of what is compiled for the server, and a command or a node that starts needs none of it.
+ * Answers by the SDK: all messages but plain calls (plain-call.ts). Loaded with the first such message, or shortly
+ * after the start: the SDK is a third of the code that is compiled for the server, and commands and starting nodes do
+ * not need it.
  */
 
 import {
@@ -18,14 +19,14 @@ import { openServer } from './server.ts';
 import { metaNames, newestVersion } from './versions.ts';
 import type { StaticResource } from './views.ts';
 
-// A request is over with its answer, so there is nothing left to cancel; taken at its word within an array, it would
-// leave the call beside it without an answer.
+// A request ends with its response, so there is nothing left to cancel; within an array, a cancellation would leave the
+// call beside it without a response.
 const withoutCancelling = (message: unknown): unknown =>
   Array.isArray(message) ? message.filter((one) => methodOf(one) !== 'notifications/cancelled') : message;
 
 /**
- * The message with every call's arguments an object; those that are none are kept aside, for the tool to refuse. The SDK
- * would answer them with its schema's faults.
+ * Returns the message with an object for the arguments of every call; other arguments are kept aside for the tool to
+ * reject. The SDK would answer them with its schema's errors.
  */
 function withObjects(message: unknown, context: RequestContext): unknown {
   if (Array.isArray(message)) return message.map((one: unknown) => withObjects(one, context));
@@ -37,14 +38,17 @@ function withObjects(message: unknown, context: RequestContext): unknown {
   return { ...call, params: { ...params, arguments: {} } };
 }
 
-// What names its version in itself is of the newer era; only an initialize must be looked at more closely. The SDK, which
-// decides, looks at every message a second time when it answers.
+// A message that names its protocol revision is of the newer era; only an initialize has to be examined more closely.
+// The SDK decides: it classifies every message again when it answers.
 function isNewer(message: unknown): boolean {
   const { params } = Object(message) as { params?: Record<string, unknown> | null };
   return Object.hasOwn(Object(params?.['_meta']), metaNames.version) && methodOf(message) !== 'initialize';
 }
 
-/** The request with an Accept that the SDK takes: it insists on both types, although it answers JSON alone. */
+/**
+ * Returns the request with an Accept header that the SDK accepts: it requires both types, although it answers only
+ * JSON.
+ */
 function accepting(request: Request): Request {
   const accept = request.headers.get('accept') ?? '';
   if (accept.includes('application/json') && accept.includes('text/event-stream')) return request;
@@ -68,14 +72,17 @@ async function answerOlder(request: Request, message: unknown, server: Server): 
   }
 }
 
-/** Whether this call is taken for one of the newest revision. */
+/** Whether the SDK classifies this call as one of the newest revision. */
 export const isNewest = (call: unknown): boolean =>
   classifyInboundRequest({ httpMethod: 'POST', protocolVersionHeader: newestVersion, body: call }).kind === 'modern';
 
-/** Answers one message, or an array of them, that came with `request`. */
+/** Answers one message, or an array of messages, of `request`. */
 export type AnswerBySdk = (request: Request, message: unknown, context: RequestContext) => Promise<Response>;
 
-/** Answers by the SDK, with these views of results, and what seals places in lists; what it reports besides its answers goes to the log. */
+/**
+ * Answers by the SDK. `views` are the resources that display results; `sealerOf` seals the cursors of lists. What the
+ * SDK reports besides its answers is logged.
+ */
 export function openSdk(log: Logger, views: readonly StaticResource[], sealerOf: () => Promise<Sealer>): AnswerBySdk {
   const serverFor = openServer(views, sealerOf);
   const contexts = new WeakMap<Request, RequestContext>();

@@ -1,6 +1,7 @@
 /**
- * How programs find the tool server before they connect: its card, at `<URL of the tool server>/server-card`, and the catalogue of the host,
- * which names the card. The form is that of MCP's extension for server cards (SEP-2127) and of the AI Catalog that it builds on.
+ * How programs find the tool server before they connect: its card, at `<URL of the tool server>/server-card`, and the
+ * host's catalogue, which names the card. The formats are MCP's extension for server cards (SEP-2127) and the AI
+ * Catalog that it builds on.
  */
 
 import { createHash } from 'node:crypto';
@@ -13,17 +14,21 @@ import { protocolVersions } from './versions.ts';
 
 const types = { card: 'application/mcp-server-card+json', catalogue: 'application/ai-catalog+json' } as const;
 
-/** Where the card is: below each path of the tool server. */
+/** The paths of the card: one below each path of the tool server. */
 export const cardPaths: readonly string[] = resourcePaths.map((path) => `${path}/server-card`);
 const cataloguePath = '/.well-known/ai-catalog.json';
 
-/** The host of a URL as the namespace of a name: "com.example.deals" of https://deals.example.com. An address stays as it is. */
+/**
+ * The host of a URL as a namespace: "com.example.deals" for https://deals.example.com. An IP address is not reversed.
+ */
 function namespaceOf(baseUrl: string): string {
   const host = new URL(baseUrl).hostname.replaceAll(/[[\]]/g, '').replaceAll(':', '-');
   return isIP(host) === 0 ? host.split('.').toReversed().join('.') : host;
 }
 
-/** The card: who the server is, and how it is reached. It lists no tools: those are listed with a valid token alone. */
+/**
+ * The card: the server's identity and how it is reached. It lists no tools: those are listed only with a valid token.
+ */
 export function serverCard(baseUrl: string) {
   return {
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
@@ -39,7 +44,7 @@ export function serverCard(baseUrl: string) {
   };
 }
 
-/** The catalogue of this host, with the one card. */
+/** The catalogue of this host, which contains only the card. */
 export function catalogue(baseUrl: string) {
   return {
     specVersion: '1.0',
@@ -53,7 +58,7 @@ export function catalogue(baseUrl: string) {
   };
 }
 
-// Any page may read them: they say nothing but what everybody may know.
+// Pages of any origin may read them: they contain only public information.
 const anyOrigin = cors({
   origin: '*',
   allowMethods: ['GET'],

@@ -1,4 +1,4 @@
-/** The tool server as the protocol sees it: what it is, which tools it has, and how one is called. */
+/** The tool server as the protocol defines it: identity, tools, resources and prompts. */
 
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -25,7 +25,8 @@ import { documentTemplate, listResources, readResource } from './resources.ts';
 import { initializedVersions } from './versions.ts';
 import { extension, uriOf, type StaticResource } from './views.ts';
 
-// The list is the same for everybody and changes with a release; who asks for it is still confidential.
+// The lists are the same for everybody and change only with a release; they are still private, because only callers
+// with a token get them.
 const fiveMinutes = { ttlMs: 300_000, cacheScope: 'private' } as const;
 
 const options: ServerOptions = {
@@ -39,7 +40,7 @@ const options: ServerOptions = {
   cacheHints: {
     'tools/list': fiveMinutes,
     'prompts/list': fiveMinutes,
-    // Documents come and go, and so does who may open them.
+    // Documents are added and removed, and who may open them changes.
     'resources/list': { ttlMs: 0, cacheScope: 'private' },
     'resources/templates/list': fiveMinutes,
     'resources/read': fiveMinutes,
@@ -49,7 +50,7 @@ const options: ServerOptions = {
   jsonSchemaValidator: new AjvJsonSchemaValidator(),
 };
 
-/** The faults that an error of the SDK lists as JSON, each with its path; null when it lists none. */
+/** The errors that an SDK error lists as JSON, each with its path; null when it lists none. */
 function faultsIn(text: string): { path: PropertyKey[]; message: string }[] | null {
   const start = text.indexOf('[\n');
   if (start < 0 || !text.endsWith(']')) return null;
@@ -60,7 +61,7 @@ function faultsIn(text: string): { path: PropertyKey[]; message: string }[] | nu
   }
 }
 
-/** What the SDK would answer a malformed request, its schema's faults, in a sentence instead. */
+/** Replaces the SDK's list of schema errors for a malformed request by a sentence. */
 function inWords(message: JSONRPCMessage): JSONRPCMessage {
   const faults = 'error' in message ? faultsIn(message.error.message) : null;
   if (!('error' in message) || faults === null) return message;
@@ -76,31 +77,37 @@ class PlainServer extends Server {
     const send = transport.send.bind(transport);
     transport.send = (message, more) => send(inWords(message), more);
     await super.connect(transport);
-    // Nothing of ours asks the client or waits for the signal that it has gone, and a server serves one request: telling
-    // waiting for the end of all would make an error with its stack for each of them.
+    // None of our handlers makes requests to the client or uses the abort signal, and a server serves one request: the
+    // SDK's own handler would create an error with a stack on closing, for every request.
     Object.assign(transport, { onclose: () => this.onclose?.() });
   }
 }
 
-/** Throws when a page other than the first is asked for. */
+/** Throws when a cursor is sent, since the list has only one page. */
 function refuseCursor(what: string, cursor: string | undefined): void {
   if (cursor === undefined) return;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The list of ${what} is one page: leave cursor out.`);
 }
 
-/** Whether a client says in its request what it can do, and showing views is not among it. Clients of 2025 do not say. */
+/**
+ * Whether a client declares its capabilities in the request, without showing views among them. Clients of 2025 do not
+ * declare them there.
+ */
 function showsNoViews(envelope: Readonly<Record<string, unknown>> = {}): boolean {
   const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY];
   return isObject(capabilities) && !(isObject(capabilities['extensions']) && extension in capabilities['extensions']);
 }
 
-/** Gives the server for one request. `views` are the resources that draw what tools answer; `sealerOf` seals places in lists. */
+/**
+ * Creates the server of one request. `views` are the resources that display results; `sealerOf` seals the cursors of
+ * lists.
+ */
 export function openServer(
   views: readonly StaticResource[],
   sealerOf: () => Promise<Sealer>,
 ): (context: RequestContext) => Server {
   const resources = new Map(views.map((view) => [view.listed.uri, view]));
-  // One configuration in a process, but several in the tests.
+  // One configuration per process, but several in the tests.
   const lists = new WeakMap<Config, Record<'tools' | 'drawn', ListedTool[]>>();
   function listsFor(config: Config): Record<'tools' | 'drawn', ListedTool[]> {
     const made = lists.get(config);

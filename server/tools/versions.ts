@@ -1,17 +1,20 @@
-/** The revisions of the protocol that are spoken, and what messages call its own. */
+/** The supported protocol revisions, and the protocol's names in messages. */
 
 import type * as Sdk from '@modelcontextprotocol/server';
 
-/** It has no initialize: each message says what it is of. */
+/** The revision without initialize: each message names its revision. */
 export const newestVersion = '2026-07-28';
 
-/** Those that initialize agrees on, the newest first. */
+/** The revisions that initialize can negotiate, newest first. */
 export const initializedVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
 
-/** All of them, the newest first. */
+/** All supported revisions, newest first. */
 export const protocolVersions: readonly string[] = [newestVersion, ...initializedVersions];
 
-/** What the protocol keeps in `_meta`, as the SDK names it, which is not loaded for these names (sdk.ts). */
+/**
+ * The protocol's names in `_meta`, typed by the SDK's constants; repeated here so that the SDK need not be loaded
+ * (sdk.ts).
+ */
 export const metaNames: {
   readonly version: typeof Sdk.PROTOCOL_VERSION_META_KEY;
   readonly capabilities: typeof Sdk.CLIENT_CAPABILITIES_META_KEY;

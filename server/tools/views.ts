@@ -1,13 +1,13 @@
 /**
- * The views that hosts with MCP Apps (SEP-1865, 2026-01-26) show of results: files of the web application's build, one for
- * each view, served as resources. A tool names its view in `_meta`; what it answers stays the same.
+ * The views of results for hosts with MCP Apps (SEP-1865, 2026-01-26): files of the web application's build, one for
+ * each view, served as resources. A tool names its view in `_meta`; its answers do not change.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Resource } from '@modelcontextprotocol/server';
 
-/** The extension, as clients announce it among their capabilities. */
+/** The name of the extension, as clients declare it in their capabilities. */
 export const extension = 'io.modelcontextprotocol/ui';
 const mimeType = 'text/html;profile=mcp-app';
 
@@ -27,15 +27,17 @@ export interface StaticResource {
   readonly text: string;
 }
 
-/** The address of a view as a resource. */
+/** The URI of a view as a resource. */
 export const uriOf = (view: ViewName): string => `ui://dealkeep/${view}`;
 
 const built = path.join(import.meta.dirname, '../../web/dist/views');
 
-/** Every view, each built to one file of this name. */
+/** The names of all views; each is built to one file of this name. */
 export const viewNames = Object.keys(titles) as ViewName[];
 
-/** The views as resources, read once; none where the application is not built. A view learns from its file where our pages are. */
+/**
+ * The views as resources, read once; none when the web application is not built. Each file is given our public origin.
+ */
 export function readViews(baseUrl: string, directory = built): readonly StaticResource[] {
   if (!viewNames.every((name) => existsSync(path.join(directory, `${name}.html`)))) return [];
   return viewNames.map((name) => {
@@ -46,7 +48,7 @@ export function readViews(baseUrl: string, directory = built): readonly StaticRe
         name,
         title: titles[name],
         mimeType,
-        // No domains: a view loads nothing, and asks nobody. The host draws the edge.
+        // No domains: a view loads nothing and makes no requests. The host draws the border.
         _meta: { ui: { csp: {}, prefersBorder: true } },
       },
       text: text.replace('data-origin=""', `data-origin="${new URL(baseUrl).origin}"`),

@@ -1,4 +1,4 @@
-/** A person's deadlines as a calendar to subscribe to, by a secret link: without a session, read-only. */
+/** A calendar feed of a person's deadlines, under a secret link: read-only and without a session. */
 
 import { Hono, type Context } from 'hono';
 import { asToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
@@ -11,13 +11,13 @@ import { calendar, type CalendarEvent } from './icalendar.ts';
 const calendarPath = '/calendar.ics';
 
 /**
- * The link by which a calendar program subscribes to a person's deadlines. No page can take its token out of the fragment; it is in
- * the query, which no line of the log holds.
+ * The link with which a calendar program subscribes to a person's deadlines. The token is in the query, as calendar
+ * programs run no page that could read it from a fragment; no log line has the query.
  */
 export const calendarUrl = (baseUrl: string, token: string): string =>
   `${baseUrl}${calendarPath}?${new URLSearchParams({ token })}`;
 
-/** The words for each deadline: one's own, another's, and its page. Never a name, a text or an amount. */
+/** Wording for the person's own deadlines and others', and the page of each. Never a name, a text or an amount. */
 const words = {
   offers: { place: 'offers', own: 'Your offer expires', others: 'An offer expires', action: 'View the offers' },
   exclusivities: {
@@ -49,14 +49,14 @@ function eventOf(deadline: Deadline, baseUrl: string): CalendarEvent {
   };
 }
 
-/** How often in a minute one link may ask, and an address that guesses links. */
+/** Requests per minute allowed for one link. */
 const mostAMinute = 30;
 
-/** The same for a link that is none of ours, one that was taken back, and one of a suspended person. */
+/** The same response for unknown links, revoked links, and links of suspended people. */
 const nothing = (c: Context) =>
   c.text('There is no such calendar. Create a new link in the settings of Dealkeep.\n', 404);
 
-/** Its routes, at the root of our origin. */
+/** Routes at the root of the origin. */
 export function calendarRoutes({ database, limits, config }: Services) {
   return new Hono().get(calendarPath, async (c) => {
     const token = asToken(c.req.query('token'));

@@ -1,12 +1,12 @@
-/** Writes calendars as RFC 5545 has them: lines of at most 75 octets, each ended by CRLF. */
+/** Writes calendars as defined in RFC 5545: lines of at most 75 octets, each ended by CRLF. */
 
 import { dayAfter } from '../domain/diligence/calendar.ts';
 
-/** An entry of a calendar: a day, or a moment. */
+/** A calendar entry: a day, or a point in time. */
 export interface CalendarEvent {
-  /** Stays the same as long as it is the same record (section 3.8.4.7). */
+  /** Constant for the same record (section 3.8.4.7). */
   readonly uid: string;
-  /** A moment, or a day as YYYY-MM-DD. */
+  /** A point in time, or a day as YYYY-MM-DD. */
   readonly at: Date | string;
   readonly summary: string;
   readonly description: string;
@@ -17,7 +17,7 @@ export interface CalendarEvent {
 
 const encoder = new TextEncoder();
 
-/** Folds a content line (section 3.1): no part is longer than 75 octets, and no character is divided. */
+/** Folds a content line (section 3.1): no part is longer than 75 octets, and no character is split. */
 export function folded(line: string): string {
   let text = '';
   let octets = 0;
@@ -33,7 +33,7 @@ export function folded(line: string): string {
   return `${text}\r\n`;
 }
 
-/** A value of the type TEXT (section 3.3.11); control characters, which it cannot hold, are left out. */
+/** A value of the type TEXT (section 3.3.11), without control characters, which the type does not allow. */
 export const textValue = (text: string): string =>
   text
     .replaceAll(/\r\n?/g, '\n')
@@ -41,25 +41,30 @@ export const textValue = (text: string): string =>
     .replaceAll('\n', String.raw`\n`)
     .replaceAll(/\p{Cc}/gu, '');
 
-/** A moment in UTC (section 3.3.5, form 2). */
+/** A timestamp in UTC (section 3.3.5, form 2). */
 const moment = (at: Date): string => at.toISOString().replaceAll(/[-:]|\.\d{3}/g, '');
 /** A day (section 3.3.4). */
 const date = (day: string): string => day.replaceAll('-', '');
 
-/** When it is. A day ends where the next begins; without an end, a moment is no longer than that (section 3.6.1). */
+/**
+ * Start and end. A day ends where the next begins; a timestamp needs no end, as the event then ends when it starts
+ * (section 3.6.1).
+ */
 const times = (at: Date | string): string[] =>
   typeof at === 'string'
     ? [`DTSTART;VALUE=DATE:${date(at)}`, `DTEND;VALUE=DATE:${date(dayAfter(at))}`]
     : [`DTSTART:${moment(at)}`];
 
-/** How often it was changed has to grow with each change (section 3.8.7.4): the seconds from the beginning to the last one do. */
+/**
+ * SEQUENCE must grow with each change (section 3.8.7.4): it is the number of seconds from creation to the last change.
+ */
 const sequence = (begun: Date, changed: Date): number =>
   Math.max(0, Math.floor((changed.getTime() - begun.getTime()) / 1000));
 
 const eventLines = ({ uid, at, summary, description, url, begunAt, changedAt }: CalendarEvent): string[] => [
   'BEGIN:VEVENT',
   `UID:${uid}`,
-  // Without METHOD it says when the information was revised last (section 3.8.7.2).
+  // Without METHOD, this is the time of the last revision (section 3.8.7.2).
   `DTSTAMP:${moment(changedAt)}`,
   ...times(at),
   `SUMMARY:${textValue(summary)}`,
@@ -74,7 +79,7 @@ const eventLines = ({ uid, at, summary, description, url, begunAt, changedAt }: 
   'END:VEVENT',
 ];
 
-// A calendar holds at least one component (section 3.6).
+// A calendar must have at least one component (section 3.6).
 const noEvents = [
   'BEGIN:VTIMEZONE',
   'TZID:UTC',
@@ -86,7 +91,7 @@ const noEvents = [
   'END:VTIMEZONE',
 ];
 
-/** A calendar of this name with these entries, to be asked for again after an hour (RFC 7986). */
+/** A calendar with this name and these events, which clients should refresh every hour (RFC 7986). */
 export function calendar(name: string, events: readonly CalendarEvent[]): string {
   const lines = [
     'BEGIN:VCALENDAR',

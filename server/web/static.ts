@@ -1,4 +1,4 @@
-/** Serves the built web application: its files, and its one page at the path of every page it has. */
+/** Serves the built web application: its files, and index.html at the path of every page. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -10,8 +10,8 @@ import { problem } from '../http/pages.ts';
 const built = path.join(import.meta.dirname, '../../web/dist');
 
 /**
- * No script or style but our own files. React and Radix set styles through the object model, which the policy does not
- * reach.
+ * Allows no scripts and styles other than our own files. React and Radix set styles through the CSS object model, which
+ * the policy does not restrict.
  */
 const pagePolicy = [
   "default-src 'self'",
@@ -26,7 +26,7 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A worker goes by the policy of its own file, and the decoders of PDF.js are WebAssembly. */
+/** A worker is subject to the policy of its own file, and the decoders of PDF.js are WebAssembly. */
 const assetPolicy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -49,7 +49,7 @@ type Coding = 'br' | 'gzip' | 'identity';
 interface BuiltFile {
   readonly type: string;
   readonly etag: string;
-  /** The same bytes as the build compressed them; without a compressed form, as they are. */
+  /** The body in each coding: as compressed by the build, and uncompressed. */
   readonly bodies: ReadonlyMap<Coding, Uint8Array<ArrayBuffer>>;
 }
 
@@ -64,10 +64,10 @@ function readBuiltFile(directory: string, name: string): BuiltFile {
   return { type: types[path.extname(name)] ?? 'application/octet-stream', etag, bodies };
 }
 
-/** Views of tools' results are not pages: the tool server serves them. */
+/** Views of tool results are not pages; the tool server serves them. */
 const views = `views${path.sep}`;
 
-/** Every file of the build by its path below the origin; empty when nothing is built. */
+/** Every file of the build, by its path on the origin; empty when nothing is built. */
 function readBuild(directory: string): ReadonlyMap<string, BuiltFile> {
   if (!existsSync(path.join(directory, 'index.html'))) return new Map();
   const names = readdirSync(directory, { recursive: true, withFileTypes: true })
@@ -79,15 +79,15 @@ function readBuild(directory: string): ReadonlyMap<string, BuiltFile> {
 
 const builds = new Map<string, ReadonlyMap<string, BuiltFile>>();
 
-/** What {@link readBuild} gives, read once by this process for all of its applications. */
+/** The result of {@link readBuild}, read once per process for all applications in it. */
 function buildIn(directory: string): ReadonlyMap<string, BuiltFile> {
   const build = builds.get(directory) ?? readBuild(directory);
-  // The application may still be built while this one starts.
+  // An empty result is not kept, as the build may still be running.
   if (build.size > 0) builds.set(directory, build);
   return build;
 }
 
-/** The best coding that the request takes and the file has; a coding with q=0 is not taken (RFC 9110, 12.5.3). */
+/** The best coding that the request accepts and the file has; q=0 means not accepted (RFC 9110, 12.5.3). */
 function codingFor(accepted: string, { bodies }: BuiltFile): Coding {
   const taken = new Set(
     accepted
@@ -120,9 +120,9 @@ function send(c: Context, file: BuiltFile, caching: string, policy?: string): Re
 }
 
 /**
- * The built application's files, and its one page at the path of each of its pages; to be mounted after everything else.
- * What it reads of the build stays in memory, so that a new build is served whole or not at all. When nothing is built,
- * its pages say so (503).
+ * Routes for the application's files, and for index.html at the path of each page; to be mounted after all other
+ * routes. The build is kept in memory, so that a new build is served completely or not at all. When nothing is built,
+ * pages respond with 503.
  */
 export function staticRoutes(directory = built): Hono {
   const app = new Hono();
@@ -136,7 +136,7 @@ export function staticRoutes(directory = built): Hono {
   };
   for (const page of applicationPaths) app.get(page, show);
 
-  // A hash of the content is part of these names: what is at one of them never changes.
+  // These names contain a hash of the content, so the content at a path never changes.
   app.get('/assets/*', (c) => {
     const file = build.get(c.req.path);
     return file ? send(c, file, 'public, max-age=31536000, immutable', assetPolicy) : c.notFound();

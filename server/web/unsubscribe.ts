@@ -1,4 +1,7 @@
-/** Unsubscribing from a kind of mail by the link in it (RFC 8058): without a session, and never by merely opening the link. */
+/**
+ * Unsubscribing from a kind of e-mail by the link in it (RFC 8058): without a session, and never just by opening the
+ * link.
+ */
 
 import { Hono, type Context } from 'hono';
 import { unsubscribe, unsubscribeKinds } from '../domain/notifications/events.ts';
@@ -13,7 +16,7 @@ import type { Services } from '../services.ts';
 const noSuch = (c: Context) =>
   problem(c, 404, 'not_found', 'This link is not valid, or is incomplete. Choose your notifications in the settings.');
 
-/** What is taken out, in words. */
+/** The kinds of e-mail to stop, as HTML. */
 function named(kinds: readonly string[]) {
   if (kinds.includes('daily')) return html`<p>the daily e-mail</p>`;
   const titles = kinds.flatMap((kind) => (isNotificationKind(kind) ? [notificationKinds[kind].title] : []));
@@ -22,7 +25,7 @@ function named(kinds: readonly string[]) {
   </ul>`;
 }
 
-/** Its routes, at the root of our origin. */
+/** Routes at the root of the origin. */
 export function unsubscribeRoutes(services: Services) {
   const { database } = services;
   return new Hono()

@@ -1,18 +1,20 @@
-/** Connections to the receivers of webhooks that were sent to lately. */
+/** Kept connections to the receivers of webhooks with recent requests. */
 
 import { KeptConnections } from '../http/guarded-fetch.ts';
 
-/** For how many webhooks connections are kept. */
+/** Connections are kept for at most this many webhooks; connections in use are not closed. */
 const most = 64;
 
 export interface Receivers {
-  /** Connections to the receiver of a webhook, to be given back when nothing more is sent for now. */
+  /** Connections to a webhook's receiver; `giveBack` is called when nothing more is sent to it for now. */
   of(webhook: string): { readonly kept: KeptConnections; giveBack(): void };
-  /** Ends those that are not in use. */
+  /** Closes the connections that are not in use. */
   close(): void;
 }
 
-/** Keeps connections of each webhook, which no other one uses, to the last ones that were sent to. */
+/**
+ * Keeps connections to the most recently used receivers. They are kept per webhook: no two webhooks share a connection.
+ */
 export function openReceivers(): Receivers {
   const byWebhook = new Map<string, { readonly kept: KeptConnections; users: number }>();
 
@@ -29,7 +31,7 @@ export function openReceivers(): Receivers {
     of(webhook) {
       const one = byWebhook.get(webhook) ?? { kept: new KeptConnections(), users: 0 };
       one.users += 1;
-      // The last of the map is the last that was used.
+      // Moves the webhook to the end of the map, which is ordered by last use.
       byWebhook.delete(webhook);
       byWebhook.set(webhook, one);
       leave(most);

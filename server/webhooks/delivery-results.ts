@@ -1,17 +1,20 @@
-/** Stores the outcomes of deliveries, for all batches under way in one statement, which also claims more deliveries for those that ask. */
+/**
+ * Stores the outcomes of deliveries, for all batches in progress in one statement, which also claims more deliveries
+ * for the batches that ask for them.
+ */
 
 import { noteDeliveries, type ClaimedDelivery, type NotedBatch } from '../domain/webhooks/deliveries.ts';
 import type { Services } from '../services.ts';
 import { recordOutcome } from '../background/queue-worker.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
 
-/** How many deliveries of a webhook are taken together. */
+/** At most this many deliveries of a webhook are claimed together. */
 export const takenAtOnce = 50;
 
-/** Who is given what is taken of a webhook for a batch. */
+/** Receives the deliveries claimed for a batch. */
 type Taker = (taken: readonly ClaimedDelivery[]) => void;
 
-/** What has ended of a batch, and who is given what is taken for it then. */
+/** The outcomes of a batch's deliveries, and the function that receives the deliveries claimed for it with them. */
 interface Ended {
   readonly batch: NotedBatch;
   readonly take: Taker | undefined;
@@ -19,17 +22,20 @@ interface Ended {
 
 export interface DeliveryResults {
   /**
-   * Leaves what has ended of a batch to be noted, behind what was left before. With `take` more is taken for it, unless it is over; the taker is also called when that
-   * is nothing.
+   * Queues outcomes of a batch for storage, after those queued before. With `take`, more deliveries are claimed for the
+   * batch unless it is over; `take` is called also when none are.
    */
   leave(part: Omit<NotedBatch, 'more'>, take?: Taker): void;
-  /** Notes what is left; resolves when nothing is. */
+  /** Stores the queued outcomes; resolves when the queue is empty. */
   note(): Promise<void>;
 }
 
-/** Opens the notes of this node. */
+/** Opens the queue of outcomes of this node. */
 export function openDeliveryResults({ database, log }: Pick<Services, 'database' | 'log'>): DeliveryResults {
-  /** By webhook and claim, which the batches taken together share: once, as what was noted behind its end would be lost. */
+  /**
+   * By webhook and claim, which batches claimed together share. Each has one entry: outcomes stored after the batch's
+   * end would be lost.
+   */
   let ended = new Map<string, Ended>();
 
   async function keep(parts: readonly Ended[]): Promise<void> {
@@ -37,7 +43,7 @@ export function openDeliveryResults({ database, log }: Pick<Services, 'database'
     for (const { batch, take } of parts) take?.(taken.get(batch.endpoint) ?? []);
   }
 
-  /** Tries for a while; what is not noted then is sent again when its claim has run out. */
+  /** Retries for a while; a delivery whose outcome is still not stored is sent again when its claim has expired. */
   async function keepAlone(part: Ended): Promise<void> {
     await recordOutcome(() => keep([part])).catch((error: unknown) =>
       log.warn({ err: error }, 'recording deliveries of webhooks failed'),
@@ -58,7 +64,7 @@ export function openDeliveryResults({ database, log }: Pick<Services, 'database'
       while (ended.size > 0) {
         const parts = [...ended.values()];
         ended = new Map();
-        // What cannot be noted of one webhook does not keep others from it.
+        // A failure for one webhook must not prevent storing the outcomes of others.
         await keep(parts).catch(() => Promise.all(parts.map(keepAlone)));
       }
     }),

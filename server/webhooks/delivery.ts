@@ -1,6 +1,7 @@
 /**
- * Delivers webhooks. What is due of one webhook is claimed as a batch, which sending.ts sends; delivery-results.ts notes for many at once how it went. A node that ends before leaves it
- * to another one, which sends it under the same webhook-id.
+ * Delivers webhooks. The deliveries of one webhook that are due are claimed as a batch, which sending.ts sends;
+ * delivery-results.ts stores the outcomes of many batches at once. When a node stops early, another node claims its
+ * deliveries and sends them under the same webhook-id.
  */
 
 import { claimDeliveries, queueWebhooks, type ClaimedBatch } from '../domain/webhooks/deliveries.ts';
@@ -12,18 +13,21 @@ import { openDeliveryResults } from './delivery-results.ts';
 import { Sending } from './sending.ts';
 
 export interface WebhookDelivery {
-  /** Takes what is due now, and begins to send it; resolves when no more can be taken at once. */
+  /** Claims the deliveries that are due and begins to send them; resolves when no more can be claimed for now. */
   begin(): Promise<void>;
-  /** Delivers what is due now, and what becomes due by it; resolves when nothing is any more. */
+  /**
+   * Delivers everything that is due, including deliveries that become due meanwhile; resolves when nothing is due any
+   * more.
+   */
   deliverDue(): Promise<void>;
-  /** Takes no more, and waits for those that are being sent. */
+  /** Claims no more, and waits for the deliveries in progress. */
   stop(): Promise<void>;
 }
 
-/** To how many webhooks a node sends at once. */
+/** A node sends to at most this many webhooks at once. */
 const webhooksAtOnce = 32;
 
-/** Opens the delivery of this node; it does nothing by itself. */
+/** Opens the delivery of this node; nothing is sent until it is called. */
 export function openWebhooks(services: Services): WebhookDelivery {
   const { database, log } = services;
   const stopping = new AbortController();
@@ -37,7 +41,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
       .catch((error: unknown) => log.warn({ err: error, webhook: batch.endpoint_id }, 'delivering a webhook failed'))
       .finally(() => {
         running.delete(run);
-        // It has made room, and the next of its records may be due.
+        // The batch has made room for another one, and the next delivery of its records may be due.
         claim().catch((error: unknown) => log.warn({ err: error }, 'delivering webhooks failed'));
       });
     running.add(run);
@@ -46,17 +50,17 @@ export function openWebhooks(services: Services): WebhookDelivery {
   const claim = oneAtATime(async () => {
     const room = webhooksAtOnce - running.size;
     if (stopping.signal.aborted || room === 0) return;
-    // What becomes due by them is taken when one of them has ended.
+    // Deliveries that become due by these batches are claimed when a batch ends.
     for (const batch of await database.run(claimDeliveries(room))) start(batch);
   });
 
-  /** Writes deliveries of what has changed; those that are written are sent meanwhile. */
+  /** Writes deliveries of new changes, and begins to send them after each step. */
   const queue = oneAtATime(async () => {
     while (!stopping.signal.aborted && (await database.run(queueWebhooks()))) await claim();
   });
 
   const begin = async (): Promise<void> => {
-    // What is due is sent also where nothing can be written.
+    // Due deliveries are sent even when writing new ones fails.
     await queue().finally(claim);
   };
 
@@ -78,7 +82,10 @@ export function openWebhooks(services: Services): WebhookDelivery {
   };
 }
 
-/** Delivers as long as the node runs: when changes are published, and every few seconds. The function returned ends that. */
+/**
+ * Delivers as long as the node runs: when changes are published, and every few seconds. Returns a function that stops
+ * it.
+ */
 export function startWebhooks(services: Services): () => Promise<void> {
   const delivery = openWebhooks(services);
   return startDeliveryWorker(services, 'delivering webhooks failed', {

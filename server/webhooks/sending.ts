@@ -1,4 +1,7 @@
-/** Sends one batch: the records are read together, with the rights of the webhook's key, a few requests are under way at once, and more is taken while it goes well. */
+/**
+ * Sends one batch: its records are read together, with the rights of the webhook's key; a few requests are in progress
+ * at once, and more deliveries are claimed while sending goes well.
+ */
 
 import { hash } from 'node:crypto';
 import { Busy } from '../database/errors.ts';
@@ -19,19 +22,22 @@ import type { Receivers } from './connections.ts';
 import { takenAtOnce, type DeliveryResults } from './delivery-results.ts';
 import { signedHeaders, signingKeys, type SigningKeys } from './signature.ts';
 
-/** How many requests are under way to a webhook at once. */
+/** Concurrent requests to a webhook. */
 const requestsAtOnce = 4;
-/** How many attempts in a row fail before the rest of a batch is left for later. */
+/** After this many failed attempts in a row the rest of a batch is left for later. */
 const mostFailures = 5;
-/** For how long deliveries of a batch are begun, well within the claim; for how long more are taken; how old what is sent may be; how long ends are gathered, in milliseconds. */
+/**
+ * In milliseconds: how long deliveries of a batch are begun, well within the claim; how long more are claimed; how old
+ * a record may be when it is sent; how long outcomes are gathered before they are stored.
+ */
 const millis = { batch: 30_000, taking: 5_000, record: 1_000, gathering: 100 } as const;
 
 const nothing = { url: null, bytes: null, digest: null, status: null, answer: null, answer_type: null, millis: null };
 
-/** A text that the database can keep. */
+/** The text without NUL and lone surrogates, which the database cannot store. */
 const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();
 
-/** What is sent of a change, before its record. */
+/** The event sent for a change, without its record. */
 const eventOf = ({ event_id: id, type, object_type, object_id, deal_id, occurred_at }: ClaimedDelivery) => ({
   id,
   type,
@@ -41,13 +47,13 @@ const eventOf = ({ event_id: id, type, object_type, object_id, deal_id, occurred
   occurredAt: occurred_at,
 });
 
-/** A body as it was read; null: the key does not see the record any more. */
+/** A request body and when its record was read; null when the key no longer sees the record. */
 interface Read {
   readonly body: string | null;
   readonly at: number;
 }
 
-/** What a node has for all batches that it sends. */
+/** What all batches of a node share. */
 interface Sender {
   readonly services: Services;
   readonly notes: DeliveryResults;
@@ -55,20 +61,20 @@ interface Sender {
   readonly stopping: AbortSignal;
 }
 
-/** A batch that is being sent. */
+/** Sends one batch. */
 export class Sending {
   readonly #sender: Sender;
   readonly #batch: ClaimedBatch;
   readonly #receiver: ReturnType<Receivers['of']>;
   readonly #began = performance.now();
-  /** Those that are not begun yet. */
+  /** Deliveries that are not begun yet. */
   readonly #left: ClaimedDelivery[];
-  /** Those that are not noted yet. */
+  /** Ids of the deliveries without a stored outcome. */
   readonly #held: Set<string>;
   readonly #bodies = new Map<string, Read>();
   #attempts: NotedBatch['attempts'][number][] = [];
   #failures: number;
-  /** How many were asked for last came: then there may be more. */
+  /** Whether more deliveries may be due: the last claim returned as many as were asked for. */
   #mayBeMore: boolean;
   #isOver = false;
   #readTogether = takenAtOnce;
@@ -86,7 +92,10 @@ export class Sending {
     this.#mayBeMore = batch.deliveries.length === takenAtOnce;
   }
 
-  /** Sends what is in the batch and what is taken besides, as long as it goes well and for half a minute at most; what is left then is taken anew. */
+  /**
+   * Sends the batch's deliveries and those claimed meanwhile, for at most half a minute and as long as it goes well;
+   * the remaining ones are claimed again later.
+   */
   async run(): Promise<void> {
     let isDone = false;
     try {
@@ -96,7 +105,7 @@ export class Sending {
       isDone = true;
     } finally {
       this.#receiver.giveBack();
-      // After a fault of our own the claim is left to run out: what failed here would fail again at once.
+      // After an internal error the claim is left to expire: the same would fail again at once.
       this.#leave(isDone);
       await this.#sender.notes.note();
     }
@@ -111,7 +120,7 @@ export class Sending {
   #isFresh = ({ id }: ClaimedDelivery): boolean =>
     performance.now() - (this.#bodies.get(id)?.at ?? -Infinity) < millis.record;
 
-  /** Sends one after the other. */
+  /** Sends deliveries one after the other; several of these loops run concurrently. */
   async #sendNext(keys: SigningKeys): Promise<void> {
     while ((this.#left.length > 0 || this.#taking) && this.#isGoingOn()) {
       const [next] = this.#left;
@@ -128,7 +137,9 @@ export class Sending {
     }
   }
 
-  /** Reads what is left and was not read just now, once for all that wait for it. */
+  /**
+   * Reads the records of the deliveries that are left unless they were read just now, once for all callers that wait.
+   */
   #read(): Promise<void> {
     this.#reading ??= this.#readLeft().finally(() => (this.#reading = undefined));
     return this.#reading;
@@ -142,13 +153,16 @@ export class Sending {
       const at = performance.now();
       for (const [id, body] of found ?? []) this.#bodies.set(id, { body, at });
     } catch (error) {
-      // What takes too long together is read in smaller parts.
+      // A read that takes too long is repeated in smaller parts.
       if (!(error instanceof Busy) || this.#readTogether === 1) throw error;
       this.#readTogether = Math.ceil(this.#readTogether / 8);
     }
   }
 
-  /** What is sent for each, by its id; null when the key does not see it any more. Undefined when the batch is over: {@link enterForDeliveries}. */
+  /**
+   * The request body of each delivery by its id; null when the key no longer sees the record. Undefined when the batch
+   * is over, see {@link enterForDeliveries}.
+   */
   async #bodiesOf(deliveries: readonly ClaimedDelivery[]): Promise<Map<string, string | null> | undefined> {
     const { database, config } = this.#sender.services;
     const changes = deliveries.filter(({ seq }) => seq !== null).map((one) => eventOf(one) as ChangeEvent);
@@ -197,7 +211,10 @@ export class Sending {
     }
   }
 
-  /** Keeps how an attempt went until it is noted with others; after several failures in a row nothing more is sent. */
+  /**
+   * Keeps the outcome of an attempt until it is stored together with others; after several failures in a row nothing
+   * more is sent.
+   */
   #ended({ id, attempts }: ClaimedDelivery, attempted: Attempted): void {
     const { outcome, status, error } = attempted;
     const nth = attempts + 1;
@@ -211,14 +228,14 @@ export class Sending {
     if (outcome !== 'failed') return;
     this.#failures += 1;
     this.#isOver ||= this.#failures >= mostFailures;
-    // Neither the address nor what was sent: its id leads to it.
+    // Neither the URL nor the body is logged: the delivery's id leads to both.
     this.#sender.services.log.info(
       { webhook: this.#batch.endpoint_id, delivery: id, attempt: nth, status, reason: error },
       'a webhook was not delivered',
     );
   }
 
-  /** Leaves what has ended by now to be noted. */
+  /** Queues the outcomes so far for storage. */
   #leave(is_over: boolean, take?: (taken: readonly ClaimedDelivery[]) => void): void {
     clearTimeout(this.#notingSoon);
     this.#notingSoon = undefined;
@@ -228,14 +245,18 @@ export class Sending {
     this.#attempts = [];
   }
 
-  /** Takes more, before the last of what is left is sent, while it goes so quickly that others are not kept waiting for their turn. */
+  /**
+   * Claims more deliveries before the last ones are sent, as long as the batch is so quick that other webhooks are not
+   * kept waiting.
+   */
   #takeMore(): void {
     const isEarly = this.#left.length > takenAtOnce / 2 || !this.#mayBeMore;
     if (isEarly || this.#taking || this.#isOver || this.#age() > millis.taking) return;
     const taken = Promise.withResolvers<readonly ClaimedDelivery[]>();
     this.#leave(false, taken.resolve);
     this.#taking = this.#add(taken.promise).finally(() => (this.#taking = undefined));
-    // The caller that awaits it gets the error; without this the rejection would count as unhandled until then.
+    // The caller that awaits the promise gets the error; without this handler the rejection would count as unhandled
+    // until then.
     this.#taking.catch(() => {});
     void this.#sender.notes.note();
   }

@@ -1,4 +1,7 @@
-/** Signatures of webhooks, as Standard Webhooks has them (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
+/**
+ * Signatures of webhooks according to Standard Webhooks
+ * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md).
+ */
 
 import { createHmac, createSecretKey, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
 import type { ClaimedBatch } from '../domain/webhooks/deliveries.ts';
@@ -7,17 +10,20 @@ import { secretRows, type Secrets } from '../lib/secrets.ts';
 
 const prefix = 'whsec_';
 
-/** A new secret of 256 random bits, to be shown once, and as it is kept. */
+/** Returns a new secret of 256 random bits, to be shown once, and the sealed secret, to be stored. */
 export function mintWebhookSecret(secrets: Secrets): { secret: string; sealed: SealedSecret } {
   const secret = `${prefix}${randomBytes(32).toString('base64')}`;
   const id = randomUUID();
   return { secret, sealed: { id, secret: secrets.seal(secret, secretRows.webhook(id)) } };
 }
 
-/** What signs the deliveries of a batch: a key for each secret. */
+/** The keys that sign the deliveries of a batch, one for each secret. */
 export type SigningKeys = readonly KeyObject[];
 
-/** The keys that sign the deliveries of a batch. Made once: making one of bytes costs more than a signature. */
+/**
+ * Returns the keys that sign the deliveries of a batch. They are created once per batch: creating a key costs more than
+ * a signature.
+ */
 export const signingKeys = (
   secrets: Secrets,
   { secret_ids, secrets: sealed }: Pick<ClaimedBatch, 'secret_ids' | 'secrets'>,
@@ -27,7 +33,7 @@ export const signingKeys = (
     return createSecretKey(secret.slice(prefix.length), 'base64');
   });
 
-/** The headers of a delivery: `id` of the event, the time of the attempt, and a signature with each key. */
+/** Returns the headers of a delivery: the event's `id`, the time of the attempt, and a signature with each key. */
 export function signedHeaders(id: string, at: Date, body: string, keys: SigningKeys): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at.getTime() / 1000));
   const signed = `${id}.${timestamp}.${body}`;

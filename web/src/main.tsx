@@ -10,7 +10,7 @@ import { paths } from './paths.ts';
 import { router } from './router.tsx';
 import './styles/app.css';
 
-// Where a page has no way of its own to sign in again, the sign-in page leads back to it.
+// On a page that cannot ask the person to sign in again itself, go to the sign-in page, which leads back here.
 whenSessionEnds(async () => {
   const { pathname, href } = router.state.location;
   if (pathname !== paths.signIn) {

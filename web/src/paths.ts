@@ -1,7 +1,7 @@
 /**
- * The path of every page, `$name` for a segment that is the id of something. The router makes its routes of them, those of
- * the tabs of a deal and of the settings with the page in the folder of that name. The server knows from here where a browser
- * gets the application and where its links lead: nothing of React is imported.
+ * The path of every page; `$name` is a segment with the id of something. The router builds its routes from them; for
+ * the tabs of a deal and the settings, the page is in the folder of the same name. The server takes from here the paths
+ * at which a browser gets the application and the targets of its links, so nothing of React may be imported.
  */
 export const paths = {
   signIn: '/sign-in',
@@ -48,7 +48,7 @@ export const paths = {
 
 export type PagePath = (typeof paths)[keyof typeof paths];
 
-/** The pages of a deal that mails, notifications and answers of tools lead to. */
+/** The pages of a deal to which mails, notifications and tool results link. */
 export const dealPages = {
   deal: paths.deal,
   questions: paths.dealQuestions,
@@ -62,8 +62,8 @@ export const dealPages = {
   people: paths.dealPeople,
 } as const;
 
-/** The pages of one's account that mails and notifications lead to. */
+/** The account pages to which mails and notifications link. */
 export const accountPages = { clients: paths.clients, keys: paths.keys, security: paths.security } as const;
 
-/** The pages with pages below them. What is not among those, their frames say themselves. */
+/** The pages that frame pages below them. The frames handle unknown paths below them themselves. */
 export const frames = [paths.deal, paths.settings] as const;

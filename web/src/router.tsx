@@ -1,6 +1,7 @@
 /**
- * Every page at its path. A page is a file of its own in routes/, fetched when a person goes or is about to go there. The
- * tabs of a deal and the pages of the settings, in `page.tsx` of a folder each, get their routes from their paths.
+ * The routes of all pages. Each page is in a file of its own in routes/, fetched when a person opens it or is about to.
+ * The tabs of a deal and the settings pages, each a `page.tsx` in a folder of its own, get their routes from their
+ * paths.
  */
 import type { ComponentType } from 'react';
 import {
@@ -36,7 +37,7 @@ const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** Where a page leads that is in the way of another: a path of our own, or nothing. */
+/** The page to return to after this one: a path on our own origin, or none. */
 const readReturn = (search: Record<string, unknown>): { return_to?: string } => {
   const path = text(search.return_to);
   return path === undefined ? {} : { return_to: safeReturnPath(path) };
@@ -44,11 +45,11 @@ const readReturn = (search: Record<string, unknown>): { return_to?: string } => 
 
 type PathBelow<F extends string> = Extract<PagePath, `${F}/${string}`>;
 
-/** The path of a page as its frame has it: what follows the frame's own. */
+/** The path of a page relative to its frame. */
 const below = <F extends string, P extends `${F}/${string}`>(frame: F, path: P) =>
   path.slice(frame.length) as P extends `${F}${infer Rest}` ? Rest : never;
 
-/** The paths below a frame that have a page and nothing else to say about it. */
+/** The paths below a frame whose routes need nothing but their page. */
 const plainBelow = <F extends PagePath, S extends PagePath>(frame: F, ...special: readonly S[]) =>
   Object.values(paths).filter(
     (path): path is Exclude<PathBelow<F>, S> =>
@@ -58,12 +59,15 @@ const plainBelow = <F extends PagePath, S extends PagePath>(frame: F, ...special
 const eachOf = <P extends string>(its: readonly P[], routeAt: (path: P) => object) =>
   Object.fromEntries(its.map((path) => [path, routeAt(path)]));
 
-/** A page in a file of its own. The router is not told the browser's own reason why it cannot be fetched: it would load the document anew. */
+/**
+ * A page in a file of its own. `fetchPart` replaces the browser's error when the file cannot be fetched, since the
+ * router would reload the document on that error.
+ */
 const pageIn = (load: () => Promise<{ default: ComponentType }>) => lazyRouteComponent(() => fetchPart(load));
 
 const pages = import.meta.glob<{ default: ComponentType }>('./routes/*/*/page.tsx');
 
-/** The page in the folder with the name of its path. */
+/** The page in the folder that is named like its path. */
 function pageAt(path: PathBelow<typeof paths.deal | typeof paths.settings>) {
   const file = `./routes${path.replace('/$dealId', '')}/page.tsx`;
   const load = pages[file];
@@ -182,11 +186,11 @@ const dealTabs = deal.addChildren({
   overview: createRoute({
     getParentRoute: () => deal,
     path: '/',
-    // The list of what waits is at the top of the overview: loaded with the deal, it does not move the page later.
+    // The overview starts with the list of waiting items: loaded with the deal, the list does not shift the page later.
     loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
     component: pageIn(() => import('./routes/deals/overview/page.tsx')),
   }),
-  // Any other address: the frame says that there is nothing, as of a tab that is not open to the person.
+  // Any other path: the frame says that there is nothing, as it does for a tab that the person may not open.
   other: createRoute({ getParentRoute: () => deal, path: '/$' }),
 });
 
@@ -241,7 +245,7 @@ const settingsPages = settings.addChildren({
     },
     component: pageAt(tools),
   }),
-  // Where a tool's refusal sends the person: to allow it for one client, or on one deal.
+  // The links in a tool's refusal: to allow the tool for one client, or on one deal.
   clientTools: createRoute({
     getParentRoute: () => settings,
     path: below(paths.settings, clientTools),
@@ -265,7 +269,7 @@ export const router = createRouter({
   ]),
   context: { queryClient },
   defaultPreload: 'intent',
-  // Queries decide what is fresh; the router asks them each time.
+  // Queries decide which data is fresh; the router asks them on each navigation.
   defaultPreloadStaleTime: 0,
   defaultPendingMs: 150,
   defaultPendingComponent: PagePending,

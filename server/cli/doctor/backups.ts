@@ -1,4 +1,4 @@
-/** Backups: whether there is a whole one at their destination that is recent enough, and how the last attempt ended. */
+/** Checks backups: whether a complete and recent one is at their destination, and whether the last attempt failed. */
 
 import type pg from 'pg';
 import { backupsIn, keyIdOf, readManifest, type Manifest } from '../../backup/backups.ts';
@@ -8,17 +8,20 @@ import type { Config } from '../../config/config.ts';
 import type { Findings } from './finding.ts';
 
 const hour = 3_600_000;
-/** How much older than BACKUP_EVERY the latest may be, and how old without that, in milliseconds. */
+/** How much older than BACKUP_EVERY the latest backup may be, and how old without BACKUP_EVERY, in milliseconds. */
 const most = { late: hour, withoutEvery: 7 * 24 * hour } as const;
 
-/** A span of time as one says it: 50 minutes, 30 hours, 3 days. */
+/** Formats a duration in words: 50 minutes, 30 hours, 3 days. */
 function span(millis: number): string {
   const [unit, size] =
     millis < 2 * hour ? ['minutes', hour / 60] : millis < 48 * hour ? ['hours', hour] : ['days', 24 * hour];
   return `${Math.round(millis / Number(size))} ${unit}`;
 }
 
-/** The latest whole backup, and what it has of documents; undefined where it takes another key to read that. */
+/**
+ * Returns the latest complete backup and what it contains of documents; undefined when that is encrypted with another
+ * key.
+ */
 async function latestIn(
   destination: BackupDestination,
   { backup: { key } }: Config,
@@ -29,7 +32,7 @@ async function latestIn(
   return { latest, documents: (await readManifest(destination, latest, key)).documents };
 }
 
-/** Whether backups are made, and when the last one was. */
+/** Checks that backups are made, and how old the latest is. */
 export async function checkBackups(server: pg.Client, config: Config, findings: Findings): Promise<void> {
   const { to, everyMillis } = config.backup;
   if (to === undefined) {

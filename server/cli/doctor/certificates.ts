@@ -1,4 +1,4 @@
-/** Certificates: whether they hold, and for how long. */
+/** Checks that certificates are valid, and for how long. */
 
 import { isIP } from 'node:net';
 import tls, { type PeerCertificate } from 'node:tls';
@@ -6,10 +6,13 @@ import type { Config } from '../../config/config.ts';
 import { isHere, type Findings } from './finding.ts';
 
 const day = 86_400_000;
-/** Fewer days than this are worth a warning: what renews certificates by itself does so with a third of their life left. */
+/**
+ * A certificate that is valid for fewer days causes a warning: automatic renewal happens when a third of its lifetime
+ * is left.
+ */
 const leastDays = 14;
 
-/** What is to be said of how long a certificate holds. */
+/** Reports how long a certificate is valid. */
 export function certificateFinding(what: string, certificate: PeerCertificate | undefined, findings: Findings): void {
   const ends = certificate?.valid_to ? new Date(certificate.valid_to) : null;
   if (ends === null || Number.isNaN(ends.getTime())) return;
@@ -21,7 +24,7 @@ export function certificateFinding(what: string, certificate: PeerCertificate | 
   else findings.ok(`${what} is valid until ${until}.`);
 }
 
-/** The public origin, as browsers reach it. */
+/** Checks the certificate of the public origin, as browsers reach it. */
 export async function checkCertificate({ baseUrl }: Config, findings: Findings): Promise<void> {
   const { protocol, hostname, port } = new URL(baseUrl);
   if (protocol === 'http:') {
@@ -38,9 +41,9 @@ export async function checkCertificate({ baseUrl }: Config, findings: Findings):
     const socket = tls.connect({
       host,
       port: Number(port || 443),
-      // An address has no place there (RFC 6066); the certificate is compared with it all the same.
+      // SNI does not allow an IP address (RFC 6066); the certificate is verified for it all the same.
       ...(isIP(host) === 0 && { servername: host }),
-      // It is looked at all the same: what is wrong with it is what we are here for.
+      // Accepts an invalid certificate, as its errors are to be reported.
       rejectUnauthorized: false,
       timeout: 10_000,
     });

@@ -1,4 +1,4 @@
-/** The database: version, login and its settings, schema, row security, clock, the way there. */
+/** Checks the database: version, login and its settings, schema, row-level security, clock, and the connection. */
 
 import type { TLSSocket } from 'node:tls';
 import type pg from 'pg';
@@ -17,11 +17,11 @@ import { reasonOf } from '../../lib/reason.ts';
 import { certificateFinding } from './certificates.ts';
 import { isHere, type Findings } from './finding.ts';
 
-/** The first release of each major version that closes CVE-2026-14680. */
+/** The first minor release of each major version that fixes CVE-2026-14680. */
 const mended: Readonly<Record<number, number>> = { 18: 6, 17: 11, 16: 15, 15: 19 };
 const vulnerability = 'CVE-2026-14680';
 
-/** What is known of a version, 180004 for 18.4. */
+/** Reports on a version, 180004 for 18.4. */
 export function versionFinding(number: number, isEmbedded: boolean, findings: Findings): void {
   const [major, minor] = [Math.floor(number / 10_000), number % 10_000];
   const version = `PostgreSQL ${major}.${minor}`;
@@ -79,7 +79,9 @@ async function checkRowSecurity(client: pg.Client, findings: Findings): Promise<
   );
 }
 
-/** Codes of authenticators are taken within 30 s, and what expires does so by the database's clock. */
+/**
+ * Codes of authenticators are accepted within 30 s, and everything expires by the database's clock. In milliseconds.
+ */
 const clockLimits = { warning: 2_000, fault: 20_000 };
 
 async function checkClock(client: pg.Client, findings: Findings): Promise<void> {
@@ -89,7 +91,7 @@ async function checkClock(client: pg.Client, findings: Findings): Promise<void> 
   );
   const after = Date.now();
   const there = rows[0]?.now ?? 0;
-  // Anywhere between the two it would be right.
+  // A time between the two agrees with this machine's clock.
   const apart = Math.round(Math.max(0, before - there, there - after));
   if (apart <= clockLimits.warning) return findings.ok('The clocks of this machine and of the database agree.');
   const message = `The clocks of this machine and of the database are ${(apart / 1000).toFixed(1)} s apart.`;
@@ -111,7 +113,7 @@ function checkWayThere(client: pg.Client, findings: Findings): void {
   certificateFinding('The certificate of the database', stream.getPeerCertificate?.(), findings);
 }
 
-/** What connections set for themselves, and cannot behind a pooler, where the login has to have it. */
+/** The settings that connections make for themselves, except behind a pooler, where the login must have them. */
 const loginSettings = {
   statement_timeout: `${longest.statementMillis}ms`,
   lock_timeout: `${longest.lockMillis}ms`,
@@ -119,7 +121,7 @@ const loginSettings = {
   jit: 'off',
 };
 
-/** Behind a pooler: whether the login bounds what waits and what takes long, and has nothing compiled. */
+/** Behind a pooler: checks that the login limits waiting and long-running statements, and has JIT compilation off. */
 async function checkLoginSettings(client: pg.Client, findings: Findings): Promise<void> {
   const { rows } = await client.query<{ name: keyof typeof loginSettings; login: string }>(
     `select s.name, quote_ident(session_user) as login from unnest($1::text[]) s (name)
@@ -151,7 +153,7 @@ async function checkPooler(databaseUrl: string, findings: Findings): Promise<voi
   }
 }
 
-/** Everything that can be checked with the login of the server. True when the schema can be relied on. */
+/** Runs the checks that are possible with the server's login. Returns whether the schema can be relied on. */
 export async function checkDatabase(
   client: pg.Client,
   { databaseUrl, prepare }: Config,
@@ -174,7 +176,7 @@ export async function checkDatabase(
   return isCurrent;
 }
 
-/** Whether the other variables lead to the same database as DATABASE_URL, and the owner's to its owner. */
+/** Checks that the other variables lead to the same database as DATABASE_URL, and the owner's variable to its owner. */
 export async function checkConnections(config: Config, findings: Findings): Promise<void> {
   const { migrateDatabaseUrl, listenDatabaseUrl } = config;
   if (migrateDatabaseUrl === undefined && listenDatabaseUrl === undefined) return;

@@ -1,4 +1,7 @@
-/** The command doctor: looks at everything that the service needs, changes nothing, and says what to do about what it finds. */
+/**
+ * The command doctor: checks everything that the service needs, changes nothing, and says what to do about its
+ * findings.
+ */
 
 import pg from 'pg';
 import { checkNamedFiles } from '../../app.ts';
@@ -18,7 +21,7 @@ import { checkDisk, checkLimits, checkMail } from './external-services.ts';
 
 export interface DoctorOptions {
   readonly json?: boolean;
-  /** Reads every body, and compares size and digest. */
+  /** Whether to read the body of every document and compare size and digest. */
   readonly documents?: boolean;
 }
 
@@ -28,7 +31,7 @@ interface Opened {
   stop(): Promise<void>;
 }
 
-/** The database of the configuration, as it is: nothing is made and nothing migrated. Null when there is none yet. */
+/** Opens the configured database as it is: nothing is created or migrated. Null when there is no database yet. */
 async function openAsItIs({ databaseUrl, migrateDatabaseUrl, dataDir }: Config): Promise<Opened | null> {
   const stop = async () => {};
   if (databaseUrl !== undefined) {
@@ -82,7 +85,7 @@ async function checkQueuesWith({ owner }: Opened, server: pg.Client, findings: F
   await checkQueues(server, reader, findings).finally(() => reader?.end());
 }
 
-/** The database, and what can only be known by it. */
+/** Runs the checks of the database and those that need it. */
 async function databaseFindings(config: Config, options: DoctorOptions): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   let opened: Opened | null = null;
@@ -113,7 +116,7 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
         ...(await bounded(
           'store',
           (findings) => checkStore(there, client, config, options, findings),
-          // A timer takes no more than that.
+          // The longest delay of a timer.
           options.documents ? 2 ** 31 - 1 : undefined,
         )),
       );
@@ -132,7 +135,7 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
   }
 }
 
-/** Everything that is found. */
+/** Runs all checks. */
 async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
   let config: Config;
   const configuration = findingsOf('configuration');
@@ -157,7 +160,7 @@ async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
 
 const statuses = { ok: 0, warning: 1, fault: 2 };
 
-/** The command: prints what is found. 0 when all is well, 1 with warnings, 2 with faults. */
+/** The command: prints the findings. The exit status is 0 when all is well, 1 with warnings, 2 with faults. */
 export async function doctor(options: DoctorOptions): Promise<void> {
   const findings = await examine(options);
   const worst = findings.reduce((highest, { level }) => Math.max(highest, statuses[level]), 0);

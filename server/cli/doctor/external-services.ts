@@ -1,4 +1,4 @@
-/** What the service depends on besides the database: mail, disk, the store of request counts. */
+/** Checks the dependencies of the service other than the database: mail, disk, the store of request counts. */
 
 import { constants, existsSync } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { openRedis } from '../../redis/connection.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import { isHere, type Findings } from './finding.ts';
 
-/** Connects, says EHLO, STARTTLS where it is offered, and signs in; whether the line is encrypted. */
+/** Connects with EHLO, STARTTLS if offered, and signs in; returns whether the connection is encrypted. */
 async function greet(url: URL): Promise<boolean> {
   const isSecure = url.protocol === 'smtps:';
   const connection = new SMTPConnection({
@@ -40,7 +40,7 @@ async function greet(url: URL): Promise<boolean> {
   }
 }
 
-/** Whether mail can be sent. */
+/** Checks that mail can be sent. */
 export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings: Findings): Promise<void> {
   if (smtpUrl === undefined) {
     findings.warning(
@@ -74,12 +74,12 @@ export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings
 const roomLimits = { warning: 2_000_000_000, fault: 200_000_000 };
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
 
-/** The nearest directory above that is there. */
+/** Returns the directory, or its nearest ancestor that exists. */
 function existing(directory: string): string {
   return existsSync(directory) || path.dirname(directory) === directory ? directory : existing(path.dirname(directory));
 }
 
-/** Whether DATA_DIR can be written to and has room. */
+/** Checks that DATA_DIR is writable and has space. */
 export async function checkDisk({ dataDir }: Config, findings: Findings): Promise<void> {
   const directory = existing(dataDir);
   try {
@@ -99,7 +99,7 @@ export async function checkDisk({ dataDir }: Config, findings: Findings): Promis
   else findings.ok(`DATA_DIR has ${gigabytes(room)} of room left.`);
 }
 
-/** Whether the store of the rate limits can be reached. */
+/** Checks that the store of the rate limits is reachable. */
 export async function checkLimits({ rateLimitStore, redisUrl }: Config, findings: Findings): Promise<void> {
   if (redisUrl === undefined) {
     findings.ok(

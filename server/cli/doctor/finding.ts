@@ -1,21 +1,21 @@
-/** What `dealkeep doctor` finds, and the time that each of its looks may take. */
+/** The findings of `dealkeep doctor`, and the time limit of each check. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { reasonOf } from '../../lib/reason.ts';
 
-/** `fault`: something does not work, or is not safe; `warning`: it works, but the operator should do something about it. */
+/** `fault`: something does not work or is not safe; `warning`: it works, but the operator should act. */
 export type Level = 'ok' | 'warning' | 'fault';
 
 export interface Finding {
   readonly check: string;
   readonly level: Level;
-  /** What was found, in a sentence. */
+  /** What was found, as a sentence. */
   readonly message: string;
   /** What to do about it. */
   readonly remedy?: string;
 }
 
-/** Makes the findings of one check. */
+/** Collects the findings of one check. */
 export interface Findings {
   ok(message: string): void;
   warning(message: string, remedy: string): void;
@@ -23,7 +23,7 @@ export interface Findings {
   readonly list: readonly Finding[];
 }
 
-/** What one check of the doctor finds. */
+/** Returns an empty collection of findings for a check. */
 export function findingsOf(check: string): Findings {
   const list: Finding[] = [];
   return {
@@ -34,10 +34,10 @@ export function findingsOf(check: string): Findings {
   };
 }
 
-/** How long one check may take, in milliseconds; looking at every byte of every document takes what it takes. */
+/** How long one check may take, in milliseconds; the check that reads every byte of every document has no limit. */
 export const longest = 30_000;
 
-/** The findings of `look`; a fault of its own when it fails or takes longer than `millis`. */
+/** Returns the findings of `look`, with an additional fault when it fails or takes longer than `millis`. */
 export async function bounded(
   check: string,
   look: (findings: Findings) => Promise<void>,
@@ -64,6 +64,6 @@ export async function bounded(
   return [...findings.list];
 }
 
-/** Whether a host, as it stands in a URL or as a directory of sockets, is this machine. */
+/** Whether a host, as in a URL or as a directory of sockets, is this machine. */
 export const isHere = (host: string): boolean =>
   ['localhost', '::1', '[::1]'].includes(host) || host.startsWith('127.') || host.startsWith('/');

@@ -1,15 +1,15 @@
-/** What waits: mails to be sent, events to be turned into notifications, changes and webhooks. */
+/** Checks the queues: mails to send, events without notifications, changes and webhook deliveries. */
 
 import type pg from 'pg';
 import type { Findings } from './finding.ts';
 
-/** How long the oldest may wait, in seconds. */
+/** How long the oldest entry of a queue may wait, in seconds. */
 const longest = 3_600;
 
-/** How long changes may wait for transactions that are under way, in seconds. */
+/** How long changes may wait for transactions in progress, in seconds. */
 const longestTransaction = 600;
 
-/** Changes that are not published yet, and deliveries of webhooks. */
+/** Checks changes that are not published yet, and webhook deliveries. */
 async function checkDeliveries(server: pg.Client, findings: Findings): Promise<void> {
   const { rows } = await server.query<Record<'held' | 'waiting' | 'failing' | 'oldest' | 'failed', number>>(
     `select coalesce(extract(epoch from app.now() - d.changes_since), 0)::float8 as held, d.deliveries_waiting::int as waiting,
@@ -35,7 +35,7 @@ async function checkDeliveries(server: pg.Client, findings: Findings): Promise<v
     );
 }
 
-/** `owner`: the connection that reads why something failed, where there is one. */
+/** Checks all queues. `owner`: the connection that can read why events failed, if there is one. */
 export async function checkQueues(server: pg.Client, owner: pg.Client | null, findings: Findings): Promise<void> {
   const { rows } = await server.query<{
     given_up: number;

@@ -1,4 +1,4 @@
-/** The secrets that the database keeps: whether they are encrypted, and with keys that are present. */
+/** Checks that the secrets in the database are encrypted, with keys that are configured. */
 
 import type pg from 'pg';
 import type { Config } from '../../config/config.ts';
@@ -7,7 +7,7 @@ import { keysOfSecrets } from '../../domain/accounts/sealed-secrets.ts';
 import { openSecrets, UnknownKey } from '../../lib/secrets.ts';
 import type { Findings } from './finding.ts';
 
-/** Whether the keys of the secrets in the database are configured. */
+/** Checks that the keys of the secrets in the database are configured. */
 export async function checkSecrets(server: pg.Client, { secretsKeys }: Config, findings: Findings): Promise<void> {
   const { keyIds, firstKey } = openSecrets(secretsKeys);
   const inUse = await runOn(server, keysOfSecrets());

@@ -1,4 +1,4 @@
-/** The store of documents: its mark, and the body of each document. */
+/** Checks the store of documents: its mark, and the body of each document. */
 
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,7 +9,9 @@ import type { Storage } from '../../storage/storage.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import type { Findings } from './finding.ts';
 
-/** Whether the store is the one of this database; looks without leaving a trace. True when documents can be looked for. */
+/**
+ * Checks that the store belongs to this database, without changing anything. Returns whether documents can be checked.
+ */
 export async function checkMark(
   server: pg.Client,
   config: Config,
@@ -45,7 +47,7 @@ interface Kept {
   readonly sha256: Buffer | null;
 }
 
-/** The documents whose bodies must be there, the newest first, a portion at a time. */
+/** SQL for the documents whose bodies must exist, newest first, in portions. */
 const portion = `
   select id, storage_key, size_bytes, sha256 from (
     select id, storage_key, size_bytes, sha256, body_cleared_at from public.documents
@@ -54,7 +56,7 @@ const portion = `
   ) d
   where body_cleared_at is null and ($1::uuid is null or id < $1) order by id desc limit 500`;
 
-/** What is wrong with a body; null when nothing is. */
+/** Returns what is wrong with a body; null when it is intact. */
 async function wrongWith(storage: Storage, document: Kept, isWhole: boolean): Promise<string | null> {
   const body = await storage.read(document.storage_key);
   if (body === null) return 'is missing';
@@ -73,13 +75,13 @@ async function wrongWith(storage: Storage, document: Kept, isWhole: boolean): Pr
   return null;
 }
 
-/** How many bodies are looked at together, and how long all of them may take when only their presence is asked, in milliseconds. */
+/** How many bodies are checked concurrently, and how long checking their presence may take in all, in milliseconds. */
 const atOnce = 8;
 const presenceMillis = 20_000;
-/** The most documents that are named. */
+/** At most this many documents are named. */
 const named = 5;
 
-/** The body of each document: whether it is there or, when `isWhole`, its size and digest, however long that takes. */
+/** Checks the body of each document: its presence or, when `isWhole`, its size and digest, without a time limit. */
 export async function checkBodies(
   owner: pg.Client,
   storage: Storage,

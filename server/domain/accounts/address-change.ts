@@ -1,4 +1,4 @@
-/** Moving an account to another e-mail address, which a mailed link confirms. */
+/** Changing the e-mail address of an account, confirmed by a mailed link. */
 
 import { mapped, row, takingLong, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
@@ -16,7 +16,10 @@ const ask = row<{ done: boolean }>(
    from app.ask_address_change($1, $2, $3, $4, $5) as done`,
 );
 
-/** Mails a link that works for 30 minutes, by which the session's owner moves to `email`. Needs a recent sign-in. */
+/**
+ * Mails a link, valid for 30 minutes, that changes the address of the session's owner to `email`. Needs a recent
+ * sign-in.
+ */
 export const askAddressChange = (
   session: Buffer | null,
   email: string,
@@ -27,7 +30,10 @@ export const askAddressChange = (
 
 const asked = row<{ email: string | null }>('asked_address', 'select app.asked_address($1, $2) as email');
 
-/** The address to which a mailed link would move the session's owner; null when the link is not theirs or too old. */
+/**
+ * Returns the address to which a mailed link changes the account of the session's owner; null when the link is not the
+ * owner's or has expired.
+ */
 export const askedAddress = (session: Buffer | null, token: Buffer): Statement<string | null> =>
   mapped(asked(session, token), (found) => found?.email ?? null);
 
@@ -36,7 +42,10 @@ const change = row<{ old_email: string; new_email: string }>(
   'select old_email, new_email from app.change_address($1, $2, $3, $4)',
 );
 
-/** Moves the session's owner to the address that the link was mailed to; null when it is not theirs or too old. */
+/**
+ * Changes the address of the session's owner to the one that the link was mailed to; null when the link is not the
+ * owner's or has expired.
+ */
 export const changeAddress = (
   session: Buffer | null,
   token: Buffer,

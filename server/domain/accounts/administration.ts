@@ -1,4 +1,7 @@
-/** What the operator does from the command line, as the owner of the database: no policy stands in the way. */
+/**
+ * The operator's commands that change accounts, brokerages and API keys, on the database owner's connection, which no
+ * policy restricts.
+ */
 
 import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';
@@ -7,7 +10,7 @@ import type { KeyScope } from '../clients/key-scopes.ts';
 import { mintToken, tokenDigest, type NewLink } from './secret-tokens.ts';
 import type { MemberRole } from '../people/member-roles.ts';
 
-/** It cannot be done as asked; the message says what to change. */
+/** A command cannot be carried out as given; the message says what to change. */
 export class NotPossible extends Error {
   override readonly name = 'NotPossible';
 }
@@ -24,7 +27,7 @@ interface InvitedUser {
   name: string;
   role: string;
   brokerage_id: string;
-  /** Of the link by which the person accepts and chooses a password; shown once. */
+  /** The token of the link with which the person accepts the invitation and chooses a password; shown once. */
   token: string;
 }
 
@@ -50,7 +53,7 @@ async function one<R extends pg.QueryResultRow>(
   return (await client.query<R>(text, [...values])).rows[0];
 }
 
-/** The brokerage of this id or slug. Throws {@link NotPossible} when there is none. */
+/** Returns the brokerage with this id or slug. Throws {@link NotPossible} when there is none. */
 export async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
   const text = 'select id, slug, name from public.brokerages where (id::text = $1 or slug = $1) and sandbox_of is null';
   const found = await one<Brokerage>(client, text, [idOrSlug]);
@@ -58,7 +61,10 @@ export async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): P
   return found;
 }
 
-/** The audit record of a command, of a brokerage or of none. It has no person: commands run on the owner's connection. */
+/**
+ * Writes the audit record of a command, for a brokerage or for none. The record has no person: commands run on the
+ * owner's connection.
+ */
 export async function record(
   client: pg.ClientBase,
   action: string,
@@ -90,7 +96,10 @@ export interface NewUser {
   readonly role: MemberRole;
 }
 
-/** Makes a person an invited member of a brokerage. Throws {@link NotPossible} for a member and an unknown brokerage. */
+/**
+ * Makes a person an invited member of a brokerage. Throws {@link NotPossible} when the person is an active member
+ * already or the brokerage is unknown.
+ */
 export async function createUser(
   client: pg.ClientBase,
   { email, name, brokerage, role }: NewUser,
@@ -138,8 +147,8 @@ interface SuspendedUser {
 }
 
 /**
- * Shuts a person out at once, or with `suspended` false lets them in again; what ended with the suspension stays ended.
- * Throws {@link NotPossible} when nobody has the address, or they are so already.
+ * Suspends a person at once, or with `suspended` false reinstates them; what the suspension ended is not restored.
+ * Throws {@link NotPossible} when nobody has the address, or the person's status is already the requested one.
  */
 export async function suspendUser(client: pg.ClientBase, email: string, suspended: boolean): Promise<SuspendedUser> {
   const address = email.toLowerCase();
@@ -159,14 +168,15 @@ interface WithoutFactors {
   id: string;
   email: string;
   name: string;
-  /** How many were removed. */
+  /** The number removed of each kind. */
   passkeys: number;
   authenticators: number;
 }
 
 /**
- * Removes the passkeys, the authenticator and the recovery codes of a person who lost them, ends their sessions and connected clients, and mails them. Throws
- * {@link NotPossible} when nobody has the address, or they have nothing of that.
+ * Removes the passkeys, the authenticator and the recovery codes of a person who lost them, ends the person's sessions
+ * and connected clients, and notifies the person by mail. Throws {@link NotPossible} when nobody has the address, or
+ * the person has neither a passkey nor an authenticator.
  */
 export async function removeFactors(client: pg.ClientBase, email: string): Promise<WithoutFactors> {
   const address = email.toLowerCase();
@@ -210,11 +220,14 @@ interface NewKey {
   readonly scopes: readonly KeyScope[];
   readonly ceiling: number | null;
   readonly expiresAt: Date | null;
-  /** E-mail of the admin on whose behalf the key works; null: the brokerage's first, who has a second factor where the brokerage requires one. */
+  /**
+   * E-mail address of the admin on whose behalf the key works; null for the brokerage's first admin, preferring admins
+   * with a second factor if the brokerage requires one.
+   */
   readonly admin: string | null;
 }
 
-/** Creates an API key and returns its token, which is not kept. Throws {@link NotPossible}. */
+/** Creates an API key and returns its token, which is not stored. Throws {@link NotPossible}. */
 export async function createKey(
   client: pg.ClientBase,
   key: NewKey,
@@ -272,7 +285,7 @@ export async function listKeys(client: pg.ClientBase, brokerage: string): Promis
   return rows;
 }
 
-/** Revokes a key at once. Throws {@link NotPossible} when there is none with this id, or it is revoked already. */
+/** Revokes a key at once. Throws {@link NotPossible} when there is no key with this id, or it is already revoked. */
 export async function revokeKey(client: pg.ClientBase, id: string): Promise<{ id: string; revoked_at: string }> {
   return inTransaction(client, async () => {
     const revoked = await one<{ id: string; revoked_at: string; brokerage_id: string }>(
@@ -287,7 +300,7 @@ export async function revokeKey(client: pg.ClientBase, id: string): Promise<{ id
   });
 }
 
-/** Makes the store with this id the one in which documents are kept. */
+/** Makes the store with this id the one that holds the database's documents. */
 export async function adoptStore(client: pg.ClientBase, storeId: string): Promise<void> {
   await client.query(
     `insert into vault.document_store (id, claimed_at, marked_at) values ($1, now(), now())
@@ -296,13 +309,13 @@ export async function adoptStore(client: pg.ClientBase, storeId: string): Promis
   );
 }
 
-/** Sets for how many whole months audit records are kept; null: for ever. */
+/** Sets for how many whole months audit records are kept; null for indefinitely. */
 export async function keepAudit(client: pg.ClientBase, months: number | null): Promise<{ months: number | null }> {
   await client.query('update vault.audit_retention set months = $1', [months]);
   return { months };
 }
 
-/** A mail that has not arrived. */
+/** A mail that was not sent. */
 export interface WaitingMail {
   id: string;
   kind: string;
@@ -315,7 +328,10 @@ export interface WaitingMail {
   last_error: string | null;
 }
 
-/** The mails that wait, the oldest first, then those that were given up, the latest first; of each so many at most, and never what they say. */
+/**
+ * Returns the waiting mails, oldest first, then the mails given up, latest first; at most `most` of each, and never
+ * their content.
+ */
 export async function listMails(client: pg.ClientBase, most: number): Promise<WaitingMail[]> {
   const { rows } = await client.query<WaitingMail>(
     `select o.id, o.kind, o.recipient, b.slug as brokerage, case when o.given_up_at is null then 'waiting' else 'given up' end as state,
@@ -329,7 +345,7 @@ export async function listMails(client: pg.ClientBase, most: number): Promise<Wa
   return rows;
 }
 
-/** Sends a mail again that waits or was given up, with a new link where the old one was forgotten. Throws {@link NotPossible}. */
+/** Sends a waiting or given-up mail again, with a new link if the old one was deleted. Throws {@link NotPossible}. */
 export async function resendMail(client: pg.ClientBase, id: string, { token, secret }: NewLink): Promise<void> {
   await inTransaction(client, async () => {
     const mail = await one<{ id: string; brokerage_id: string | null }>(

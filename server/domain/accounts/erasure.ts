@@ -1,4 +1,7 @@
-/** Exporting and erasing a person's data, and what must be kept: the operator's commands, on the owner's connection. */
+/**
+ * Exporting and erasing a person's data, deleting brokerages, and legal holds: the operator's commands, on the owner's
+ * connection.
+ */
 
 import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';
@@ -31,14 +34,14 @@ async function together<T>(client: pg.ClientBase, work: () => Promise<T>): Promi
   try {
     return await inTransaction(client, work);
   } catch (error) {
-    // What the database refuses in words.
+    // DK001: the database refuses with a message for people.
     if ((error as { code?: string }).code === 'DK001')
       throw new NotPossible((error as Error).message, { cause: error });
     throw error;
   }
 }
 
-/** Everything that is about a person, by kind, as JSON text. Throws {@link NotPossible} when there is no such person. */
+/** Returns all data about a person, by kind, as JSON text. Throws {@link NotPossible} when there is no such person. */
 export async function exportPerson(client: pg.ClientBase, emailOrId: string): Promise<string> {
   return together(client, async () => {
     const { id } = await personNamed(client, emailOrId);
@@ -49,8 +52,9 @@ export async function exportPerson(client: pg.ClientBase, emailOrId: string): Pr
 }
 
 /**
- * Erases a person and returns the pseudonym under which records of deals stay. `forget` is called with their address and the ids of the
- * mails which they got or caused, before these are lost; when it rejects, nothing is erased. Throws {@link NotPossible} when there is no such person or something has to be done first.
+ * Erases a person and returns the pseudonym that replaces them in records of deals. `forget` is called with the
+ * person's address and the ids of the mails that they received or caused, before these are lost; when it rejects,
+ * nothing is erased. Throws {@link NotPossible} when there is no such person or something has to be done first.
  */
 export async function erasePerson(
   client: pg.ClientBase,
@@ -74,7 +78,9 @@ interface MarkedBrokerage extends Brokerage {
   due_at: string;
 }
 
-/** Has a brokerage deleted after so many days, and notifies its admins by mail. Throws {@link NotPossible}. */
+/**
+ * Schedules a brokerage for deletion after `days` days, and notifies its admins by mail. Throws {@link NotPossible}.
+ */
 export async function markBrokerage(client: pg.ClientBase, idOrSlug: string, days: number): Promise<MarkedBrokerage> {
   return together(client, async () => {
     const brokerage = await brokerageNamed(client, idOrSlug);
@@ -86,7 +92,7 @@ export async function markBrokerage(client: pg.ClientBase, idOrSlug: string, day
   });
 }
 
-/** Takes that back, and notifies its admins. Throws {@link NotPossible}. */
+/** Cancels the scheduled deletion of a brokerage, and notifies its admins. Throws {@link NotPossible}. */
 export async function unmarkBrokerage(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
   return together(client, async () => {
     const brokerage = await brokerageNamed(client, idOrSlug);
@@ -98,7 +104,7 @@ export async function unmarkBrokerage(client: pg.ClientBase, idOrSlug: string): 
   });
 }
 
-/** What can be put under a legal hold, by its id; a brokerage also by its slug, a person by their address. */
+/** SQL that finds the subject of a legal hold by its id; a brokerage also by its slug, a person by their address. */
 const subjects: Readonly<Record<HoldKind, string>> = {
   deal: 'select d.id, d.organization_id as brokerage_id, false as is_gone from public.deals d where d.id::text = lower($1)',
   brokerage:
@@ -116,13 +122,13 @@ async function changeHold(
   unchanged: string,
 ): Promise<string> {
   return together(client, async () => {
-    // What is being deleted or erased looks at the holds first, and is waited for.
+    // Deletions and erasures lock the table before they check the holds; this lock waits for those in progress.
     await client.query('lock table vault.legal_holds in exclusive mode');
     const { rows } = await client.query<{ id: string; brokerage_id: string | null; is_gone: boolean }>(subjects[kind], [
       which,
     ]);
     const [subject] = rows;
-    // A hold on somebody who was erased can still be lifted.
+    // A hold on an erased person can still be lifted.
     if (!subject || (subject.is_gone && action === 'hold.place'))
       throw new NotPossible(`There is no ${kind} "${which}".`);
     if ((await change(subject.id)).rowCount === 0) throw new NotPossible(unchanged);
@@ -131,7 +137,7 @@ async function changeHold(
   });
 }
 
-/** What is gone already of a brokerage whose deletion has begun. */
+/** The progress of a brokerage's deletion that has begun: how much is already deleted. */
 interface BegunDeletion {
   readonly begun_at: Date;
   readonly deals: number;
@@ -139,7 +145,9 @@ interface BegunDeletion {
   readonly people: number;
 }
 
-/** Puts something under a legal hold: it is neither erased nor deleted until that ends. Throws {@link NotPossible}. */
+/**
+ * Puts a subject under a legal hold: it is neither erased nor deleted until the hold ends. Throws {@link NotPossible}.
+ */
 export async function placeHold(
   client: pg.ClientBase,
   kind: HoldKind,
@@ -150,7 +158,7 @@ export async function placeHold(
   const place = (id: string) => client.query(text, [kind, id, reference]);
   const already = `This ${kind} is already under a legal hold.`;
   const subject_id = await changeHold(client, kind, which, 'hold.place', place, already);
-  // A deletion that has begun stands still from now on.
+  // The hold stops a deletion that has begun.
   const { rows } = await client.query<BegunDeletion>(
     'select begun_at, deals, documents, people from vault.brokerage_deletions where brokerage_id = $1 and begun_at is not null',
     [subject_id],
@@ -170,7 +178,7 @@ export async function liftHold(
   return { kind, subject_id: await changeHold(client, kind, which, 'hold.lift', lift, none) };
 }
 
-/** The legal holds, the latest first. */
+/** Returns the legal holds, latest first. */
 export async function listHolds(client: pg.ClientBase): Promise<LegalHold[]> {
   const text =
     'select kind, subject_id, reference, placed_at from vault.legal_holds order by placed_at desc, subject_id';

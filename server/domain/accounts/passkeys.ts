@@ -1,4 +1,4 @@
-/** Passkeys (WebAuthn): what is stored of them, and signing in with one. The signatures are checked by SimpleWebAuthn. */
+/** Passkeys (WebAuthn): storing them, and signing in with one. SimpleWebAuthn verifies the signatures. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
@@ -12,8 +12,8 @@ const isDone = (answer: Done | null): boolean => answer?.done ?? false;
 const keep = row<Done>('keep_challenge', 'select app.keep_challenge($1, $2) as done');
 
 /**
- * Keeps the digest of a challenge for five minutes: for registering a passkey when a session is given (it needs a recent
- * sign-in; false when it is not alive), else for signing in.
+ * Stores the digest of a challenge for five minutes: for registering a passkey when a session is given (needs a recent
+ * sign-in; false when the session is not alive), otherwise for signing in.
  */
 export const keepChallenge = (challenge: Buffer, session: Buffer | null): Statement<boolean> =>
   mapped(keep(challenge, session), isDone);
@@ -29,8 +29,8 @@ interface NewPasskey {
 const add = row<Done>('add_passkey', 'select app.add_passkey($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as done');
 
 /**
- * Stores a passkey of the session's owner; the session goes on under `token`. Needs a recent sign-in. False: the challenge was not theirs, or
- * used up.
+ * Stores a passkey of the session's owner; the session continues under `token`. Needs a recent sign-in; false when the
+ * challenge is not the owner's or was used.
  */
 export const addPasskey = (
   session: Buffer | null,
@@ -53,7 +53,7 @@ export interface OwnPasskey {
   last_used_at: string | null;
 }
 
-/** The passkeys of the session's owner, in the order of their making. */
+/** Returns the passkeys of the session's owner, in the order of creation. */
 export const listPasskeys: (session: Buffer | null) => Statement<OwnPasskey[]> = rows(
   'list_passkeys',
   'select id, credential_id, transports, name, created_at, last_used_at from app.own_passkeys($1)',
@@ -61,13 +61,13 @@ export const listPasskeys: (session: Buffer | null) => Statement<OwnPasskey[]> =
 
 const remove = row<Done>('remove_passkey', 'select app.remove_passkey($1, $2, $3, $4) as done');
 
-/** Removes a passkey of the session's owner. Needs a recent sign-in. False: there is no such one. */
+/** Removes a passkey of the session's owner. Needs a recent sign-in; false when there is no such passkey. */
 export const removePasskey = (session: Buffer | null, id: string, { address, requestId }: Origin): Statement<boolean> =>
   mapped(remove(session, id, address, requestId), isDone);
 
 const rename = row<Done>('rename_passkey', 'select app.rename_passkey($1, $2, $3, $4, $5) as done');
 
-/** Gives a passkey of the session's owner another name. False: there is no such one. */
+/** Renames a passkey of the session's owner; false when there is no such passkey. */
 export const renamePasskey = (
   session: Buffer | null,
   id: string,
@@ -82,7 +82,7 @@ interface StoredPasskey {
   transports: string[];
 }
 
-/** What is needed to check a signature of this credential, or null. */
+/** Returns the data to verify a signature of this credential, or null. */
 export const findPasskey: (credentialId: string) => Statement<StoredPasskey | null> = row(
   'find_passkey',
   'select user_id, public_key, counter, transports from app.passkey($1)',
@@ -93,7 +93,10 @@ const signIn = row<SignInAnswer<'signed_in' | 'refused'>>(
   'select outcome, user_id, email, name from app.sign_in_with_passkey($1, $2, $3, $4, $5, $6, $7, $8)',
 );
 
-/** Signs in with a passkey whose signature was checked; uses the challenge up. Refused: suspended, or used before. */
+/**
+ * Signs in with a passkey whose signature was verified; consumes the challenge. Refused when the person is suspended or
+ * the challenge was used before.
+ */
 export const signInWithPasskey = (
   credentialId: string,
   challenge: Buffer,

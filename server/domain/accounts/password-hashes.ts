@@ -1,4 +1,7 @@
-/** Argon2id (RFC 9106) in the PHC string format, a few at a time in a fair queue: each one takes 19 MiB and about 40 ms of a core. */
+/**
+ * Argon2id (RFC 9106) in the PHC string format, a few at a time in a fair queue: each hash takes 19 MiB and about 40 ms
+ * of a core.
+ */
 
 import { argon2, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -6,8 +9,8 @@ import { promisify } from 'node:util';
 import { queueByShare } from '../../lib/fair-queue.ts';
 
 /**
- * Whom a hash is made for: the account (or the browser that it knows), and the address that asks, as
- * addressGroup of server/http groups them. Nobody where the command line asks.
+ * The parties for whom a hash is computed: the account (or a browser known to it), and the requesting address as
+ * grouped by addressGroup of server/http. Empty for the command line.
  */
 export interface HashedFor {
   readonly account?: string;
@@ -16,10 +19,10 @@ export interface HashedFor {
 
 const derive = promisify(argon2);
 const mostUseMillis = 2_000;
-// The thread pool also serves files and look-ups: some of it stays free.
+// Leaves threads of the pool free, which also serves files and DNS look-ups.
 const atOnce = Math.max(1, Math.min(3, availableParallelism()));
 const mayWait = 200;
-/** Of one account, and of one address, that many wait or are under way at most. */
+/** At most `most` hashes of one account, and of one address, are queued or running. */
 const queue = queueByShare(
   { atOnce, all: atOnce + mayWait },
   {
@@ -37,8 +40,9 @@ const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+
 const recipePattern = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)$/;
 
 /**
- * Returns what `use` makes of {@link hashByRecipe}. The next hash begins when that is done, so that what is counted of one
- * guess is known before the next, or after two seconds, so that a database that does not answer holds up nobody else.
+ * Returns the result of `use`, called with the hash as by {@link hashByRecipe}. The next hash starts when `use` has
+ * ended, so that one guess is counted before the next, or after two seconds, so that an unresponsive database does not
+ * delay others.
  */
 export async function usingHash<T>(
   password: string,
@@ -67,20 +71,23 @@ export async function usingHash<T>(
 }
 
 /**
- * The hash of a password by a recipe (parameters and salt), as the whole PHC string. The password is brought to NFC,
- * so that it is the same from every keyboard, and never cut. `who` is left out where no request asks for it. Throws
- * NoRoom of server/lib/fair-queue.ts in a flood.
+ * Returns the hash of a password with a recipe (parameters and salt), as the whole PHC string. The password is
+ * normalized to NFC, so that it is the same from every keyboard, and never truncated. `who` is omitted when no request
+ * asks for the hash. Throws NoRoom of server/lib/fair-queue.ts when the queue is full.
  */
 export function hashByRecipe(password: string, recipe: string, who: HashedFor = {}): Promise<string> {
   return usingHash(password, recipe, who, (phc) => Promise.resolve(phc));
 }
 
-/** The hash of a new password, with a fresh salt. Throws NoRoom of server/lib/fair-queue.ts in a flood. */
+/**
+ * Returns the hash of a new password, with a fresh salt. Throws NoRoom of server/lib/fair-queue.ts when the queue is
+ * full.
+ */
 export function hashPassword(password: string, parameters: string, who: HashedFor = {}): Promise<string> {
   return hashByRecipe(password, `${parameters}$${unpadded(randomBytes(16))}`, who);
 }
 
-/** Whether a hash was made with other parameters than these, which new ones have. */
+/** Whether a hash was made with parameters other than those of new hashes. */
 export function isOutdated(phc: string, parameters: string): boolean {
   return !phc.startsWith(`${parameters}$`);
 }

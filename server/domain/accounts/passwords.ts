@@ -5,12 +5,12 @@ import type { Origin } from '../audit/audited.ts';
 import { queueMail } from '../outbox/mails.ts';
 import type { NewLink } from './secret-tokens.ts';
 
-/** Who signs in from where; `agent` is the User-Agent, shown in the list of sessions. */
+/** The origin of a sign-in; `agent` is the User-Agent, shown in the list of sessions. */
 export interface SignInOrigin extends Origin {
   readonly agent: string | null;
 }
 
-/** The digests of the token that a browser gets and of the session it had before, which ends. */
+/** The digests of the browser's new token and of its earlier session, which ends. */
 export interface NewSession {
   readonly token: Buffer;
   readonly earlier: Buffer | null;
@@ -22,7 +22,7 @@ export interface Person {
   name: string;
 }
 
-/** How signing in ended; with a person unless it was refused. */
+/** The result of a sign-in; without a person when it was refused. */
 export interface SignInAnswer<Outcome extends string> {
   outcome: Outcome;
   user_id: string | null;
@@ -30,14 +30,17 @@ export interface SignInAnswer<Outcome extends string> {
   name: string | null;
 }
 
-/** The person whom an answer is about, or null. */
+/** Returns the person in the result, or null. */
 export function personOf({ user_id: id, email, name }: SignInAnswer<string>): Person | null {
   return id !== null && email !== null && name !== null ? { id, email, name } : null;
 }
 
 const recipe = row<{ recipe: string }>('password_recipe', 'select app.password_recipe($1, $2) as recipe');
 
-/** Parameters and salt to hash with for an address, be it known or not; `parameters` are those of new hashes. */
+/**
+ * Returns the parameters and salt to hash a password with for an address, whether it is known or not; `parameters` are
+ * those of new hashes.
+ */
 export const passwordRecipe = (email: string, parameters: string): Statement<string> =>
   mapped(recipe(email, parameters), (answer) => {
     if (!answer) throw new Error('no recipe');
@@ -49,7 +52,7 @@ const ownRecipe = row<{ recipe: string | null }>(
   'select app.own_password_recipe($1, $2) as recipe',
 );
 
-/** The same for the session's owner; null when it is not alive. */
+/** Returns the same for the session's owner; null when the session is not alive. */
 export const ownPasswordRecipe = (session: Buffer | null, parameters: string): Statement<string | null> =>
   mapped(ownRecipe(session, parameters), (answer) => answer?.recipe ?? null);
 
@@ -59,8 +62,8 @@ const signIn = row<SignInAnswer<'signed_in' | 'second_factor' | 'refused'>>(
 );
 
 /**
- * Signs in. `signed_in`: the token is a session; `second_factor`: it is a step to finish; `refused`: unknown address,
- * wrong password or suspended; the answer is the same for all of them.
+ * Signs in. `signed_in`: the token is a session; `second_factor`: the token is a step that awaits a second factor;
+ * `refused`: the address is unknown, the password wrong or the person suspended, with the same answer for all three.
  */
 export const signInWithPassword = (
   email: string,
@@ -85,8 +88,8 @@ const change = row<{ outcome: 'done' | 'refused' | null }>(
 );
 
 /**
- * Changes the password of the session's owner, ends all their sessions and what they granted to connected clients; the
- * new token goes on with this session. `refused`: the current password is wrong; null: the session is not alive.
+ * Changes the password of the session's owner, ends all their sessions and their grants to connected clients; this
+ * session continues under the new token. `refused`: the current password is wrong; null: the session is not alive.
  */
 export const changePassword = (
   session: Buffer | null,
@@ -106,14 +109,14 @@ const ask = row(
    from app.ask_reset($1, $2, $3, $4) asked`,
 );
 
-/** Keeps a reset link for 30 minutes and mails it, unless nobody has the address. */
+/** Creates a reset link that is valid for 30 minutes and mails it, unless nobody has the address. */
 export const askPasswordReset = (
   email: string,
   { token, secret }: NewLink,
   { address, requestId }: Origin,
 ): Statement<unknown> => ask(email, token, address, requestId, secret);
 
-/** Whose reset link this is, or null when it is used up, too old or unknown. */
+/** Returns the owner of a reset link, or null when the link is used, expired or unknown. */
 export const passwordResetOwner: (token: Buffer) => Statement<{ email: string; name: string } | null> = row(
   'password_reset_owner',
   'select email, name from app.reset_owner($1)',
@@ -121,6 +124,6 @@ export const passwordResetOwner: (token: Buffer) => Statement<{ email: string; n
 
 const reset = row<{ done: boolean }>('reset_password', 'select app.reset_password($1, $2, $3, $4) as done');
 
-/** Sets the password by a reset link, once, and ends every session; false when the link is used up or too old. */
+/** Sets the password with a reset link, once, and ends every session; false when the link is used or expired. */
 export const resetPassword = (token: Buffer, newPhc: string, { address, requestId }: Origin): Statement<boolean> =>
   mapped(reset(token, newPhc, address, requestId), (answer) => answer?.done ?? false);

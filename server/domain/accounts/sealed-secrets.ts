@@ -1,4 +1,7 @@
-/** The secrets that the database keeps and the server encrypts: whether their keys are at hand, and how they get another one. */
+/**
+ * The secrets that the server encrypts and the database stores: checking that their keys are configured, and rotating
+ * the keys.
+ */
 
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
@@ -9,10 +12,10 @@ import { keyIdOf, secretRows, UnknownKey, type Secrets } from '../../lib/secrets
 
 const keys = row<{ ids: string[] }, []>('keys_of_secrets', 'select app.keys_of_secrets() as ids');
 
-/** The ids of the keys with which something in the database is encrypted. */
+/** Returns the ids of the keys with which secrets in the database are encrypted. */
 export const keysOfSecrets = (): Statement<string[]> => mapped(keys(), (found) => found?.ids ?? []);
 
-/** Rejects with UnknownKey when something is encrypted with a key that is not in the configuration. */
+/** Rejects with UnknownKey when a secret is encrypted with a key that is not configured. */
 export async function requireKeysOfSecrets({
   database,
   secrets,
@@ -24,18 +27,24 @@ export async function requireKeysOfSecrets({
   if (unknown.length > 0) throw new UnknownKey(unknown);
 }
 
-/** How many secrets of each kind were encrypted anew. */
+/** How many secrets of each kind were encrypted again. */
 export interface Rotated {
   readonly key: string;
   readonly authenticators: number;
   readonly mailed_links: number;
   readonly webhooks: number;
   readonly remembered_answers: number;
-  /** Whether the secret of links that stop mails was renewed; false when the one before is still needed for links that were sent. */
+  /**
+   * Whether the secret of unsubscribe links was renewed; false when the previous secret is still needed for links
+   * already sent.
+   */
   readonly unsubscribe_links: boolean;
 }
 
-/** How long links that stop mails work after their secret was renewed, in days. The least that laws ask for is 30 after a mail was sent. */
+/**
+ * How long unsubscribe links work after their secret was renewed, in days. Laws require at least 30 after a mail was
+ * sent.
+ */
 const unsubscribeDays = 60;
 
 interface Stored {
@@ -43,20 +52,21 @@ interface Stored {
   readonly secret: string;
 }
 
-/** An answer that shows a secret once, as rest/writes.ts keeps it. */
+/** A stored response that shows a secret once (rest/writes.ts). */
 interface StoredAnswer extends Stored {
   readonly idempotency_key: string;
 }
 
-/** Everything of `stored` that is not under the first key, under it. */
+/** Encrypts the secrets of `stored` that are not under the first key, under it, and returns them. */
 const renewed = <S extends Stored>(stored: readonly S[], secrets: Secrets, rowOf: (id: string) => string): S[] =>
   stored
     .filter(({ secret }) => keyIdOf(secret) !== secrets.firstKey)
     .map((each) => ({ ...each, secret: secrets.seal(secrets.open(each.secret, rowOf(each.id)), rowOf(each.id)) }));
 
 /**
- * Encrypts every secret under the first key, in one transaction on the owner's connection, and makes up the secrets anew with
- * which cursors, drafts, links that stop mails and identities within a transaction are sealed. Rejects with UnknownKey, and changes nothing then.
+ * Encrypts every secret under the first key, in one transaction on the owner's connection, and replaces the secrets
+ * that seal cursors, drafts, unsubscribe links and identities within a transaction. Rejects with UnknownKey, and
+ * changes nothing then.
  */
 export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Promise<Rotated> {
   const { firstKey } = secrets;
@@ -94,9 +104,10 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
     );
     const cursors = secrets.seal(randomBytes(32).toString('base64'), secretRows.cursors);
     await client.query('update vault.cursor_secret set secret = $1', [Buffer.from(cursors)]);
-    // In clear: the database itself seals with it, and nobody but its owner reads it.
+    // Stored unencrypted: the database itself seals with it, and only its owner can read it.
     await client.query('update vault.seal set secret = $1', [randomBytes(32)]);
-    // The one before stays good for the mails that were sent with it, so that within that time there is no third one.
+    // The previous secret stays valid for the mails sent with it; it is not renewed again within that time, as only one
+    // previous secret is kept.
     const { rowCount } = await client.query(
       `update vault.unsubscribe_secret set previous = secret, previous_until = app.now() + interval '1 day' * $2, secret = $1
        where previous_until is null or previous_until <= app.now()`,

@@ -1,4 +1,4 @@
-/** The second factor: six digits of an authenticator (TOTP, RFC 6238), and recovery codes for the day it is lost. */
+/** The second factor: six-digit codes of an authenticator (TOTP, RFC 6238), and recovery codes in case it is lost. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { generateSecret, generateURI, verify } from 'otplib';
@@ -8,16 +8,16 @@ import type { NewSession, SignInAnswer, SignInOrigin } from './passwords.ts';
 
 const period = 30;
 
-/** A new secret for an authenticator: 160 bits in base32. */
+/** Returns a new secret for an authenticator: 160 bits in base32. */
 export const mintSecret = (): string => generateSecret();
 
-/** The address that an authenticator reads from a QR code. */
+/** Returns the URI that an authenticator reads from a QR code. */
 export const authenticatorUri = (email: string, secret: string): string =>
   generateURI({ issuer: 'Dealkeep', label: email, secret });
 
 /**
- * The 30-second step that a code is of, within one step before or after `now`; null when it is wrong. The database
- * takes each step once.
+ * Returns the 30-second time step of a code, at most one step before or after `now`; null when the code is wrong. The
+ * database accepts each step once.
  */
 export async function stepOfCode(secret: string, code: string, now: Date): Promise<string | null> {
   if (!/^\d{6}$/.test(code)) return null;
@@ -28,7 +28,7 @@ export async function stepOfCode(secret: string, code: string, now: Date): Promi
 
 const recoveryAlphabet = 'abcdefghijkmnpqrstuvwxyz23456789';
 
-/** Ten recovery codes of 140 random bits, as a person copies them: abcd-efgh-ijkm-npqr-stuv-wxyz-2345. */
+/** Returns ten recovery codes of 140 random bits, formatted for copying: abcd-efgh-ijkm-npqr-stuv-wxyz-2345. */
 export function mintRecoveryCodes(): string[] {
   return Array.from({ length: 10 }, () =>
     Array.from(randomBytes(28), (byte) => recoveryAlphabet[byte % 32])
@@ -37,7 +37,9 @@ export function mintRecoveryCodes(): string[] {
   );
 }
 
-/** The digest of a recovery code however it was typed, or null when it is none. */
+/**
+ * Returns the digest of a recovery code, ignoring case, spaces and hyphens; null when the text is not a recovery code.
+ */
 export function recoveryDigest(typed: string): Buffer | null {
   const code = typed.toLowerCase().replace(/[\s-]/g, '');
   return /^[a-km-np-z2-9]{28}$/.test(code) ? createHash('sha256').update(code).digest() : null;
@@ -45,13 +47,18 @@ export function recoveryDigest(typed: string): Buffer | null {
 
 const digests = (codes: readonly string[]): Buffer[] => codes.map((code) => recoveryDigest(code) as Buffer);
 
-/** The secret, as it is stored, against which the code of an unfinished sign-in is checked; null when there is no such step. */
+/**
+ * Returns the secret, sealed, for checking the code of an unfinished sign-in; null when there is no such sign-in step.
+ */
 export const stepSecret: (step: Buffer) => Statement<{ secret: string; email: string; user_id: string } | null> = row(
   'step_secret',
   'select secret, email, user_id from app.step_secret($1)',
 );
 
-/** What a person enters to finish signing in: the step that their code is of (null: wrong), or a recovery code. */
+/**
+ * The second factor that finishes a sign-in: the time step of the entered code (null when the code was wrong), or the
+ * digest of a recovery code.
+ */
 export type SecondFactor = { readonly codeStep: string | null } | { readonly recovery: Buffer };
 
 const finish = row<SignInAnswer<'signed_in' | 'refused' | 'expired'>>(
@@ -60,8 +67,8 @@ const finish = row<SignInAnswer<'signed_in' | 'refused' | 'expired'>>(
 );
 
 /**
- * Finishes a sign-in, once. `device` is the digest of the browser's device token. `refused`: wrong, it may be tried
- * again; `expired`: too late or too often, start over.
+ * Finishes a sign-in, once. `device` is the digest of the browser's device token. `refused`: the code is wrong, and
+ * another may be tried; `expired`: too late or too many attempts, the sign-in has to start over.
  */
 export const finishSignIn = (
   step: Buffer,
@@ -84,19 +91,25 @@ const isDone = (answer: Done | null): boolean => answer?.done ?? false;
 
 const begin = row<Done>('begin_second_factor', 'select app.begin_second_factor($1, $2) as done');
 
-/** Keeps a secret, as it is to be stored, until its first code confirms it. Needs a recent sign-in; false when the session is not alive. */
+/**
+ * Stores a secret, sealed, until its first code confirms it. Needs a recent sign-in; false when the session is not
+ * alive.
+ */
 export const beginSecondFactor = (session: Buffer | null, secret: string): Statement<boolean> =>
   mapped(begin(session, secret), isDone);
 
 const pending = row<{ secret: string | null }>('pending_secret', 'select app.pending_secret($1) as secret');
 
-/** The secret, as it is stored, that waits for its first code, or null. Needs a recent sign-in. */
+/** Returns the secret, sealed, that awaits its first code, or null. Needs a recent sign-in. */
 export const pendingSecret = (session: Buffer | null): Statement<string | null> =>
   mapped(pending(session), (answer) => answer?.secret ?? null);
 
 const confirm = row<Done>('confirm_second_factor', 'select app.confirm_second_factor($1, $2, $3, $4, $5, $6) as done');
 
-/** Switches the second factor on; the session goes on under `token`. Needs a recent sign-in. False: nothing was pending. */
+/**
+ * Switches the second factor on; the session continues under `token`. Needs a recent sign-in; false when no secret was
+ * pending.
+ */
 export const confirmSecondFactor = (
   session: Buffer | null,
   codeStep: string,
@@ -108,13 +121,13 @@ export const confirmSecondFactor = (
 
 const remove = row<Done>('remove_second_factor', 'select app.remove_second_factor($1, $2, $3) as done');
 
-/** Takes the second factor and its recovery codes away. Needs a recent sign-in. False: there was none. */
+/** Removes the second factor and its recovery codes. Needs a recent sign-in; false when there was none. */
 export const removeSecondFactor = (session: Buffer | null, { address, requestId }: Origin): Statement<boolean> =>
   mapped(remove(session, address, requestId), isDone);
 
 const renew = row<Done>('renew_recovery_codes', 'select app.renew_recovery_codes($1, $2, $3, $4) as done');
 
-/** Puts new recovery codes in the place of the old ones. Needs a recent sign-in. False: there is no second factor. */
+/** Replaces the recovery codes. Needs a recent sign-in; false when there is no second factor. */
 export const renewRecoveryCodes = (
   session: Buffer | null,
   codes: readonly string[],
@@ -123,6 +136,6 @@ export const renewRecoveryCodes = (
 
 const left = row<{ count: number }>('recovery_codes_left', 'select app.recovery_codes_left($1) as count');
 
-/** How many recovery codes the session's owner has left. */
+/** Returns how many recovery codes the session's owner has left. */
 export const recoveryCodesLeft = (session: Buffer | null): Statement<number> =>
   mapped(left(session), (answer) => answer?.count ?? 0);

@@ -1,4 +1,7 @@
-/** Sessions of people who signed in: entering with one, listing and ending them. Their rules are in 013_sign_in.sql. */
+/**
+ * Sessions of signed-in people: entering with a session, listing and ending sessions. Their rules are in
+ * 013_sign_in.sql.
+ */
 
 import { entering, mapped, presenting, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
@@ -11,9 +14,12 @@ export interface SessionCaller {
   name: string;
   session_id: string;
   authenticated_at: string;
-  /** Signed in within the last ten minutes: what changes to the address, the second factor and keys ask for. */
+  /**
+   * Whether the person signed in within the last ten minutes, as changes to the address, the second factor and keys
+   * require.
+   */
   recently_authenticated: boolean;
-  /** Whether they need a code of an authenticator to sign in. */
+  /** Whether signing in requires a code of an authenticator. */
   second_factor: boolean;
 }
 
@@ -26,8 +32,8 @@ const enter = row<SessionCaller>(
 /**
  * Enters as the person whose session token has this digest: sent before every query of a signed-in person, in the same
  * transaction. Null, and nobody has entered, when the session is unknown, ended, idle for 12 hours or 30 days old, or
- * the person suspended. `attended` false: a page asks by itself, which is no use of the session. `within`: of the person's
- * deals the transaction looks at this one alone.
+ * the person is suspended. `attended` is false for requests that a page sends by itself, which do not count as use of
+ * the session. `within` narrows the transaction to one of the person's deals.
  */
 export const enterWithSession = (
   digest: Buffer | null,
@@ -37,13 +43,13 @@ export const enterWithSession = (
 
 const alive = rows<{ id: string }>('sessions_alive', 'select app.sessions_alive($1) as id');
 
-/** Those of the sessions with these ids that are alive. */
+/** Returns those of the given session ids that are alive. */
 export const sessionsAlive = (ids: readonly string[]): Statement<Set<string>> =>
   mapped(alive(ids), (found) => new Set(found.map(({ id }) => id)));
 
 /**
- * Refuses with reason `recent_sign_in_required`, which undoes the whole transaction, unless the person signed in within
- * the last ten minutes. Sent between `enterWithSession` and the change that needs it.
+ * Refuses with reason `recent_sign_in_required`, which rolls back the whole transaction, unless the person signed in
+ * within the last ten minutes. Sent between `enterWithSession` and the change that requires a recent sign-in.
  */
 export const requireRecentSignIn: (digest: Buffer | null) => Statement<unknown> = row(
   'require_recent_sign_in',
@@ -52,7 +58,7 @@ export const requireRecentSignIn: (digest: Buffer | null) => Statement<unknown> 
 
 const signOutStatement = row('sign_out', 'select app.sign_out($1, $2, $3)');
 
-/** Ends the session; nothing happens when there is none. */
+/** Ends the session, if there is one. */
 export const signOut = (digest: Buffer | null, { address, requestId }: Origin): Statement<unknown> =>
   presenting(digest, signOutStatement(digest, address, requestId));
 
@@ -71,7 +77,7 @@ export interface OwnSession {
   user_agent: string | null;
 }
 
-/** The live sessions of the session's owner: this one, then the last used first. */
+/** Returns the live sessions of the session's owner: the current session first, then the most recently used. */
 export const listSessions: (digest: Buffer | null) => Statement<OwnSession[]> = rows(
   'list_sessions',
   'select id, is_this, created_at, last_seen_at, host(address) as address, user_agent from app.own_sessions($1)',
@@ -79,7 +85,7 @@ export const listSessions: (digest: Buffer | null) => Statement<OwnSession[]> = 
 
 const end = row<{ ended: number }>('end_session', 'select app.end_session($1, $2, $3, $4) as ended');
 
-/** Ends another session of the same person, or, with null, all others; how many it ended. */
+/** Ends another session of the same person, or all others when `otherId` is null; returns how many it ended. */
 export const endSession = (
   digest: Buffer | null,
   otherId: string | null,

@@ -1,4 +1,4 @@
-/** The first brokerage of an empty installation, and its admin. */
+/** Creating the first brokerage of an empty installation, and its admin. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { NewSession, SignInOrigin } from './passwords.ts';
@@ -10,7 +10,7 @@ export const isSetUpOpen = (): Statement<boolean> => mapped(isOpen(), (answer) =
 
 const isLink = row<{ valid: boolean }>('is_set_up_link', 'select app.is_set_up_link($1) as valid');
 
-/** Whether this link may set the installation up. */
+/** Whether this link is valid for setting up the installation. */
 export const isSetUpLink = (token: Buffer): Statement<boolean> =>
   mapped(isLink(token), (answer) => answer?.valid ?? false);
 
@@ -27,7 +27,9 @@ const create = row<{ done: boolean }>(
   'select app.set_up($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as done',
 );
 
-/** Creates the brokerage and its admin, who is signed in; false when the link is used up or another request was faster. */
+/**
+ * Creates the brokerage and its admin, who is signed in; false when the link was used or another request was faster.
+ */
 export const setUp = (
   link: Buffer,
   { name, slug, adminEmail, adminName, phc }: FirstBrokerage,
@@ -39,7 +41,7 @@ export const setUp = (
     (answer) => answer?.done ?? false,
   );
 
-/** A short name for addresses, made of a brokerage's name: a-z, 0-9 and single hyphens, at most 64. */
+/** Returns a slug for a brokerage's name: a-z, 0-9 and single hyphens, at most 64 characters. */
 export function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')

@@ -1,6 +1,6 @@
 /** Every action of the audit trail, with its wording for the pages. */
 
-/** What a record keeps besides: never a text that a person wrote, and no amount. */
+/** Further details of a record: never text written by a person, and no amounts. */
 export type Details = Readonly<Record<string, unknown>>;
 
 type Words = string | ((details: Details) => string);
@@ -8,18 +8,18 @@ type Words = string | ((details: Details) => string);
 const inWords = (value: unknown): string => String(value).replaceAll('_', ' ');
 const article = (word: string): string => (/^[aeiou]/.test(word) ? `an ${word}` : `a ${word}`);
 
-/** "Move the deal to under offer", where the record says where to. */
+/** Appends the detail `name` if the record has it: "Move the deal to under offer". */
 const withDetail =
   (start: string, joint: string, name: string) =>
   ({ [name]: value }: Details): string =>
     typeof value === 'string' ? `${start}${joint}${inWords(value)}` : start;
 
-// Where exclusivity was granted without an offer, there are no accepted terms yet that it would change.
+// Where exclusivity was granted without an offer, there are no accepted terms yet to change.
 const whatIsDecided = ({ first }: Details): string => (first === true ? 'an offer' : 'a change to the accepted terms');
 
 const revises = ({ revision }: Details): boolean => Number(revision) > 1;
 
-/** What is done on deals: as a title, and as a sentence without its subject in the activity of a deal. */
+/** Actions on deals: the title, and the sentence without a subject for the deal's activity. */
 const onDeals = {
   'deal.open': ['Open the deal', 'opened the deal'],
   'deal.edit': ['Edit the deal', 'edited the deal'],
@@ -128,7 +128,7 @@ const onDeals = {
   'deal_tools.allow': ['Allow assistants to write again', 'allowed assistants to write again'],
 } as const satisfies Record<string, readonly [title: Words, sentence: Words]>;
 
-/** What is done elsewhere: as a title. */
+/** The titles of all other actions. */
 const elsewhere = {
   'session.sign_in': 'Sign in',
   'session.sign_out': 'Sign out',
@@ -213,16 +213,16 @@ const elsewhere = {
 
 /** An action on a deal. */
 export type DealAction = keyof typeof onDeals;
-/** An action that the service or the database writes down; the calls of tools have their own, `tool:<name>`. */
+/** An action that the service or the database records. Tool calls have actions of their own, `tool:<name>`. */
 export type Action = DealAction | keyof typeof elsewhere;
 
 const toolAction = 'tool:';
 
 type Beginning<A> = A extends `${infer Subject}.${string}` ? `${Subject}.` : never;
-/** How actions begin that are about the same: "deal.", "api_key.", and the calls of tools. */
+/** The beginning of actions with the same subject: "deal.", "api_key.", and of tool calls. */
 export type AuditSubject = Beginning<Action> | typeof toolAction;
 
-/** The titles of tools by their names, which the tools' catalog knows. */
+/** The titles of tools by name, from the tools' catalog. */
 type ToolTitles = ReadonlyMap<string, string>;
 
 const said = (words: Words, details: Details): string => (typeof words === 'string' ? words : words(details));
@@ -230,11 +230,11 @@ const said = (words: Words, details: Details): string => (typeof words === 'stri
 const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
-/** Whether an action has words; a record of an earlier release may name one that is no more. */
+/** Whether an action has a wording; records of earlier releases may have actions that no longer exist. */
 export const isKnownAction = (action: string): boolean =>
   action.startsWith(toolAction) || Object.hasOwn(onDeals, action) || Object.hasOwn(elsewhere, action);
 
-/** What a record is about, as a title: "Move the deal to listed", "Tool: list deals". */
+/** The title of a record: "Move the deal to listed", "Tool: list deals". */
 export function auditTitle(action: string, details: Details, tools: ToolTitles): string {
   if (action.startsWith(toolAction)) {
     const name = action.slice(toolAction.length);
@@ -247,7 +247,7 @@ export function auditTitle(action: string, details: Details, tools: ToolTitles):
   return readable.charAt(0).toUpperCase() + readable.slice(1);
 }
 
-/** What an action on a deal did, as a sentence without its subject. */
+/** The sentence for an action on a deal, without its subject. */
 export function activitySentence(action: string, details: Details): string {
   const sentence = own<readonly [Words, Words]>(onDeals, action)?.[1];
   return sentence === undefined ? `did: ${inWords(action).replace(/[.:]/g, ', ')}` : said(sentence, details);

@@ -8,36 +8,42 @@ export interface Activity {
   id: string;
   at: string;
   user_id: string | null;
-  /** Null where no person did it. */
+  /** Null where no person did this. */
   user_name: string | null;
-  /** Who did what no person did: a key, to those who may know that keys reach the deal, its brokerage to others; null where it was the service. */
+  /**
+   * Who acted where no person did: `key` for readers who may know that API keys reach the deal, `brokerage` for other
+   * readers; null for a person and for the service.
+   */
   actor: 'key' | 'brokerage' | null;
-  /** The connected client through which the person did it. */
+  /** The connected client that the person used. */
   client_name: string | null;
   deal_id: string | null;
   deal_title: string | null;
   action: string;
   outcome: string;
-  /** What was done, as a sentence without its subject. */
+  /** A sentence without its subject. */
   summary: string;
-  /** The same with the name of what it was done to between its two parts, where the reader sees that; null elsewhere. */
+  /** The same sentence in two parts with the name of the object between them, if the reader sees it; otherwise null. */
   named: { before: string; name: string; after: string } | null;
 }
 
-/** What was done, and no calls of tools, because what they change has its own record. The indexes of activity hold these alone. */
+/**
+ * Excludes tool calls, as each change that they make has its own record. The indexes on activity contain these rows
+ * only.
+ */
 const isActivity = 'a.noted';
 
-/** When something was last done on deal `d`, as far as the caller sees: the time of the first record of its activity. */
+/** SQL for the time of the last activity on deal `d` that the caller may see. */
 export const lastActivityAt = `(select a.at from audit_records a where a.deal_id = d.id and ${isActivity}
     order by a.at desc, a.id desc limit 1)`;
 
-/** An activity as its query reads it. */
+/** An activity as read from the database. */
 export type Found = Omit<Activity, 'summary' | 'named'> & { details: Details; object_name: string | null };
 
-/** What stands in a sentence for the thing that has a name. */
+/** The words in a sentence that stand for the named object. */
 const unnamed = /\ba (?:document|closing condition|finding)\b/;
 
-/** As it is shown, with the name of what it was done to where there is one. */
+/** An activity for display, with the name of its object if there is one. */
 export function activityOf({ details, object_name: name, ...activity }: Found): Activity {
   const summary = activitySentence(activity.action, details);
   const [before, after] = summary.split(unnamed);
@@ -45,11 +51,12 @@ export function activityOf({ details, object_name: name, ...activity }: Found): 
   return { ...activity, summary, named };
 }
 
-/** SQL for the name of what a record was done to, as its reader sees it. */
+/** SQL for the name of a record's object, if the reader may see it. */
 export const objectName = (record: string): string =>
   `app.name_in_sight(app.subject_of(${record}.action, ${record}.details), ${record}.subject_id, ${record}.deal_id)`;
 
-// Who declined is known by the name that was typed alone; of a person whom the reader may not see on the deal, only the deed is shown.
+// The only name known of somebody who declined an invitation is the one that was typed. A person whom the reader may
+// not see on the deal is shown as "Someone".
 /** SQL for the columns user_id, user_name, actor and client_name of the actor of a record with `is_own`; needs the joins of {@link actorJoins}. */
 export const actorColumns = (record: string): string =>
   `case when ${record}.is_own or known.name is not null then ${record}.user_id end as user_id,
@@ -58,21 +65,26 @@ export const actorColumns = (record: string): string =>
      case when ${record}.action is not null and ${record}.user_id is null then app.unnamed_actor(${record}.id, ${record}.at, ${record}.deal_id) end as actor,
      c.name as client_name`;
 
-// Looked up for each record alone: a join of whole tables would ask their policies of everybody.
+// Looked up for each record: joining whole tables would evaluate their policies for every person.
 /** SQL that joins what {@link actorColumns} reads. */
 export const actorJoins = (record: string): string =>
   `left join lateral (select name from users where id = ${record}.user_id and ${record}.is_own limit 1) u on true
    left join lateral (select app.person_in_sight(${record}.user_id, ${record}.deal_id) as name where not ${record}.is_own) known on true
    left join lateral (select name from connected_clients where id = ${record}.client_id limit 1) c on true`;
 
-/** No activity, but the place that was reached, when too many records before it are hidden; the record there, if it is not, comes first. */
+/**
+ * Marks the place that was reached when too many records before it are hidden. A visible record at that place comes
+ * before the mark.
+ */
 interface Reached {
   action: null;
   id: string;
   place: string;
 }
 
-// What somebody did on a deal has an index of its own, of this very expression. What all did is read for those alone to whom the policies may show more: others would have it looked through for their own.
+// The caller's own records on a deal have an index on exactly this expression. Records of others are read only for
+// callers to whom the policies may show more than their own: for anyone else, PostgreSQL would scan all of them in
+// vain.
 const own =
   'a.user_id = (select app.user_id()) and case when a.noted then a.deal_id end = $1 and a.deal_id is not null';
 const othersToo = `a.deal_id = $1 and (a.user_id = (select app.user_id())) is not true
@@ -84,8 +96,9 @@ const shownOfDeal = (of: string) =>
           and ${behindPlace({ key: 'a.at', type: 'timestamptz', id: 'a.id', direction: 'desc' })}
         order by a.at desc, a.id desc limit (select $4::int))`;
 
-// What the policies show, and what others did to records that the reader could open. With limits that PostgreSQL does not know when it plans, one plan serves all
-// requests of a connection: for each number it would make its own anew, which took longer than the rest.
+// The records that the policies show, and other people's records about objects that the reader could open. With limits
+// unknown at planning time, one plan serves all requests of a connection; otherwise PostgreSQL would plan anew for each
+// limit, which took longer than the query.
 const ofDeal = rows<Placed<Found> | Reached>(
   'activity_of_deal',
   `select a.id, a.at, ${actorColumns('a')}, a.deal_id, d.title as deal_title, a.action,
@@ -103,7 +116,10 @@ const ofDeal = rows<Placed<Found> | Reached>(
    order by a.at desc, a.id desc, a.action is null`,
 );
 
-/** What was done on a deal, as far as the caller may see, the latest first, in pages, which may be short or empty before the last one. */
+/**
+ * The activity on a deal that the caller may see, newest first, in pages; pages before the last one may be short or
+ * empty.
+ */
 export const activityOfDeal = (dealId: string, after: Place | null, limit: number): Statement<Page<Activity>> =>
   mapped(ofDeal(dealId, after?.key, after?.id, limit + 1), (found) =>
     pageUpTo(found, (one): one is Reached => one.action === null, limit, activityOf),

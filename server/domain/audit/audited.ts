@@ -1,19 +1,19 @@
-/** Audited changes: the change and its record in the audit trail are one statement. */
+/** Audited changes: each change and its record in the audit trail are written by one statement. */
 
 import { mapped, row, type Statement, type Value } from '../../database/statement.ts';
 import type { Action, DealAction } from './actions.ts';
 
-/** From where a change was asked for, for the audit trail. */
+/** Where a request came from, for the audit trail. */
 export interface Origin {
   readonly address: string | null;
   readonly requestId: string | null;
 }
 
-/** What the record of a change names, in SQL, in terms of what stands before it. */
+/** SQL for the contents of an audit record, which may refer to the preceding CTEs. */
 interface Named {
-  /** The id of what was changed: that of `changed`, unless it is said. */
+  /** The id of the changed object; defaults to the id of `changed`. */
   readonly subject?: string;
-  /** A jsonb of what else to keep: never a text that a person wrote, and no amount. */
+  /** A jsonb object with further details: never text written by a person, and no amounts. */
   readonly details?: string;
 }
 
@@ -21,46 +21,49 @@ const record = (action: Action, subject: string, brokerage: string, deal: string
   `cross join lateral app.audit('${action}', (${subject})::text, 'done', ${brokerage}, ${deal}, $1, $2, ${details}) as audited`;
 
 /**
- * To stand at the end of `from changed`: a record of `action` for each row, on the deal `deal` (SQL; that of `changed`,
- * unless it is said). The statement's first two parameters are those of {@link from}.
+ * SQL to append to `from changed`: writes a record of `action` for each row, on the deal `deal` (SQL; defaults to the
+ * deal of `changed`). The statement's first two parameters must be those of {@link from}.
  */
 export const audited = (
   action: DealAction,
   { subject = 'changed.id', deal = 'changed.deal_id', details = `'{}'` }: Named & { readonly deal?: string } = {},
 ): string => record(action, subject, 'null', deal, details);
 
-/** The same of a change that belongs to a brokerage and to no deal. */
+/** Like {@link audited}, for a change that belongs to a brokerage and to no deal. */
 export const auditedOf = (
   brokerage: string,
   action: Action,
   { subject = 'changed.id', details = `'{}'` }: Named = {},
 ): string => record(action, subject, brokerage, 'null', details);
 
-/** The parameters with which every audited change begins. */
+/** The first two parameters of every audited change. */
 export const from = ({ address, requestId }: Origin): [address: Value, requestId: Value] => [address, requestId];
 
-/** Whether a change took place: false when there was nothing that the caller may change so. */
+/** Whether a change took place; false when there was no such object that the caller may change. */
 export const tookPlace = (change: Statement<unknown>): Statement<boolean> => mapped(change, (found) => found !== null);
 
-/** What was added. What could not be added was denied or refused before: none is a fault of ours, and throws. */
+/**
+ * The added row. An addition that is denied or refused rejects before, so a missing row is an internal error, and
+ * throws.
+ */
 export const added = <T>(addition: Statement<T | null>): Statement<T> =>
   mapped(addition, (made) => {
     if (made === null) throw new Error('Something was added without an id.');
     return made;
   });
 
-/** The id of what was {@link added}. */
+/** The id of the {@link added} row. */
 export const addedId = (addition: Statement<{ id: string } | null>): Statement<string> =>
   mapped(added(addition), ({ id }) => id);
 
-// On the deal that was entered with, where the caller sees it: a record is filed under the brokerage of its deal, and whoever
-// guesses an id would write into the trail of another.
+// On the deal that the transaction is narrowed to, if the caller sees it: a record is filed under its deal's brokerage,
+// and a guessed id would write into another brokerage's trail.
 const notDone = row(
   'not_done',
   `select app.audit($1, $2, $3, null, (select app.seen_deal(d) from app.narrowed_to() d where d is not null), $4, $5, $6)`,
 );
 
-/** Leaves a record of what the caller wanted and did not get, with the id of what it was about: refused by us, or failed on our side. */
+/** Records a request that was refused, or that failed on the server's side, with the id of its subject. */
 export const recordNotDone = (
   action: Action,
   subject: string | null,

@@ -1,4 +1,4 @@
-/** The audit trail as people read it: their own records, and to admins those of their brokerage. */
+/** The audit trail for people: their own records and, for admins, those of their brokerage. */
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { rows, type Statement } from '../../database/statement.ts';
@@ -21,20 +21,20 @@ export interface AuditRecord {
 }
 
 export interface AuditFilter {
-  /** Null: the caller's own records, wherever they were made. */
+  /** Null for the caller's own records in all places. */
   readonly brokerageId: string | null;
   readonly userId: string | null;
-  /** How the action begins: "deal." or "tool:svc_deals_list". */
+  /** A prefix of the action: "deal." or "tool:svc_deals_list". */
   readonly action: string | null;
   readonly outcome: 'done' | 'refused' | null;
-  /** RFC 3339; the records from this moment on, and those before that one. */
+  /** RFC 3339; `from` is inclusive, `to` exclusive. */
   readonly from: string | null;
   readonly to: string | null;
   readonly after: Place | null;
   readonly limit: number;
 }
 
-// Records first and names after: a name is looked up only for what is shown.
+// Selects the records first, so that names are looked up only for the records returned.
 const shown = (name: string, records: string) =>
   rows<Placed<AuditRecord>>(
     name,
@@ -49,7 +49,7 @@ const shown = (name: string, records: string) =>
      order by a.at desc, a.id desc`,
   );
 
-/** The outcomes of what went well; `app.audit_of_brokerage` names them, too. */
+/** The outcomes that count as success; `app.audit_of_brokerage` has the same list. */
 const wentWell = `('done', 'ok', 'repeated')`;
 
 const ofBrokerage = shown(
@@ -57,7 +57,7 @@ const ofBrokerage = shown(
   `(select r.* from audit_records r where r.id = any (array(
       select app.audit_of_brokerage($1, $2, $3, $4::text = 'done', $5, $6, $7, $8, $9)))) a`,
 );
-/** The latest of what the caller did; `$1` to `$9` are what {@link auditRecords} sends. */
+/** SQL for the caller's latest records; `$1` to `$9` are the parameters from {@link auditRecords}. */
 const latestOfCaller = (conditions: string) =>
   `(select r.* from audit_records r
      where $1::uuid is null and r.user_id = (select app.user_id())
@@ -71,9 +71,10 @@ const ofCaller = (name: string, outcome: string) =>
   shown(name, `${latestOfCaller(`($3::text is null or starts_with(r.action, $3)) and ${outcome}`)} a`);
 const allOutcomes = `($4::text is null or r.outcome in ${wentWell})`;
 const allOfCaller = ofCaller('audit_of_caller', allOutcomes);
-// A statement of its own: PostgreSQL uses the index of what was refused only where no parameter decides.
+// A separate statement, as PostgreSQL uses the index on refused records only if no parameter is in the condition.
 const refusedOfCaller = ofCaller('audit_of_caller_refused', `$4::text = 'refused' and r.outcome not in ${wentWell}`);
-// One kind after the other by the index of kinds, as `app.audit_of_brokerage` does: of kinds there are a few, of acts perhaps hundreds of thousands.
+// Goes through the index by kind one kind at a time, as `app.audit_of_brokerage` does: there are few kinds, but
+// possibly hundreds of thousands of records.
 const nextKind = (beyond: string) =>
   `(select r.action collate "C" from audit_records r
      where r.user_id = (select app.user_id()) and r.action not like 'tool:%' and r.action collate "C" ${beyond}
@@ -88,11 +89,11 @@ const kindOfCaller = shown(
     where starts_with(k.action, $3) order by r.at desc, r.id desc limit $9) a`,
 );
 
-/** Whether nothing that begins so is the call of a tool, of which there is no index by kind. */
+/** Whether no tool call begins with this prefix; tool calls are not in the index by kind. */
 const isKind = (beginning: string | null): boolean =>
   beginning !== null && !beginning.startsWith('tool:') && !'tool:'.startsWith(beginning);
 
-/** The records that fit, the latest first, as far as the caller may see them, in pages. */
+/** The matching records that the caller may see, newest first, in pages. */
 export function auditRecords(filter: AuditFilter): Statement<Page<AuditRecord>> {
   const { brokerageId, userId, action, outcome, from, to, after, limit } = filter;
   const own = outcome === 'refused' ? refusedOfCaller : isKind(action) ? kindOfCaller : allOfCaller;

@@ -1,4 +1,4 @@
-/** Changes of a record's status by people on a deal, where a change that is asked for once more changes nothing. */
+/** Changes of a record's status by people on a deal. Repeating a change has no effect. */
 
 import { onOpenDeal } from '../deals/deals.ts';
 import type { DealAction } from './actions.ts';
@@ -8,20 +8,20 @@ interface StatusChange {
   readonly table: 'findings' | 'financing_sources';
   /** The column of the status. */
   readonly status: string;
-  /** SQL: what differs beside the status, of record `r`, and what else is set. */
+  /** SQL: a further condition for an update of record `r`, and a further assignment. */
   readonly also?: { readonly differs: string; readonly set: string };
   readonly action: DealAction;
 }
 
 /**
- * The statement that gives the record `$3` the status `$4`, audited as `action`, and answers its id, deal_id, status and updated_at; its first two
- * parameters are those of `from` (audited.ts). A record of which nothing differs stays as it is, and no change is recorded. Denied where
- * there is none that the caller may change.
+ * SQL that sets the status of record `$3` to `$4`, audits it as `action`, and returns id, deal_id, status and
+ * updated_at; its first two parameters are those of `from` (audited.ts). A record that would not differ stays
+ * unchanged, and no change is recorded. Denied where there is no such record that the caller may change.
  */
 export function changingStatus({ table, status, also, action }: StatusChange): string {
   const fields = `id, deal_id, ${status}, updated_at`;
-  // Locked before it is compared, by the policies of an update: who may not change it is denied also where nothing differs. On a closed deal it is
-  // updated all the same, which the trigger refuses.
+  // Locks the record before comparing, under the policies for updates, so that a caller who may not change it is denied
+  // even where nothing differs. On a closed deal it is updated even then, so that the trigger refuses.
   return `with held as (
      select ${fields}, r.${status} <> $4 ${also ? `or ${also.differs} ` : ''}or not ${onOpenDeal('r')} as differs
      from ${table} r where id = $3 for no key update),

@@ -1,4 +1,4 @@
-/** What the tool server leaves in the audit trail (docs/tools.md, "What is kept of a call"). */
+/** The tool server's records in the audit trail (docs/tools.md, "What is kept of a call"). */
 
 import { row, type Statement } from '../../database/statement.ts';
 import type { DealScope } from '../visibility/deal-scope.ts';
@@ -12,15 +12,18 @@ type Named = [
   requestId: string | null,
 ];
 
-/** The deal of a record, where the caller sees the record: of one that is hidden from them, its deal would tell them that it exists. */
+/**
+ * SQL for the deal of a record that the caller sees: the deal of a hidden record would reveal that the record exists.
+ */
 const dealOf = (table: string) => `(select r.deal_id from ${table} r where r.id = $4::uuid)`;
 
 /**
- * The record has the person who entered the transaction; without one, nothing is written. It is on the deal only where they see it: a record
- * is filed under the brokerage of its deal. `also`: what is selected beside it.
+ * The audit record names the person who entered the transaction; without a person, nothing is written. It names the
+ * deal only where the person sees the deal, since audit records are filed under the deal's brokerage. `also`: further
+ * SQL to select.
  */
 const leaving = (name: string, also: string) => {
-  // Whether the identity is genuine, app.audit looks for itself.
+  // Only checks that there is an identity; app.audit verifies it.
   const on = (about: string, deal: string) =>
     row<unknown, Named>(
       name + about,
@@ -45,13 +48,14 @@ const leaving = (name: string, also: string) => {
 };
 
 /**
- * Leaves a record of a tool call: `outcome` is `ok` or the code of the refusal; `subjectId` the record that it is about, and `about` that record
- * or the deal. To stand in a transaction that was entered for the deal: else every deal of the caller is looked at.
+ * Records a tool call: `outcome` is `ok` or the code of the refusal; `subjectId` the record that the call is about;
+ * `about` that record or its deal. The transaction should be entered for the deal: otherwise PostgreSQL checks every
+ * deal of the caller.
  */
 export const recordToolCall = leaving('record_tool_call', '');
 
 /**
- * The same of a call that reads: its answer does not wait for the disk. One that succeeds and is about a deal leaves its record as
- * it enters (enterToRead).
+ * Like {@link recordToolCall}, for a call that only reads: its response does not wait for the disk. A successful call
+ * about a deal is recorded on entering instead (enterToRead).
  */
 export const recordToolRead = leaving('record_tool_read', `, set_config('synchronous_commit', 'off', true)`);

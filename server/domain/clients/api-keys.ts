@@ -1,4 +1,6 @@
-/** API keys of a brokerage: who may call the REST API, how much, and as which tenant (specification, section 5.1). */
+/**
+ * API keys of a brokerage: who may call the REST API, at which rate, and as which tenant (specification, section 5.1).
+ */
 
 import { hash, randomBytes } from 'node:crypto';
 import { entering, mapped, row, rows, type Statement, type Value } from '../../database/statement.ts';
@@ -10,7 +12,7 @@ export type KeyEnvironment = 'live' | 'test';
 
 export const keyEnvironments: readonly KeyEnvironment[] = ['live', 'test'];
 
-/** A new token, to be shown once, and what is kept of it. */
+/** A new token, to be shown once, and what is stored of it. */
 export interface MintedToken {
   token: string;
   digest: Buffer;
@@ -19,24 +21,27 @@ export interface MintedToken {
 
 const wellFormed = /^dk_(?:live|test)_[0-9a-f]{32}$/;
 
-/** A token of 128 random bits: `dk_live_` or `dk_test_` and 32 lower-case hexadecimal characters. */
+/** A token of 128 random bits: `dk_live_` or `dk_test_`, followed by 32 lower-case hexadecimal characters. */
 export function mintApiKey(environment: KeyEnvironment): MintedToken {
   const token = `dk_${environment}_${randomBytes(16).toString('hex')}`;
   return { token, digest: hash('sha256', token, 'buffer'), lastFour: token.slice(-4) };
 }
 
-/** Whether a token that is known is that of a test key. */
+/** Whether a known token belongs to a test key. */
 export const isTestKey = (token: string): boolean => token.startsWith('dk_test_');
 
-/** The SHA-256 digest of a token, or null when it is none of ours; spares the database what cannot be known to it. */
+/**
+ * The SHA-256 digest of a token; null when it does not have our format, so that the database is not asked for a token
+ * that cannot exist.
+ */
 export function apiKeyDigest(token: string): Buffer | null {
   return wellFormed.test(token) ? hash('sha256', token, 'buffer') : null;
 }
 
-/** The API key that is calling. `ceiling` is its own limit of requests a minute, or null. */
+/** The API key that is calling. `ceiling` is its own limit in requests per minute, or null. */
 export interface KeyCaller {
   key_id: string;
-  /** Of a test key the sandbox. */
+  /** For a test key, the sandbox. */
   brokerage_id: string;
   scopes: KeyScope[];
   ceiling: number | null;
@@ -48,22 +53,22 @@ const enter = row<KeyCaller>(
 );
 
 /**
- * Enters as the key with this digest for the rest of the transaction; null when no key that is in force has it. `within`: of
- * the deals that it reaches the transaction looks at this one alone.
+ * Enters the transaction as the key with this digest; null when no key in force has it. `within` restricts the
+ * transaction to one of the key's deals.
  */
 export const enterWithApiKey = (digest: Buffer, within: DealScope | null = null): Statement<KeyCaller | null> =>
   entering(digest, enter(digest, within?.table, within?.id));
 
-/** A question of an API key, entered for and answered by one statement. */
+/** A query for an API key that one statement both enters and answers. */
 export interface AskedByKey<T> {
-  /** Like {@link enterWithApiKey}; `answer` is of use to nobody but a key with the scopes. */
+  /** Like {@link enterWithApiKey}; `answer` is only meaningful for a key with the required scopes. */
   readonly enter: (digest: Buffer) => Statement<{ readonly caller: KeyCaller | null; readonly answer: T }>;
 }
 
-/** What is asked for a key, in one way or the other. */
+/** A query for an API key, of either form. */
 export type KeyQuestion<T> = Statement<T> | AskedByKey<T>;
 
-/** The same question, its answer passed through `f`. */
+/** The same query, with its answer passed through `f`. */
 export const mappedQuestion = <A, B>(question: KeyQuestion<A>, f: (answer: A) => B): KeyQuestion<B> =>
   'enter' in question
     ? {
@@ -72,11 +77,12 @@ export const mappedQuestion = <A, B>(question: KeyQuestion<A>, f: (answer: A) =>
     : mapped(question, f);
 
 /**
- * Declares a function of the database that enters with the digest $1 and answers, in one text: id, brokerage, scopes and ceiling of
- * the key, and what `read` makes an answer of, with `mark` in between. The text is null for no key in force.
+ * Declares a call of a database function that enters with the digest $1 and returns one text: the key's id, brokerage,
+ * scopes and ceiling, then the parts that `read` converts, all separated by `mark`. The text is null when no key in
+ * force has the digest.
  */
 export function askedByKey(name: string, call: string) {
-  // A row says that the key entered.
+  // The statement yields a row only if the key is accepted.
   const declared = row<{ answer: string }>(
     name,
     `select e.answer from (select ${call} as answer offset 0) e where e.answer is not null`,
@@ -97,7 +103,7 @@ export function askedByKey(name: string, call: string) {
   });
 }
 
-/** What a key may know of itself. `ceiling` is its own limit of requests a minute, or null. */
+/** The data that a key may read about itself. `ceiling` is its own limit in requests per minute, or null. */
 interface CallingKey {
   id: string;
   name: string;
@@ -106,12 +112,12 @@ interface CallingKey {
   scopes: KeyScope[];
   ceiling: number | null;
   expiresAt: string | null;
-  /** Of a test key the sandbox, with its name. */
+  /** For a test key, the sandbox and its name. */
   brokerageId: string;
   brokerageName: string;
 }
 
-/** The key that is calling; null when none is. */
+/** The calling key; null without one. */
 export const callingApiKey = row<CallingKey, []>(
   'calling_key',
   `select id, name, environment, last_four as "lastFour", scopes, ceiling, expires_at as "expiresAt",
@@ -129,12 +135,15 @@ export interface ApiKey {
   expires_at: string | null;
   created_by_name: string | null;
   created_at: string;
-  /** The token before the last rotation and until when it works on. */
+  /** The last four characters of the token before the last rotation, and until when it remains valid. */
   previous_last_four: string | null;
   previous_valid_until: string | null;
   revoked_at: string | null;
   last_used_at: string | null;
-  /** Stopped: whoever was given its token has left, is suspended, or has not the second factor that the brokerage requires. */
+  /**
+   * `stopped`: the person who was given the token has left, is suspended, or lacks the second factor that the brokerage
+   * requires.
+   */
   state: 'active' | 'stopped' | 'expired' | 'revoked';
 }
 
@@ -147,7 +156,10 @@ const selectKeys = `select k.id, k.brokerage_id, k.name, k.environment, k.scopes
      ${stateOfKey} as state
    from api_keys k left join users u on u.id = k.created_by`;
 
-/** The keys of a brokerage, those that are not revoked before the others, the newest first, at most 500; none for everybody but its admins. */
+/**
+ * The keys of a brokerage, those not revoked first, then newest first, at most 500; none unless the caller is one of
+ * its admins.
+ */
 export const apiKeysOf = rows<ApiKey, [brokerageId: string]>(
   'api_keys_of',
   `${selectKeys} where k.brokerage_id = $1 order by k.revoked_at is not null, k.created_at desc, k.id desc limit 500`,
@@ -161,7 +173,7 @@ interface NewApiKey {
   name: string;
   environment: KeyEnvironment;
   scopes: readonly KeyScope[];
-  /** Requests a minute, or null for the usual limit. */
+  /** Requests per minute, or null for the default limit. */
   ceiling: number | null;
   /** RFC 3339, or null for a key that does not expire. */
   expiresAt: string | null;
@@ -172,7 +184,10 @@ const create = row<{ id: string }>(
   'select app.create_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as id',
 );
 
-/** Makes a key and gives its id. Refused with `not_an_admin` to all but admins of the brokerage, signed in to the web application, and with `too_many_api_keys` beyond 200 in force. */
+/**
+ * Creates a key and returns its id. Rejected with `not_an_admin` unless the caller is an admin of the brokerage, signed
+ * in to the web application, and with `too_many_api_keys` beyond 200 keys in force.
+ */
 export function createApiKey(key: NewApiKey, minted: MintedToken, from: Origin): Statement<string> {
   const { brokerageId, name, environment, scopes, ceiling, expiresAt } = key;
   const { digest, lastFour } = minted;
@@ -188,8 +203,8 @@ const rotate = row(
 );
 
 /**
- * Gives a key a new token; the earlier ones work on for `overlapSeconds` (0 to 30 days). Refused with `api_key_not_found`
- * or `api_key_ended`.
+ * Gives a key a new token; the earlier ones remain valid for `overlapSeconds` (0 to 30 days). Rejected with
+ * `api_key_not_found` or `api_key_ended`.
  */
 export function rotateApiKey(
   id: string,
@@ -202,7 +217,7 @@ export function rotateApiKey(
 
 const revoke = row('revoke_api_key', 'select app.revoke_api_key($1, $2, $3)');
 
-/** Ends a key with the next request, on every node. Refused with `api_key_not_found`. */
+/** Revokes a key, on every node from the next request on. Rejected with `api_key_not_found`. */
 export function revokeApiKey(id: string, from: Origin): Statement<unknown> {
   return revoke(id, from.address, from.requestId);
 }
@@ -212,14 +227,14 @@ const carry = row<unknown>(
   'select app.or_denied(app.key_brokerage(needed)) from unnest($1::text[]) needed',
 );
 
-/** Denied to all but a key with every one of these scopes: what follows in the transaction then never happens. */
+/** Denied, which ends the transaction, unless the caller is a key with all these scopes. */
 export const requireKeyScopes = (scopes: readonly KeyScope[]): Statement<unknown> => carry(scopes);
 
 const act = row<unknown>('act_for_issuer', 'select app.act_for_issuer($1, $2, $3)');
 
 /**
- * What follows in the transaction is done for the person who issued the calling key's token, of which this is the digest, on one deal
- * and with their rights there; in a sandbox for the broker there. Denied to a key without the scope.
+ * The rest of the transaction acts for the person who issued the calling key's token (with this digest), on one deal
+ * and with that person's rights in it; in a sandbox for its broker. Denied to a key without the scope.
  */
 export const actForIssuer = (digest: Buffer, scope: KeyScope, dealId: string): Statement<unknown> =>
   act(digest, scope, dealId);

@@ -1,4 +1,7 @@
-/** Consent and the code it leads to: who may be asked, what was decided, and what the code is exchanged for. */
+/**
+ * Consent to a client, and the authorization code that it leads to: which clients may ask, the decision, and the
+ * exchange of the code for tokens.
+ */
 
 import { createHash } from 'node:crypto';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
@@ -6,27 +9,27 @@ import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { GrantFault, MintedTokens } from './tokens.ts';
 
-/** What must be known of a client before anything is shown or redirected. */
+/** The facts about a client that are needed before anything is shown or redirected. */
 export interface AuthorizingClient {
   redirect_matches: boolean;
-  /** Whether it works for the caller; false while nobody is signed in. The names are null when it does not. */
+  /** Whether the client works for the caller; false while nobody is signed in. The names are null when it does not. */
   works: boolean;
   name: string | null;
   registered_by: string | null;
   registered_by_caller: boolean;
-  /** The brokerage that it is shared with. */
+  /** The name of the brokerage that the client is shared with. */
   shared_with: string | null;
   registered_at: string;
 }
 
-/** The client with this id, or null: there is none, or it is disabled or deleted. */
+/** The client with this id; null when it does not exist or is disabled or deleted. */
 export const authorizingClient = row<AuthorizingClient, [clientId: string, redirectUri: string]>(
   'authorizing_client',
   `select redirect_matches, works, name, registered_by, registered_by_caller, shared_with, registered_at
    from app.authorizing_client($1, $2)`,
 );
 
-/** What the caller agreed to of a client that says who it is by a document. */
+/** The caller's own client for a client metadata document. */
 export interface KnownDocumentClient {
   id: string;
   name: string;
@@ -35,13 +38,15 @@ export interface KnownDocumentClient {
   created_at: string;
 }
 
-/** The caller's own client for the document at this address, or null: they have agreed to none yet, or have deleted it. */
+/**
+ * The caller's own client for the document at this URL; null when they have not approved it yet, or have deleted it.
+ */
 export const documentClient = row<KnownDocumentClient, [url: string]>(
   'document_client',
   'select id, name, redirect_uris, disabled, created_at from app.document_client($1)',
 );
 
-/** The names of the brokerages that the caller is a member of, in alphabetical order. */
+/** The names of the caller's brokerages, in alphabetical order. */
 export const ownBrokerageNames: () => Statement<string[]> = () =>
   mapped(brokerageNames(), (found) => found.map(({ name }) => name));
 
@@ -56,14 +61,14 @@ export function challengeOf(verifier: string): string {
   return createHash('sha256').update(verifier).digest('base64url');
 }
 
-/** What a person was asked for and is about to decide. */
+/** What a client asks a person to consent to. */
 export interface Consent {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly challenge: string;
   readonly scopes: readonly Scope[];
   readonly resource: string;
-  /** Digest of the nonce of this showing of the consent page. */
+  /** Digest of the nonce that identifies one display of the consent page. */
   readonly consent: Buffer;
 }
 
@@ -76,8 +81,9 @@ const approve = row<{ outcome: Approval }>(
 );
 
 /**
- * The caller approves, with `scopes` as they were ticked; `code` is the digest of the code to give to the client.
- * `client_refused`: gone, not the caller's, or not this redirect URI; `answered`: this page has led to tokens before.
+ * Records that the caller approves, with the `scopes` that they selected; `code` is the digest of the code for the
+ * client. `client_refused`: the client is gone, is not available to the caller, or has another redirect URI;
+ * `answered`: the same consent page has led to tokens before.
  */
 export function approveClient(asked: Consent, code: Buffer, from: Origin): Statement<Approval> {
   const { clientId, redirectUri, challenge, scopes, resource, consent } = asked;
@@ -92,13 +98,16 @@ const approveDocument = row<{ outcome: Approval }>(
   'select app.approve_document_client($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as outcome',
 );
 
-/** What a client's document says, as the person was shown it. */
+/** The content of a client metadata document, as shown to the person. */
 export interface DocumentDetails {
   readonly name: string;
   readonly redirectUris: readonly string[];
 }
 
-/** The same for a client by its document, whose address is `clientId`: makes the caller's own client for it, or brings it up to date. */
+/**
+ * Like {@link approveClient}, for a client with a metadata document, whose URL is `clientId`: creates or updates the
+ * caller's own client for it.
+ */
 export function approveDocumentClient(
   asked: Consent,
   { name, redirectUris }: DocumentDetails,
@@ -118,7 +127,7 @@ const denyDocument = row<{ outcome: Denial }>(
   'select app.deny_document_client($1, $2, $3, $4) as outcome',
 );
 
-/** The caller turns a client by its document down; nothing is kept of it. */
+/** Records that the caller denies a client with a metadata document; the client is not stored. */
 export function denyDocumentClient({ clientId, scopes }: Consent, from: Origin): Statement<Denial> {
   return mapped(
     denyDocument(clientId, scopes, from.address, from.requestId),
@@ -131,7 +140,7 @@ const ofGrant = row<{ id: string | null }, [url: string, presented: Buffer]>(
   'select app.client_of_grant($1, $2) as id',
 );
 
-/** The client for the document at `url` that the code or token with this digest was issued to; null: there is none. */
+/** The client for the document at `url` to which the code or token with this digest was issued, or null. */
 export const clientOfGrant = (url: string, presented: Buffer): Statement<string | null> =>
   mapped(ofGrant(url, presented), (found) => found?.id ?? null);
 
@@ -140,7 +149,10 @@ const refuseByDocument = row<object, [clientId: string]>(
   'select app.refuse_client_by_document($1)',
 );
 
-/** Refuses the id of the record of a client by its document, whose client_id is the address of the document alone: `invalid_client`. */
+/**
+ * Rejects with `invalid_client` when this is the record id of a client with a metadata document: its only client_id is
+ * the URL of the document.
+ */
 export const refuseClientByDocument = (clientId: string): Statement<void> =>
   mapped(refuseByDocument(clientId), () => {});
 
@@ -149,13 +161,16 @@ const documentOfCaller = row<{ metadata_url: string | null }, []>(
   'select metadata_url from connected_clients where id = (select app.client_id())',
 );
 
-/** The address of the document of the client that calls; null for one that was registered. Behind what enters with its token. */
+/**
+ * The URL of the calling client's metadata document; null for a registered client. Must follow a statement that enters
+ * with its token.
+ */
 export const callersDocument = (): Statement<string | null> =>
   mapped(documentOfCaller(), (found) => found?.metadata_url ?? null);
 
 const deny = row<{ outcome: Denial }>('deny_client', 'select app.deny_client($1, $2, $3, $4, $5) as outcome');
 
-/** The caller turns the client down. */
+/** Records that the caller denies the client. */
 export function denyClient({ clientId, redirectUri, scopes }: Consent, from: Origin): Statement<Denial> {
   return mapped(
     deny(clientId, redirectUri, scopes, from.address, from.requestId),
@@ -167,9 +182,9 @@ interface PresentedCode {
   readonly clientId: string;
   readonly code: Buffer;
   readonly redirectUri: string;
-  /** By {@link challengeOf}. */
+  /** The result of {@link challengeOf}. */
   readonly challenge: string;
-  /** Null: that of the code. */
+  /** Null: the resource of the code. */
   readonly resource: string | null;
 }
 
@@ -178,7 +193,10 @@ const redeem = row<{ outcome: 'issued' | GrantFault; scopes: Scope[] | null }>(
   'select outcome, scopes from app.redeem_code($1, $2, $3, $4, $5, $6, $7, $8, $9)',
 );
 
-/** Exchanges a code for `tokens`, once; a second use that would have been good revokes what the first one issued. */
+/**
+ * Exchanges a code for `tokens`, once; a second use with a correct verifier revokes the tokens that the first one
+ * issued.
+ */
 export function redeemCode(
   presented: PresentedCode,
   tokens: MintedTokens,

@@ -1,37 +1,42 @@
-/** Connected clients: the programs that a person lets use the tool server in their name (specification, section 5.2). */
+/**
+ * Connected clients: programs that a person allows to use the tool server on their behalf (specification, section 5.2).
+ */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
 export type Scope = 'mcp:read' | 'mcp:write';
 
-/** Every scope, the least one first (specification, section 5.3). */
+/** All scopes, in increasing order (specification, section 5.3). */
 export const scopes: readonly Scope[] = ['mcp:read', 'mcp:write'];
 
 export interface ConnectedClient {
-  /** Also the OAuth client_id of one that was registered here. */
+  /** Also the OAuth client_id of a client that was registered here. */
   id: string;
   name: string;
   redirect_uris: string[];
-  /** Where the document is by which it says who it is, which is the OAuth client_id then; null: it was registered here. */
+  /**
+   * The URL of the client's metadata document, which is then the OAuth client_id; null when the client was registered
+   * here.
+   */
   metadata_url: string | null;
   disabled: boolean;
   created_by: string;
   created_by_name: string | null;
-  /** The brokerage that it is shared with, or null: it works for its creator alone. */
+  /** The brokerage that the client is shared with; null when it works only for its creator. */
   brokerage_id: string | null;
   brokerage_name: string | null;
   created_at: string;
   updated_at: string;
-  /** Whether the caller may change, share and delete it. */
+  /** Whether the caller may change, share and delete the client. */
   manageable: boolean;
-  /** The caller's present connection with it: all null when they have none. */
+  /** The caller's current connection with the client: all null without a connection. */
   scopes: Scope[] | null;
   connected_at: string | null;
   last_used_at: string | null;
 }
 
-/** Which clients by their document this service takes, by the addresses of their documents; null: every one. */
+/** Returns whether this service accepts a client by the URL of its metadata document; null: all are accepted. */
 export type TakenDocuments = ((url: string) => boolean) | null;
 
 const clientFields = `c.id, c.name, c.redirect_uris, c.metadata_url, c.disabled, c.created_by, u.name as created_by_name, c.brokerage_id,
@@ -44,12 +49,12 @@ const clientTables = `connected_clients c
   left join brokerages b on b.id = c.brokerage_id
   left join app.connections() n on n.client_id = c.id`;
 
-/** How many clients are listed. */
+/** Maximum number of listed clients. */
 export const mostClients = 500;
 
 /**
- * The clients that the caller made or that are shared with a brokerage of theirs, newest first, at most {@link mostClients}: first of all those that the caller
- * made or is connected with.
+ * The clients that the caller created or that are shared with one of their brokerages, newest first, at most
+ * {@link mostClients}; clients that the caller created or is connected with take precedence over others.
  */
 export const connectedClients = rows<ConnectedClient, []>(
   'connected_clients',
@@ -59,7 +64,7 @@ export const connectedClients = rows<ConnectedClient, []>(
    order by c.created_at desc, c.id desc`,
 );
 
-/** One of them, or null. */
+/** One of these clients, or null. */
 export const connectedClient = row<ConnectedClient, [id: string]>(
   'connected_client',
   `select ${clientFields} from ${clientTables} where c.id = $1`,
@@ -67,7 +72,7 @@ export const connectedClient = row<ConnectedClient, [id: string]>(
 
 interface ClientDetails {
   readonly name: string;
-  /** Checked by redirectUriFaults before; the database refuses what is not allowed. */
+  /** Validated by redirectUriFaults beforehand; the database also rejects invalid ones. */
   readonly redirectUris: readonly string[];
 }
 
@@ -77,12 +82,15 @@ const create = row<{ id: string }>(
    select id, app.audit('client.create', id::text, 'done', app.only_brokerage(), null, $3, $4, '{}') from made`,
 );
 
-/** Makes a client of the caller's own and gives its id. Refused with `too_many_clients`. */
+/** Creates a client of the caller and returns its id. Rejected with `too_many_clients`. */
 export function createClient({ name, redirectUris }: ClientDetails, from: Origin): Statement<string | null> {
   return mapped(create(name, redirectUris, from.address, from.requestId), (made) => made?.id ?? null);
 }
 
-/** SQL: the brokerage whose admins read of what is done with a client: the one that it is shared with, else the only one of its person (docs/authorization.md). */
+/**
+ * SQL: the brokerage whose admins can read the audit records of a client: the one that it is shared with, otherwise the
+ * only brokerage of the person (docs/authorization.md).
+ */
 const filedUnder = 'coalesce(brokerage_id, app.only_brokerage())';
 
 const change = row<{ id: string }>(
@@ -92,7 +100,7 @@ const change = row<{ id: string }>(
    select id, app.audit('client.change', id::text, 'done', ${filedUnder}, null, $4, $5, '{}') from changed`,
 );
 
-/** Changes what is given of a client that the caller manages; false when there is none. */
+/** Changes the given fields of a client that the caller manages; false when there is no such client. */
 export function changeClient(
   id: string,
   details: { [K in keyof ClientDetails]?: ClientDetails[K] | undefined },
@@ -111,7 +119,10 @@ const add = row<{ id: string }>(
    select id, app.audit('client.change', id::text, 'done', ${filedUnder}, null, $3, $4, '{}') from changed`,
 );
 
-/** Adds a redirect URI to those of a client that the caller manages; false when there is no such client, or the URI is there already. */
+/**
+ * Adds a redirect URI to a client that the caller manages; false when there is no such client, or it already has the
+ * URI.
+ */
 export function addRedirectUri(id: string, uri: string, from: Origin): Statement<boolean> {
   return mapped(add(id, uri, from.address, from.requestId), (found) => found !== null);
 }
@@ -123,7 +134,7 @@ const disable = row<{ id: string }>(
      ${filedUnder}, null, $3, $4, '{}') from changed`,
 );
 
-/** Keeps a client that the caller manages from working, or lets it work again; false when there is none. */
+/** Disables or enables a client that the caller manages; false when there is no such client. */
 export function disableClient(id: string, disabled: boolean, from: Origin): Statement<boolean> {
   return mapped(disable(id, disabled, from.address, from.requestId), (found) => found !== null);
 }
@@ -137,8 +148,9 @@ const share = row<{ id: string }>(
 );
 
 /**
- * Shares a client with a brokerage of which the caller is an admin, or (null) with nobody any more; false when the
- * caller manages no such client. Rejects with Denied for another brokerage, and for unsharing what another person made.
+ * Shares a client with a brokerage of which the caller is an admin, or with null stops sharing it; false when the
+ * caller manages no such client. Rejects with Denied for another brokerage, and for unsharing a client that another
+ * person created.
  */
 export function shareClient(id: string, brokerageId: string | null, from: Origin): Statement<boolean> {
   return mapped(share(id, brokerageId, from.address, from.requestId), (found) => found !== null);
@@ -146,7 +158,7 @@ export function shareClient(id: string, brokerageId: string | null, from: Origin
 
 const remove = row<{ done: boolean }>('delete_connected_client', 'select app.delete_client($1, $2, $3) as done');
 
-/** Deletes a client that the caller manages and ends every connection with it; false when there is none. */
+/** Deletes a client that the caller manages and ends every connection with it; false when there is no such client. */
 export function deleteClient(id: string, from: Origin): Statement<boolean> {
   return mapped(remove(id, from.address, from.requestId), (answer) => answer?.done ?? false);
 }

@@ -1,12 +1,15 @@
-/** Per-deal opt-ins: where a person lets tools write in their name, and the broker's stop (specification, section 5.4). */
+/**
+ * Per-deal opt-ins, with which a person lets tools write on their behalf, and the broker's stop (specification, section
+ * 5.4).
+ */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
 
-/** The two switches of a deal as its page shows them. */
+/** The two switches of a deal, as its page shows them. */
 export interface DealTools {
-  /** The caller's own, while it has not expired. */
+  /** The caller's own opt-in, unless it has expired. */
   opt_in: { granted_at: string; expires_at: string | null } | null;
   shut_off: { by_name: string | null; at: string } | null;
 }
@@ -45,12 +48,12 @@ export interface OptIn {
   deal_title: string;
   granted_at: string;
   expires_at: string | null;
-  /** A broker has shut writing off for everybody there. */
+  /** Whether a broker has turned writing off for everybody on the deal. */
   shut_off: boolean;
   shut_off_by_name: string | null;
 }
 
-/** How many opt-ins are listed; each is on the page of its deal, too. */
+/** Maximum number of listed opt-ins; each is also on the page of its deal. */
 export const mostOptIns = 500;
 
 /** The caller's opt-ins that have not expired, on deals that they see, by title, at most {@link mostOptIns}. */
@@ -68,8 +71,8 @@ export const liveOptIns = rows<OptIn, []>(
 const optIn = row<{ done: boolean }>('opt_in_deal', 'select app.opt_in_deal($1, $2, $3, $4) as done');
 
 /**
- * Turns writing through tools on for a deal, in the caller's name, until `expiresAt` (RFC 3339; null: until it is turned
- * off); false when they do not see the deal. Refused with `ends_in_the_past`.
+ * Lets tools write on a deal on the caller's behalf until `expiresAt` (RFC 3339; null: until turned off); false when
+ * the caller does not see the deal. Rejected with `ends_in_the_past`.
  */
 export function optInDeal(dealId: string, expiresAt: string | null, from: Origin): Statement<boolean> {
   return mapped(optIn(dealId, expiresAt, from.address, from.requestId), (answer) => answer?.done ?? false);
@@ -77,14 +80,17 @@ export function optInDeal(dealId: string, expiresAt: string | null, from: Origin
 
 const optOut = row<{ done: boolean }>('opt_out_deal', 'select app.opt_out_deal($1, $2, $3) as done');
 
-/** Turns the caller's opt-in off at once; false when there was none. */
+/** Turns the caller's opt-in off, effective immediately; false when there was none. */
 export function optOutDeal(dealId: string, from: Origin): Statement<boolean> {
   return mapped(optOut(dealId, from.address, from.requestId), (answer) => answer?.done ?? false);
 }
 
 const stop = row<{ done: boolean }>('stop_deal_tools', 'select app.stop_deal_tools($1, $2, $3, $4) as done');
 
-/** Shuts writing through tools off for everybody on a deal, or allows it again; false when the caller is no broker of it. */
+/**
+ * Turns writing through tools off for everybody on a deal, or allows it again; false when the caller is not a broker of
+ * the deal.
+ */
 export function stopDealTools(dealId: string, stopped: boolean, from: Origin): Statement<boolean> {
   return mapped(stop(dealId, stopped, from.address, from.requestId), (answer) => answer?.done ?? false);
 }

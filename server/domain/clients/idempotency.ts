@@ -1,6 +1,6 @@
 /**
- * What keys of repeated requests stand for: the first answer, for 24 hours. An `Idempotency-Key` of REST is one API key's, that of a
- * call of a tool is one person's through one client and one tool.
+ * Idempotency keys and the first answer to each, kept for 24 hours. An `Idempotency-Key` of the REST API belongs to one
+ * API key, that of a tool call to one person, one client and one tool.
  */
 
 import { hash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Action } from '../audit/actions.ts';
 import type { Origin } from '../audit/audited.ts';
 
-/** Whether a text may be the key of a repeated request: 1 to 255 visible ASCII characters. */
+/** Whether a text is a valid idempotency key: 1 to 255 visible ASCII characters. */
 export const isIdempotencyKey = (text: string): boolean => /^[\x21-\x7e]{1,255}$/.test(text);
 
 const claim = row('claim_idempotency_key', 'select app.claim_idempotency_key($1, $2)');
@@ -21,17 +21,18 @@ const first = row<{ answer: string | null }>(
 );
 
 /**
- * Takes a key for a request with this digest (32 bytes). Refused with `idempotency_key_used` when the calling API key has
- * used it within 24 hours; waits for a request that is using it at this moment.
+ * Claims a key for a request with this digest (32 bytes). Rejected with `idempotency_key_used` when the calling API key
+ * has used it within 24 hours; waits for a concurrent request that is using it.
  */
 export const claimIdempotencyKey = (key: string, digest: Buffer): Statement<unknown> => claim(key, digest);
 
-/** Keeps the answer, a JSON text, with the key that was taken in the same transaction. */
+/** Stores the answer, a JSON text, with the key that was claimed in the same transaction. */
 export const rememberAnswer = (key: string, answer: string): Statement<unknown> => remember(key, answer);
 
 /**
- * The answer that was kept with a key, with a record that it was given again, of what it shows or else of `subject`; null when there
- * is none. Refused with `idempotency_key_reused` when the key stands for a request with another digest.
+ * Returns the answer that was stored with a key, or null, and writes an audit record of the repetition, about the
+ * record in the answer or else about `subject`. Rejected with `idempotency_key_reused` when the key was used for a
+ * request with another digest.
  */
 export const firstAnswer = <T>(
   key: string,
@@ -51,19 +52,19 @@ const firstOfTool = row<{ answer: string | null }>(
   'select app.first_tool_answer($1, $2, $3) as answer',
 );
 
-/** As {@link claimIdempotencyKey}, for a call of `tool` by the caller through their client. */
+/** Like {@link claimIdempotencyKey}, for a call of `tool` by the caller through their client. */
 export const claimToolCallKey = (tool: string, key: string, digest: Buffer): Statement<unknown> =>
   claimForTool(tool, key, digest);
 
-/** As {@link rememberAnswer}, of a call of `tool`. */
+/** Like {@link rememberAnswer}, for a call of `tool`. */
 export const rememberToolAnswer = (tool: string, key: string, answer: string): Statement<unknown> =>
   rememberOfTool(tool, key, answer);
 
-/** As {@link firstAnswer}, of a call of `tool`, without a record. */
+/** Like {@link firstAnswer}, for a call of `tool`, without an audit record. */
 export const firstToolAnswer = <T>(tool: string, key: string, digest: Buffer): Statement<T | null> =>
   mapped(firstOfTool(tool, key, digest), (found) => (found?.answer ? (JSON.parse(found.answer) as T) : null));
 
-/** A value with the properties of its objects in alphabetical order. */
+/** The value with the properties of its objects in alphabetical order, recursively. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== 'object' || value === null) return value;
@@ -73,19 +74,19 @@ function inOrder(value: unknown): unknown {
   );
 }
 
-/** The SHA-256 digest (32 bytes) of what is asked for, a value of JSON, however it was written. */
+/** The SHA-256 digest (32 bytes) of a request, a JSON value, independent of the order of properties. */
 export const digestOfRequest = (said: unknown): Buffer => hash('sha256', JSON.stringify(inOrder(said)), 'buffer');
 
 /**
- * Does what `doing` sends, its claim of a key among it, and keeps the answer in the same transaction; where the key was used
- * already, gives the answer that `again` finds. Rejects with Busy when there is none: the key lapsed in between, or the answer
- * was forgotten.
+ * Runs the statements of `doing`, one of which claims a key, and stores the answer in the same transaction; when the
+ * key was already used, returns the answer that `again` finds. Rejects with Busy when `again` finds none because the
+ * key expired meanwhile or the answer was deleted.
  */
 export async function once<const First extends readonly Statement<unknown>[], Answer>(
   database: Database,
   doing: {
     readonly statements: First;
-    /** The answer to what came of it, and what keeps it. Does nothing but make the two. */
+    /** Computes the answer from the results, and the statement that stores it. It must have no side effects. */
     readonly next: (answers: Results<First>) => { readonly answer: Answer; readonly keep: Statement<unknown> };
   },
   again: () => Promise<Answer | null>,

@@ -1,4 +1,7 @@
-/** Opening a deal to the API keys of its brokerage: a broker of the deal does it, and the brokerage decides how new deals begin. */
+/**
+ * Opening a deal to the API keys of its brokerage: a broker of the deal decides, and the brokerage sets the default for
+ * new deals.
+ */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
@@ -12,16 +15,19 @@ const admission = row<{ keys_admitted: boolean }, [dealId: string]>(
      or d.organization_id = any ((select app.brokerages_as('admin'))::uuid[]))`,
 );
 
-/** Whether a deal is open to the keys of its brokerage; null to everybody but its brokers and the admins of its brokerage. */
+/**
+ * Whether a deal is open to the keys of its brokerage; null unless the caller is a broker of the deal or an admin of
+ * its brokerage.
+ */
 export const keysAdmitted = (dealId: string): Statement<boolean | null> =>
   mapped(admission(dealId), (found) => found?.keys_admitted ?? null);
 
-/** A key that reaches the deals of its brokerage that are open to keys. */
+/** A key that can access the deals of its brokerage that are open to keys. */
 export interface DealKey {
   id: string;
   name: string;
   environment: KeyEnvironment;
-  /** Those that have to do with deals. */
+  /** Only the scopes that concern deals. */
   scopes: KeyScope[];
   created_by_name: string | null;
   created_at: string;
@@ -29,7 +35,10 @@ export interface DealKey {
   last_used_at: string | null;
 }
 
-/** The keys in force of a deal's brokerage that have to do with deals, the newest first, at most 100; none for all but the deal's brokers and the brokerage's admins. */
+/**
+ * The live keys in force of a deal's brokerage that have scopes for deals, newest first, at most 100; none unless the
+ * caller is a broker of the deal or an admin of the brokerage.
+ */
 export const keysForDeal = rows<DealKey, [dealId: string]>(
   'keys_for_deal',
   `select k.id, k.name, k.environment, k.scopes, u.name as created_by_name, k.created_at, k.expires_at, k.last_used_at
@@ -39,7 +48,7 @@ export const keysForDeal = rows<DealKey, [dealId: string]>(
 
 const admit = row<{ done: boolean }>('admit_keys', 'select app.admit_keys($1, $2, $3, $4) as done');
 
-/** Opens a deal to the keys of its brokerage, or closes it to them; false when the caller is no broker of the deal. */
+/** Opens or closes a deal to the keys of its brokerage; false when the caller is not a broker of the deal. */
 export const admitKeys = (dealId: string, admitted: boolean, { address, requestId }: Origin): Statement<boolean> =>
   mapped(admit(dealId, admitted, address, requestId), (answer) => answer?.done ?? false);
 
@@ -48,7 +57,10 @@ const byDefault = row<{ done: boolean }>(
   'select app.admit_keys_by_default($1, $2, $3, $4) as done',
 );
 
-/** Opens deals that people of the brokerage make from now on to its keys, or no longer; false when the caller is no admin of it. */
+/**
+ * Sets whether future deals of the brokerage are open to its keys; false when the caller is not an admin of the
+ * brokerage.
+ */
 export const admitKeysByDefault = (
   brokerageId: string,
   admitted: boolean,

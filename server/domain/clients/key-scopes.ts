@@ -1,6 +1,7 @@
 /**
- * What API keys may do: the one list of scopes, which the database repeats (074_keys_on_deals.sql) and a test compares. Those that
- * have to do with deals, and so reach those alone that are open to the brokerage's keys, are named by app.deal_scopes().
+ * The scopes of API keys: the authoritative list, which the database repeats (074_keys_on_deals.sql) and a test
+ * compares. app.deal_scopes() names the scopes that concern deals; with these a key can only access the deals that are
+ * open to the brokerage's keys.
  */
 export const keyScopes = [
   'contacts:read',

@@ -7,13 +7,13 @@ const note = row<unknown, [digests: readonly Buffer[], ages: readonly number[]]>
   'select app.note_uses($1, $2)',
 );
 
-/** A credential that was used: its digest, and how many milliseconds ago. */
+/** A credential that was used: its digest, and the milliseconds since its use. */
 interface LastUse {
   readonly digest: Buffer;
   readonly age: number;
 }
 
-/** Writes the last use of each of these credentials down, at most once in a minute of the clock. */
+/** Records the last use of each of these credentials, at most once per clock minute. */
 export const recordLastUses = (uses: readonly LastUse[]): Statement<unknown> =>
   note(
     uses.map(({ digest }) => digest),

@@ -1,30 +1,34 @@
-/** Which redirect URIs a client may register, and those of well-known clients. */
+/** The redirect URIs that a client may register, and those of well-known clients. */
 
-/** The most URIs that one client may have, and the most characters of one. */
+/** Maximum number of URIs of one client, and of characters in one. */
 export const redirectUriLimits = { count: 20, length: 1000 } as const;
 
 const loopbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Whether what is sent to this URI goes to a program on the person's own machine. */
+/** Whether the URI leads to a program on the person's own machine. */
 export function isLoopback(uri: string): boolean {
   const host = URL.parse(uri)?.hostname;
   return host !== undefined && loopbackHosts.includes(host);
 }
 
-/** A loopback URI without its port, which then stands for any port (RFC 8252, section 7.3); any other URI as it is. */
+/**
+ * A loopback URI without its port, which then matches any port (RFC 8252, section 7.3); any other URI is returned
+ * unchanged.
+ */
 export const anyPort = (uri: string): string =>
   uri.replace(/^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):[1-9]\d{0,4}(?=[/?]|$)/, '$1');
 
-/** Whether `presented` is one of the registered URIs, as the database compares them (app.redirect_uri_matches). */
+/** Whether `presented` matches a registered URI, as the database compares them (app.redirect_uri_matches). */
 export const redirectUriMatches = (registered: readonly string[], presented: string): boolean =>
   registered.includes(presented) || registered.includes(anyPort(presented));
 
-// An answer is added to the query: a parameter of the same name would be there twice.
+// The authorization response adds these to the query; a parameter of the same name would occur twice.
 const ours = ['code', 'state', 'iss', 'error', 'error_description'];
 
 /**
- * What is wrong with a redirect URI, in words for the person who registers it, or null. Whatever the database refuses
- * (app.redirect_uri_allowed) has a fault here. URIs are compared as strings, so only the form that browsers use is taken.
+ * The error in a redirect URI, in words for the person who registers it, or null. Every URI that the database rejects
+ * (app.redirect_uri_allowed) has an error here. URIs are compared as strings, so only the form that browsers use is
+ * accepted.
  */
 export function redirectUriFault(uri: string): string | null {
   if (uri.length > redirectUriLimits.length) return `At most ${redirectUriLimits.length} characters.`;
@@ -48,7 +52,7 @@ export function redirectUriFault(uri: string): string | null {
   return taken === undefined ? null : `Its query must not have "${taken}": that is added to the response.`;
 }
 
-/** The faults of a list of redirect URIs, each with its place in the list; -1 stands for the list as a whole. */
+/** The errors in a list of redirect URIs, each with its index in the list; -1 stands for the list as a whole. */
 export function redirectUriFaults(uris: readonly string[]): { index: number; message: string }[] {
   const { count } = redirectUriLimits;
   if (uris.length === 0) return [{ index: -1, message: 'Give at least one redirect URI.' }];
@@ -63,15 +67,18 @@ interface ClientPreset {
   readonly id: string;
   readonly name: string;
   readonly redirectUris: readonly string[];
-  /** Whether it says who it is by a document of its own, so that nobody need register it where documents are taken. */
+  /** Whether the client has a metadata document, so that nobody needs to register it where documents are accepted. */
   readonly byDocument: boolean;
 }
 
-/** A path of this machine, at any port, by both names: which of them a program uses changes from version to version. */
+/**
+ * The URIs of a path on this machine, with any port, under both host names: which one a program uses varies between its
+ * versions.
+ */
 const onThisMachine = (...paths: readonly string[]): string[] =>
   paths.flatMap((path) => [`http://localhost${path}`, `http://127.0.0.1${path}`]);
 
-/** What the hosts that people connect really send; from where that is known, and when it was seen, is in docs/tools.md. */
+/** The redirect URIs that common hosts actually send; docs/tools.md says how and when they were determined. */
 export const clientPresets = [
   {
     id: 'claude',

@@ -1,4 +1,7 @@
-/** Access and refresh tokens of the tool server: opaque, kept as digests, rotated in families (specification, section 3). */
+/**
+ * Access and refresh tokens of the tool server: opaque, stored as digests, rotated in families (specification, section
+ * 3).
+ */
 
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { entering, mapped, row, type Statement, type Value } from '../../database/statement.ts';
@@ -7,7 +10,7 @@ import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { DealScope } from '../visibility/deal-scope.ts';
 
-/** The seconds that an access token lives (specification, section 8). */
+/** Lifetime of an access token in seconds (specification, section 8). */
 export const accessTokenSeconds = 3600;
 
 const prefixes = { access: 'dka_', refresh: 'dkr_', code: 'dkc_' } as const;
@@ -18,43 +21,50 @@ export interface MintedToken {
   readonly digest: Buffer;
 }
 
-/** The two tokens of one answer of the token endpoint. */
+/** The two tokens of one response of the token endpoint. */
 export interface MintedTokens {
   readonly access: MintedToken;
   readonly refresh: MintedToken;
 }
 
-/** Why no tokens were issued, in the words of RFC 6749, section 5.2, and RFC 8707, section 2. */
+/** Why no tokens were issued: error codes of RFC 6749, section 5.2, and RFC 8707, section 2. */
 export type GrantFault = 'invalid_client' | 'invalid_grant' | 'invalid_target' | 'invalid_scope';
 
-/** The SHA-256 digest that is kept of a code or token. */
+/** The SHA-256 digest under which a code or token is stored. */
 export function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** A code or token of 256 random bits behind the prefix of its kind, and the SHA-256 digest that is kept of it. */
+/** A code or token of 256 random bits after the prefix of its kind, and the SHA-256 digest under which it is stored. */
 export function mint(kind: Kind): MintedToken {
   const token = prefixes[kind] + randomBytes(32).toString('base64url');
   return { token, digest: digestOf(token) };
 }
 
-/** A new pair of access and refresh token, with their digests. */
+/** A new access token and a new refresh token, with their digests. */
 export function mintTokens(): MintedTokens {
   return { access: mint('access'), refresh: mint('refresh') };
 }
 
-/** The digest of a presented access token, or null when it is malformed; spares the database what cannot be known to it. */
+/**
+ * The digest of a presented access token; null when it is malformed, so that the database is not asked for a token that
+ * cannot exist.
+ */
 export function accessTokenDigest(presented: string): Buffer | null {
   return /^dka_[A-Za-z0-9_-]{43}$/.test(presented) ? digestOf(presented) : null;
 }
 
-// The answer to a refresh, for the requests that overlap with it -----------------------------------------------------
+// The sealed answer to a refresh, for the requests that overlap with it
+// ------------------------------------------------
 
 function sealingKey(presented: string): Buffer {
   return Buffer.from(hkdfSync('sha256', presented, '', 'dealkeep answer to a refresh', 32));
 }
 
-/** Seals the tokens so that only who holds the presented refresh token can open them: AES-256-GCM, HKDF of that token. */
+/**
+ * Seals the tokens so that only a holder of the presented refresh token can open them: AES-256-GCM with a key derived
+ * from that token by HKDF.
+ */
 function sealAnswer(presented: string, { access, refresh }: MintedTokens): Buffer {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', sealingKey(presented), nonce);
@@ -62,7 +72,7 @@ function sealAnswer(presented: string, { access, refresh }: MintedTokens): Buffe
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** What {@link sealAnswer} sealed. Throws when it was sealed for another token. */
+/** Opens an answer of {@link sealAnswer}. Throws when it was sealed for another token. */
 export function openAnswer(presented: string, sealed: Buffer): { access: string; refresh: string } {
   const decipher = createDecipheriv('aes-256-gcm', sealingKey(presented), sealed.subarray(0, 12), {
     authTagLength: 16,
@@ -80,20 +90,20 @@ interface PresentedRefreshToken {
   readonly clientId: string;
   readonly token: string;
   readonly digest: Buffer;
-  /** Narrows the access token alone; null: all that was consented to. */
+  /** Narrows only the access token; null: all scopes that were consented to. */
   readonly scopes: readonly string[] | null;
-  /** Null: that of the grant. */
+  /** Null: the resource of the grant. */
   readonly resource: string | null;
   /**
-   * When the whole request had arrived: Unix milliseconds of the database's real clock. Null: overlapping requests count
-   * as replays.
+   * When the whole request had arrived, as Unix milliseconds of the database's real clock. Null: overlapping requests
+   * count as replays.
    */
   readonly began: number | null;
-  /** How far apart requests may be that overlap, in milliseconds. */
+  /** Maximum milliseconds between requests that count as overlapping. */
   readonly overlap: number;
 }
 
-/** What a refresh is answered: the tokens as text, the access token's scopes, and how long it still lives. */
+/** The result of a refresh: the tokens as text, the scopes of the access token, and its remaining seconds. */
 export interface Refreshed {
   access: string;
   refresh: string;
@@ -123,8 +133,8 @@ export const isRefreshable = (clientId: string, digest: Buffer): Statement<boole
   mapped(refreshable(clientId, digest), (found) => found?.is ?? false);
 
 /**
- * Consumes a refresh token for `tokens`. A request that overlaps with the one that consumed it is answered with that
- * one's tokens; one that came later is a replay and revokes the family.
+ * Exchanges a refresh token for `tokens` and marks it as consumed. A request that overlaps with the one that consumed
+ * it gets the tokens of that request; a later one is a replay and revokes the family.
  */
 export function refreshTokens(
   presented: PresentedRefreshToken,
@@ -145,7 +155,10 @@ export function refreshTokens(
 
 const forget = row<{ more: boolean }>('forget_answers', 'select app.forget_answers($1) as more');
 
-/** Forgets the sealed answers older than `overlap` milliseconds, with which no request overlaps any more. True when others are left. */
+/**
+ * Deletes the sealed answers older than `overlap` milliseconds, with which no request can overlap any more. Returns
+ * whether any are left.
+ */
 export function forgetAnswers(overlap: number): Statement<boolean> {
   return mapped(forget(overlap), (answer) => answer?.more ?? false);
 }
@@ -154,7 +167,10 @@ type Revocation = 'revoked' | 'nothing' | 'invalid_client';
 
 const revoke = row<{ outcome: Revocation }>('revoke_token', 'select app.revoke_token($1, $2, $3, $4) as outcome');
 
-/** Revokes a token of the client: a refresh token with all of its family, an access token alone; else nothing (RFC 7009). */
+/**
+ * Revokes a token of the client: a refresh token with its whole family, an access token alone; an unknown token has no
+ * effect (RFC 7009).
+ */
 export function revokeToken(clientId: string, digest: Buffer, from: Origin): Statement<Revocation> {
   return mapped(
     revoke(clientId, digest, from.address, from.requestId),
@@ -168,11 +184,11 @@ export interface TokenCaller {
   client_id: string;
   scopes: Scope[];
   user_name: string;
-  /** Of the deal that was entered for; null when they take no part in it, or none was named. */
+  /** The caller's role in the deal of the transaction; null when the caller is not a participant, or without a deal. */
   deal_role: string | null;
 }
 
-/** What app.enter_with_token() finds, in its order. */
+/** The result of app.enter_with_token(), in its order. */
 interface Entered {
   readonly entered: readonly [
     userId: string,
@@ -187,7 +203,7 @@ interface Entered {
   ];
 }
 
-// A row says that a person entered.
+// The statement yields a row only if the token is accepted.
 const entry = (name: string, parameters: string, also = '') =>
   row<Entered>(
     name,
@@ -207,8 +223,9 @@ const enter = entry('enter_with_token', '$1, $2, $3, $4');
 const enterForTool = entry('enter_to_call_tool', '$1, $2, $3, $4', ', app.check_second_factor()');
 
 /**
- * Enters as the person and client of the access token with this digest, for the rest of the transaction, which is about `within` alone
- * where that is given; null when the token is unknown, expired, revoked or for another resource, or the client no longer works for the person.
+ * Enters the transaction as the person and client of the access token with this digest; `within` restricts the
+ * transaction to one deal. Returns null when the token is unknown, expired, revoked or for another resource, or the
+ * client no longer works for the person.
  */
 export const enterWithAccessToken = (
   digest: Buffer,
@@ -218,16 +235,16 @@ export const enterWithAccessToken = (
 
 const enterForReading = entry('enter_to_read', '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10');
 
-/** A call of a tool that reads, for the audit trail. */
+/** A call of a read-only tool, for the audit trail. */
 export interface ToolRead {
   readonly tool: string;
-  /** The record that it is about. */
+  /** The record that the call is about. */
   readonly subjectId: string | null;
   readonly dealId: string | null;
   readonly from: Origin;
 }
 
-/** The record of a call, as the parameters from $5 on. Its id is made here, where that costs least. */
+/** The audit record of a call, as the parameters from $5 on. Its id is made here, where that costs least. */
 const recordOf = ({ tool, subjectId, dealId, from }: ToolRead): Value[] => [
   tool,
   subjectId,
@@ -238,8 +255,8 @@ const recordOf = ({ tool, subjectId, dealId, from }: ToolRead): Value[] => [
 ];
 
 /**
- * The same in front of the work of a tool that writes: refused with `second_factor_required` while the caller owes a
- * brokerage of theirs a second factor.
+ * Like {@link enterWithAccessToken}, for a tool that writes: rejected with `second_factor_required` while the caller
+ * lacks the second factor that one of their brokerages requires.
  */
 export const enterToCallTool = (
   digest: Buffer,
@@ -248,8 +265,8 @@ export const enterToCallTool = (
 ): Statement<TokenCaller | null> => enteringCaller(digest, enterForTool(digest, resource, within?.table, within?.id));
 
 /**
- * The same in front of the work of a tool that reads. It leaves the record of a call that succeeds, which is undone with the
- * transaction when the work fails; the answer does not wait for the disk.
+ * Like {@link enterWithAccessToken}, for a read-only tool. It also writes the audit record of the call, which is rolled
+ * back with the transaction when the tool fails; the response does not wait for the commit to reach the disk.
  */
 export const enterToRead = (
   digest: Buffer,
@@ -259,7 +276,7 @@ export const enterToRead = (
 ): Statement<TokenCaller | null> =>
   enteringCaller(digest, enterForReading(digest, resource, within?.table, within?.id, ...recordOf(read)));
 
-/** A call of a tool that reads, entered and answered by one statement. */
+/** A call of a read-only tool that one statement both enters and answers. */
 export interface EnteringRead<T> {
   /** Like {@link enterToRead}, with the answer. */
   readonly enter: (
@@ -271,8 +288,9 @@ export interface EnteringRead<T> {
 }
 
 /**
- * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_token(), answers about the one deal of a
- * call; it may name `value` as $11. `read` makes the answer of that JSON (`J`), which is null for who sees no such deal.
+ * Declares a query about the one deal of a call. `what` is SQL for the parameters of app.enter_with_token() from
+ * `tells` on, and may use `value` as $11. `read` converts the resulting JSON (`J`), which is null when the caller does
+ * not see the deal.
  */
 export function enteringRead<J>(
   name: string,

@@ -1,18 +1,21 @@
-/** Per-tool grants: which writing tools a person has turned on for which of their clients (specification, section 5.4). */
+/**
+ * Per-tool grants: which writing tools a person has turned on, and for which of their clients (specification, section
+ * 5.4).
+ */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
-/** What must be known of a tool outside the tool server; its file in the catalog says it. */
+/** The properties of a tool that are needed outside the tool server, as declared in its file in the catalog. */
 export interface ToolFacts {
   readonly name: string;
   readonly title: string;
   readonly writes: boolean;
-  /** False while the operator has not turned its feature on. */
+  /** False unless the operator has turned its feature on. */
   readonly available: boolean;
 }
 
-/** A grant that counts at this moment, and for which client. */
+/** A grant that has not expired. */
 export interface LiveToolGrant {
   client_id: string;
   tool: string;
@@ -20,7 +23,7 @@ export interface LiveToolGrant {
   expires_at: string | null;
 }
 
-/** The caller's grants for all of their clients, without those that have expired; more than a person turns on one by one. */
+/** The caller's unexpired grants for all of their clients, at most 10,000: more than a person turns on one by one. */
 export const liveToolGrants = rows<LiveToolGrant, []>(
   'live_tool_grants',
   `select client_id, tool, granted_at, expires_at from tool_grants
@@ -30,8 +33,8 @@ export const liveToolGrants = rows<LiveToolGrant, []>(
 const grant = row<{ done: boolean }>('grant_tool', 'select app.grant_tool($1, $2, $3, $4, $5) as done');
 
 /**
- * Turns a tool on for a client until `expiresAt` (RFC 3339; null: until it is turned off); false when the client does
- * not work for the caller. Refused with `ends_in_the_past`.
+ * Turns a tool on for a client until `expiresAt` (RFC 3339; null: until turned off); false when the client does not
+ * work for the caller. Rejected with `ends_in_the_past`.
  */
 export function grantTool(clientId: string, tool: string, expiresAt: string | null, from: Origin): Statement<boolean> {
   return mapped(grant(clientId, tool, expiresAt, from.address, from.requestId), (answer) => answer?.done ?? false);
@@ -39,7 +42,7 @@ export function grantTool(clientId: string, tool: string, expiresAt: string | nu
 
 const withdraw = row<{ done: boolean }>('withdraw_tool', 'select app.withdraw_tool($1, $2, $3, $4) as done');
 
-/** Turns a tool off for a client at once; false when it was not on. */
+/** Turns a tool off for a client, effective immediately; false when it was not on. */
 export function withdrawTool(clientId: string, tool: string, from: Origin): Statement<boolean> {
   return mapped(withdraw(clientId, tool, from.address, from.requestId), (answer) => answer?.done ?? false);
 }

@@ -23,13 +23,14 @@ export interface Contact {
 
 export type NewContact = Pick<Contact, 'type' | 'displayName' | 'email' | 'phone'>;
 
-/** A place in the list: that of the contact with this time and id. */
+/** A position in the list: the creation time and id of a contact. */
 export interface Position {
   createdAt: string;
   id: string;
 }
 
-// Between the values of contacts, and in none of them: nobody who writes contacts knows it.
+// Separates the values of contacts and occurs in none of them: it is random, so that nobody who writes contacts knows
+// it.
 const mark = randomBytes(12).toString('base64url');
 const valuesOfContact = 7;
 
@@ -56,11 +57,11 @@ function contactsFrom(values: readonly string[]): Contact[] {
 
 const contactsOfKey = askedByKey('contacts_of_key', 'app.contacts_of_key($1, $2, $3, $4, $5)');
 
-/** The newest `count` contacts that the API key sees, or those that come after a place in that list. */
+/** The newest `count` contacts that the API key sees, or those after a position in that list. */
 export const contactsPage = (count: number, after: Position | null): AskedByKey<Contact[]> =>
   contactsOfKey(mark, [mark, count, after?.createdAt, after?.id], contactsFrom);
 
-/** What was made; `repeated` when an earlier request with the same idempotency key had made it. */
+/** The created contact; `repeated` when an earlier request with the same idempotency key had created it. */
 interface CreatedContact {
   readonly id: string;
   readonly createdAt: string;
@@ -73,8 +74,8 @@ const create = askedByKey(
 );
 
 /**
- * Adds a contact to the brokerage of the API key and leaves an audit record; null when the key may not. Refused with
- * `idempotency_key_reused` when the idempotency key stands for another body.
+ * Adds a contact to the brokerage of the API key and writes an audit record; null when the key may not. Rejected with
+ * `idempotency_key_reused` when the idempotency key was used with another body.
  */
 export function createContact(
   contact: NewContact,
@@ -111,7 +112,10 @@ export interface ContactInput {
 
 const fields = 'c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.created_at, c.updated_at';
 
-/** What the list can be sorted by. Names can be long, and the place behind which a page begins stands in a URL: a hundred characters count. */
+/**
+ * Sort orders of the list. Only the first hundred characters of a name count, because names can be long and the
+ * position after which a page begins is part of a URL.
+ */
 export const contactSorts = ['created_at', '-created_at', 'display_name', '-display_name'] as const;
 export type ContactSort = (typeof contactSorts)[number];
 
@@ -139,7 +143,7 @@ export function contactList(
   return paged(found, limit, (contact) => contact);
 }
 
-// Contacts belong to no deal, so that the record names the brokerage.
+// Contacts belong to no deal, so the audit record names the brokerage.
 const brokerage = 'changed.brokerage_id';
 
 const add = row<ListedContact>(
@@ -150,7 +154,7 @@ const add = row<ListedContact>(
    select changed.* from changed ${auditedOf(brokerage, 'contact.create')}`,
 );
 
-/** Adds a contact to a brokerage. Denied to all but its members. */
+/** Adds a contact to a brokerage. Denied unless the caller is a member. */
 export const addContact = (
   brokerageId: string,
   contact: ContactInput,
@@ -167,7 +171,7 @@ const change = row<ListedContact>(
    select changed.* from changed ${auditedOf(brokerage, 'contact.update')}`,
 );
 
-/** Changes what is given of a contact; null when there is none that the caller may change. */
+/** Changes the given fields of a contact; null when there is none that the caller may change. */
 export const changeContact = (
   id: string,
   given: { [K in keyof ContactInput]?: ContactInput[K] | undefined },
@@ -198,9 +202,9 @@ const restore = row<ListedContact>(
    select changed.* from changed ${auditedOf(brokerage, 'contact.restore')}`,
 );
 
-/** Takes a contact out of the lists, and back again; null when there is none that the caller may change. */
+/** Archives a contact, which removes it from the lists; null when there is none that the caller may change. */
 export const archiveContact = (id: string, origin: Origin) => withoutBrokerage(archive(...from(origin), id));
-/** Restores an archived contact. */
+/** Restores an archived contact; null when there is none that the caller may change. */
 export const restoreContact = (id: string, origin: Origin) => withoutBrokerage(restore(...from(origin), id));
 
 const sameAddress = rows<{ email: string; id: string }>(
@@ -208,7 +212,10 @@ const sameAddress = rows<{ email: string; id: string }>(
   'select email, id from app.contacts_with_emails($1, $2)',
 );
 
-/** Which of these e-mail addresses (in lower case) the brokerage's contacts have already, and which contact it is. */
+/**
+ * The e-mail addresses among these (in lower case) that contacts of the brokerage already have, with the id of the
+ * contact.
+ */
 export const contactsWithEmails = (brokerageId: string, emails: readonly string[]) =>
   sameAddress(brokerageId, [...emails]);
 
@@ -224,7 +231,9 @@ const addMany = row<{ added: number }>(
    ${auditedOf('$3', 'contact.import', { subject: 'null', details: `jsonb_build_object('added', counted.added)` })}`,
 );
 
-/** Adds all of these contacts or none; how many. Denied to all but the brokerage's members. */
+/**
+ * Adds all of these contacts or none, and returns their number. Denied unless the caller is a member of the brokerage.
+ */
 export const importContacts = (
   brokerageId: string,
   contacts: readonly ContactInput[],
@@ -240,7 +249,7 @@ function withoutBrokerage(statement: Statement<ListedContact | null>): Statement
   });
 }
 
-/** The SHA-256 digest (32 bytes) of what `body` says, whatever the order of its properties. */
+/** The SHA-256 digest (32 bytes) of `body`, independent of the order of its properties. */
 function canonicalDigest(body: Readonly<Record<string, string | null>>): Buffer {
   const said = Object.entries(body).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return hash('sha256', JSON.stringify(said), 'buffer');

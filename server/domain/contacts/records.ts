@@ -1,4 +1,7 @@
-/** Contacts as integrators keep them in step with another system: with its id for them, archived ones, what was merged, and what changed when. */
+/**
+ * Contacts for integrations that synchronize them with another system: external ids, archived contacts, merges, and the
+ * time of each change.
+ */
 
 import { anywhere } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
@@ -6,10 +9,10 @@ import type { Origin } from '../audit/audited.ts';
 import type { Contact, ContactType } from './contacts.ts';
 
 export interface ContactRecord extends Contact {
-  /** Its id in another system, unique in the brokerage. */
+  /** The contact's id in another system, unique in the brokerage. */
   externalId: string | null;
   archivedAt: string | null;
-  /** The contact that this archived duplicate became a part of. */
+  /** The contact into which this archived duplicate was merged. */
   mergedInto: string | null;
 }
 
@@ -17,7 +20,7 @@ const fields = `id, type, display_name as "displayName", email, phone, external_
   merged_into as "mergedInto", created_at as "createdAt", updated_at as "updatedAt"`;
 const tag = 'app.contact_tag(id, version, updated_at) as tag';
 
-/** A contact and its entity tag, which is another one after every change. */
+/** A contact and its entity tag, which changes with every update. */
 interface TaggedContact {
   readonly record: ContactRecord;
   readonly tag: string;
@@ -43,29 +46,32 @@ const byExternalId = row<Tagged, [string, boolean]>(
      and (archived_at is null or $2)`,
 );
 
-/** Those of these contacts that the calling API key sees, archived ones among them. */
+/** The contacts with these ids that the calling API key sees, including archived ones. */
 export const contactsByIds = rows<ContactRecord, [ids: readonly string[]]>(
   'contacts_by_ids',
   `select ${fields} from contacts where id = any ($1)`,
 );
 
-/** The contact, also an archived one when `archived`; null when the caller does not see it. `id` is a UUID. */
+/** The contact; an archived one only when `archived`. Null when the caller does not see it. `id` is a UUID. */
 export const contactRecord = (id: string, archived: boolean): Statement<TaggedContact | null> =>
   mapped(byId(id, archived), taggedOf);
 
-/** The contact with this id in another system, or the one that it was merged into; otherwise as {@link contactRecord}. */
+/**
+ * The contact with this id in another system, or the contact that it was merged into; otherwise like
+ * {@link contactRecord}.
+ */
 export const contactByExternalId = (externalId: string, archived: boolean): Statement<TaggedContact | null> =>
   mapped(byExternalId(externalId, archived), taggedOf);
 
-/** What lists of contacts can be sorted by. */
+/** Sort orders of contact lists. */
 export const recordSorts = ['-createdAt', 'displayName', 'updatedAt'] as const;
 export type RecordSort = (typeof recordSorts)[number];
 
 export interface RecordFilter {
-  /** Which contacts: not those that are archived, only those, or all. */
+  /** Excludes archived contacts, returns only those, or returns all. */
   readonly archived: 'false' | 'only' | 'true';
   readonly type: ContactType | null;
-  /** The whole address, ignoring case. */
+  /** The whole address, case-insensitive. */
   readonly email: string | null;
   /** Words that must all occur in name, e-mail or phone. */
   readonly words: readonly string[];
@@ -74,7 +80,7 @@ export interface RecordFilter {
   readonly sort: RecordSort;
 }
 
-/** A row of a list with what it is sorted by, as text. */
+/** A row of a list with its sort key as text. */
 export type PlacedRecord = ContactRecord & { readonly place: string };
 
 const thatFit = rows<PlacedRecord>(
@@ -82,7 +88,9 @@ const thatFit = rows<PlacedRecord>(
   `select ${fields}, place from app.contacts_that_fit($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
-/** The first `count` contacts of the calling API key's brokerage that fit, or those after a place: its sort key and id. */
+/**
+ * The first `count` matching contacts of the calling API key's brokerage, or those after a position (sort key and id).
+ */
 export const contactsThatFit = (
   { archived, type, email, words, updatedSince, sort }: RecordFilter,
   count: number,
@@ -90,7 +98,7 @@ export const contactsThatFit = (
 ): Statement<PlacedRecord[]> =>
   thatFit(archived, type, email, words.map(anywhere), updatedSince, sort, after?.place, after?.id, count);
 
-/** What may be said of a contact; what is left out stays, or is empty in a new one. */
+/** Fields to write to a contact. An omitted field is unchanged, or empty in a new contact. */
 export interface GivenContact {
   readonly type?: ContactType | undefined;
   readonly displayName?: string | undefined;
@@ -100,15 +108,15 @@ export interface GivenContact {
 }
 
 /**
- * One change of a contact. `create` makes one, `change` and `put` take over what is given, and `put` makes one where there is none
- * with that external id.
+ * One change of a contact. `create` adds one; `change` and `put` write the given fields, and `put` adds the contact
+ * when none has that external id.
  */
 export interface ContactChange {
   readonly act: 'create' | 'change' | 'put' | 'archive' | 'restore';
   readonly id?: string;
   readonly externalId?: string;
   readonly given?: GivenContact;
-  /** The entity tags that the contact may have, '*' for any; left out: whatever it has. */
+  /** The entity tags that the contact may have, '*' for any; without them every tag is accepted. */
   readonly tags?: readonly string[] | undefined;
 }
 
@@ -123,7 +131,7 @@ type ContactOutcome =
   | 'other_not_found'
   | 'of_another_type';
 
-/** What came of a change; the contact as it is now, where there is one. */
+/** The result of a change, with the current contact, if there is one. */
 export interface ChangedContact {
   readonly outcome: ContactOutcome;
   readonly contact: TaggedContact | null;
@@ -145,21 +153,24 @@ const merge = row<Changed>(
   `select outcome, ${fields}, tag from app.merge_contacts($1, $2, $3, $4, $5)`,
 );
 
-/** Makes a change in the name of the calling API key and leaves an audit record; null when there is none. */
+/** Makes a change on behalf of the calling API key and writes an audit record; null without an API key. */
 export const writeContact = (
   { act, id, externalId, given = {}, tags }: ContactChange,
   { address, requestId }: Origin,
 ): Statement<ChangedContact | null> =>
   mapped(write(act, id, externalId, { ...given }, tags, address, requestId), (found) => found && changedOf(found));
 
-/** Makes changes in their order, each as if it came alone; what came of each, in the same order, none without an API key. */
+/**
+ * Makes changes in order, each as if it were the only one. Returns their results in the same order; none without an API
+ * key.
+ */
 export const writeContacts = (
   changes: readonly ContactChange[],
   { address, requestId }: Origin,
 ): Statement<ChangedContact[]> =>
   mapped(writeMany(JSON.stringify(changes), address, requestId), (found) => found.map(changedOf));
 
-/** Makes one contact of two, `other` being archived; null when there is no API key that may. */
+/** Merges two contacts and archives `other`; null without an API key that may do so. */
 export const mergeContacts = (
   kept: string,
   other: string,

@@ -1,4 +1,6 @@
-/** What must be done before a deal closes (specification, sections 2.2 and 4.3): whose it is, whether it is overdue; changing it. */
+/**
+ * Closing conditions (specification, sections 2.2 and 4.3): their owners, whether they are overdue, and changing them.
+ */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
@@ -20,7 +22,10 @@ export interface ClosingCondition {
   completed_at: string | null;
 }
 
-/** The closing conditions of a deal, the latest first, at most 100; with `has_owner` of those whose owner the caller may not know of. */
+/**
+ * The closing conditions of a deal, latest first, at most 100; `has_owner` marks those whose owner the caller may not
+ * know of.
+ */
 export const closingConditions = rows<
   ClosingCondition & { overdue: boolean; has_owner: true | null; owner_person: Mentioned | null },
   [dealId: string]
@@ -38,12 +43,15 @@ export const closingConditions = rows<
 interface DealCondition extends ClosingCondition {
   deal_id: string;
   owner_name: string | null;
-  /** Whether it has an owner, be it one whom the caller may not know of. */
+  /** Whether it has an owner, including one whom the caller may not know of. */
   has_owner: boolean;
   created_at: string;
-  /** Its deadline has passed and it is not met. */
+  /** Whether its deadline has passed and it is not met. */
   overdue: boolean;
-  /** The statuses that the caller can give it now, as its owner or as a broker; none when they may not. Only brokers waive. */
+  /**
+   * The statuses to which the caller can set it now, as its owner or as a broker; empty if they may not change it. Only
+   * brokers waive.
+   */
   moves: ConditionStatus[];
 }
 
@@ -59,14 +67,14 @@ const fields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, ow
 
 const owner = knownPerson('owner', 'c.owner_user_id', 'c.deal_id');
 
-/** The conditions of a deal, what is due first before what is not, at most 500. */
+/** The conditions of a deal, at most 500: by deadline, but satisfied and waived ones last. */
 export const dealConditions = rows<DealCondition, [dealId: string]>(
   'deal_conditions',
   `select ${fields} from closing_conditions c ${owner} where c.deal_id = $1
    order by c.status in ('satisfied', 'waived'), c.deadline nulls last, c.created_at, c.id limit 500`,
 );
 
-/** One condition, or null when there is none that the caller sees. */
+/** One condition; null if the caller sees no such condition. */
 export const dealCondition = row<DealCondition, [id: string]>(
   'deal_condition',
   `select ${fields} from closing_conditions c ${owner} where c.id = $1`,
@@ -86,13 +94,14 @@ const add = row<DealCondition>(
    select ${fields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
 );
 
-/** Adds a condition to a deal. Denied to all but its brokers. */
+/** Adds a condition to a deal. Denied to everyone but its brokers. */
 export const addCondition = (dealId: string, { name, owner_user_id, deadline }: ConditionInput, origin: Origin) =>
   add(...from(origin), dealId, name, owner_user_id, deadline);
 
 const change = row<{ id: string }>(
   'change_condition',
-  // Locked before it is compared, by the policies of an update. On a closed deal it is updated all the same, which the trigger refuses.
+  // The row is locked before it is compared, under the policies of UPDATE. On a closed deal it is updated in any case,
+  // so that the trigger refuses it.
   `with held as (
      select c.id, c.deal_id,
        coalesce(given.name, c.name) as name,
@@ -115,7 +124,7 @@ const change = row<{ id: string }>(
    union all select n.id from compared n where not n.differs`,
 );
 
-/** Changes what is given, and nothing where none of it differs; false when the caller may not. */
+/** Updates the given fields, and writes nothing if none of them differs; false when the caller may not. */
 export const changeCondition = (
   id: string,
   input: Partial<ConditionInput & { status: string }>,
@@ -128,7 +137,7 @@ const remove = row<{ id: string }>(
    select gone.id from gone ${audited('condition.remove', { subject: 'gone.id', deal: 'gone.deal_id' })}`,
 );
 
-/** Takes a condition out that was added by mistake; false when the caller may not. */
+/** Removes a condition that was added by mistake; false when the caller may not. */
 export const removeCondition = (id: string, origin: Origin): Statement<boolean> =>
   tookPlace(remove(...from(origin), id));
 
@@ -154,13 +163,13 @@ const inOrder = {
   direction: 'desc',
 } as const;
 
-/** The conditions of a deal, the latest first, in pages; of one status where that is given. */
+/** The conditions of a deal, latest first, paginated; optionally only those of one status. */
 export const conditionsOfDeal = listOfDeal<ConditionResource, [status: string | null]>('conditions_of_deal', inOrder);
 
-/** Those of these conditions that the caller sees. */
+/** The conditions with these ids that the caller sees. */
 export const conditionsByIds = recordsByIds<ConditionResource>('conditions_by_ids', inOrder);
 
-/** One condition of a deal, or null when there is none that the caller sees. */
+/** One condition of a deal; null if the caller sees no such condition. */
 export const conditionOfDeal = row<ConditionResource, [dealId: string, id: string]>(
   'condition_of_deal',
   `select ${resourceFields} from closing_conditions c ${owner} where c.deal_id = $1 and c.id = $2`,

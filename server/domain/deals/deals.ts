@@ -1,11 +1,14 @@
-/** Deals as their people see them (specification, sections 2.2 and 4.3), which of them the database decides; and what is done to one as a whole: opening and editing it, moving it on. */
+/**
+ * Deals as the people on them see them (specification, sections 2.2 and 4.3); the database decides which deals those
+ * are. Also the actions on a deal as a whole: opening, editing and moving it.
+ */
 
 import { anywhere, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { lastActivityAt } from '../audit/activity.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 
-/** The states of a deal in the order of a sale; withdrawn leaves it. */
+/** The states of a deal in the order of a sale, followed by withdrawn, in which the sale has been given up. */
 export const dealStates = [
   'draft',
   'listed',
@@ -22,13 +25,13 @@ export interface Deal {
   id: string;
   title: string;
   /**
-   * The state it is in now: one whose exclusivity has lapsed is listed again. To a buyer whom the exclusivity does not
-   * name it is under_offer while it is in exclusivity, diligence or closing.
+   * The current state: a deal whose exclusivity has expired is listed again. To a buyer whom the exclusivity does not
+   * name, the deal is under_offer while it is in exclusivity, diligence or closing.
    */
   state: DealState;
-  /** The brokerage. */
+  /** Id of the brokerage. */
   organization_id: string;
-  /** Null, like the two times, also when the exclusivity is none of the caller's business. */
+  /** Null, like the two times, without exclusivity and also when the caller may not know of it. */
   exclusive_buyer_user_id: string | null;
   exclusivity_granted_at: string | null;
   exclusivity_expires_at: string | null;
@@ -37,7 +40,7 @@ export interface Deal {
   updated_at: string;
 }
 
-/** What the caller is to a deal, the strongest first. */
+/** The caller's roles on a deal, strongest first. */
 export const callerRoles = ['broker_assigned', 'exclusive_buyer', 'participant', 'viewer'] as const;
 export type CallerRole = (typeof callerRoles)[number];
 
@@ -45,30 +48,30 @@ export interface ListedDeal extends Deal {
   caller_role: CallerRole;
 }
 
-/** The stage `g` of a deal `d`, which row-level security shows to those who may know of it. */
+/** Joins the stage `g` of a deal `d`; row-level security shows it only to callers who may know of it. */
 export const withStage = 'left join deal_stages g on g.deal_id = d.id';
 
-/** The state that the caller is shown of a deal `d` {@link withStage}. */
+/** The state of a deal `d` {@link withStage} as shown to the caller. */
 export const dealState = 'app.state_now(d.id, coalesce(g.state, d.state))';
 
-/** When a deal `d` {@link withStage} changed last, as far as the caller may know. */
+/** When a deal `d` {@link withStage} last changed, as far as the caller may know. */
 export const dealUpdatedAt = 'greatest(d.updated_at, g.updated_at)';
 
-/** Whether a record `of` a deal can still change: what belongs to a closed deal stays as it is. */
+/** SQL condition that a record `of` a deal can still change: records of a closed deal are final. */
 export const onOpenDeal = (of: string): string =>
   `exists (select from deals open where open.id = ${of}.deal_id and open.state <> 'closed')`;
 
-/** The columns of {@link Deal} but `updated_at`, from {@link dealTables}. */
+/** The columns of {@link Deal} except `updated_at`, from {@link dealTables}. */
 export const dealColumns = `d.id, d.title, ${dealState} as state, d.organization_id,
   x.buyer_user_id as exclusive_buyer_user_id, x.granted_at as exclusivity_granted_at,
   x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at`;
 
-// In later states the exclusivity's date may pass: it stays on the record until a person ends it.
+// In later states an exclusivity past its date stays on the record until a person ends it.
 const withExclusivity = `left join exclusivities x on x.deal_id = d.id and x.ended_at is null
     and (x.expires_at > app.now() or g.state <> 'exclusivity' or d.state = 'closed')`;
 export const dealTables = `deals d ${withStage} ${withExclusivity}`;
 
-/** What the caller is to deal `d` of {@link dealTables}. */
+/** The caller's role on deal `d` of {@link dealTables}. */
 export const callerRole = `case
     when d.id = any ((select app.deals_acting_as('broker'))::uuid[]) then 'broker_assigned'
     when x.buyer_user_id = (select app.user_id()) and x.expires_at > app.now() then 'exclusive_buyer'
@@ -77,12 +80,15 @@ export const callerRole = `case
   end`;
 
 /**
- * The id `id` when the caller sees that deal, else null. What is looked up by it takes as long for a hidden deal as for one
- * that is not there, however much is on it.
+ * SQL for the id `id` if the caller sees that deal, otherwise null. Looking up records by it takes as long for a hidden
+ * deal as for a missing one, however many records the deal has.
  */
 export const seenDeal = (id: string): string => `(select app.seen_deal(${id}))`;
 
-/** Who the caller is, as a person whom an answer mentions (`Mentioned` of participants.ts): with their strongest role in a brokerage, or `participant`. */
+/**
+ * The caller as a person mentioned in a response (`Mentioned` of participants.ts): with their strongest role in a
+ * brokerage, or `participant`.
+ */
 export const dealsCaller = row<{ caller_person: readonly [userId: string, name: string, role: string] }, []>(
   'deals_caller',
   `select array[(select app.user_id())::text, (select u.name from users u where u.id = (select app.user_id())),
@@ -90,18 +96,18 @@ export const dealsCaller = row<{ caller_person: readonly [userId: string, name: 
        order by array_position('{admin,broker,staff}', m.role) limit 1), 'participant')] as caller_person`,
 );
 
-/** The columns of {@link Deal} but `updated_at`, of a row of app.deal_rows() or app.latest_deals(). */
+/** The columns of {@link Deal} except `updated_at`, from a row of app.deal_rows() or app.latest_deals(). */
 export const sightColumns = (
   seen: string,
 ): string => `${seen}.id, ${seen}.title, ${seen}.state, ${seen}.organization_id,
   ${seen}.exclusive_buyer_user_id, ${seen}.exclusivity_granted_at, ${seen}.exclusivity_expires_at, ${seen}.closed_at, ${seen}.created_at`;
 
-/** As many deals as are listed at once. */
+/** Maximum number of deals in one list. */
 export const mostDeals = 200;
 
 /**
- * The deals that the caller sees, newest first, at most {@link mostDeals} and one more, which says that there are more; of one
- * state, and of the brokerage with this id or slug, where these are given.
+ * The deals that the caller sees, newest first: at most {@link mostDeals}, plus one that shows that there are more.
+ * Optionally only those of one state, and of the brokerage with this id or slug.
  */
 export const deals = rows<
   ListedDeal & { exclusive_buyer_person: readonly [userId: string, name: string, role: string] | null },
@@ -117,7 +123,10 @@ const titles = rows<{ title: string; total: number }, [pattern: string | null, l
   'select s.title, s.total from app.titles_in_sight($1, $2) s',
 );
 
-/** The titles, each once, of the deals that the caller sees which contain these words, those of the latest deals first, at most `limit`; and how many there are. */
+/**
+ * The distinct titles that contain these words, of the deals that the caller sees, latest deals first: at most `limit`,
+ * with the total number.
+ */
 export const dealTitles = (words: string, limit: number): Statement<{ titles: string[]; total: number }> =>
   mapped(titles(words === '' ? null : anywhere(words), limit), (found) => ({
     titles: found.map(({ title }) => title),
@@ -125,8 +134,8 @@ export const dealTitles = (words: string, limit: number): Statement<{ titles: st
   }));
 
 /**
- * What the brokerages are called (their slugs, at most 50) of the deals that the caller sees, and those that the caller administers: first the
- * one that is `named`, by its id where that was given.
+ * The slugs, at most 50, of the brokerages whose deals the caller sees or which the caller administers. The `named`
+ * brokerage comes first, as its id if it was named by id.
  */
 export const brokeragesOfDeals = rows<{ known: string }, [named: string]>(
   'brokerages_of_deals',
@@ -135,27 +144,27 @@ export const brokeragesOfDeals = rows<{ known: string }, [named: string]>(
    order by b.id::text <> $1 and b.slug <> $1, b.slug limit 50`,
 );
 
-/** The sides a person can stand on; an advisor's is that of whom they advise. */
+/** The sides a person can be on; an advisor is on the side of the person they advise. */
 export const sides = ['broker', 'seller', 'buyer', 'viewer'] as const;
 export type Side = (typeof sides)[number];
 
-/** A deal with what it says of the business; its `updated_at` is {@link dealActiveAt}. */
+/** A deal with its business details; its `updated_at` is {@link dealActiveAt}. */
 export interface FullDeal extends Deal {
   /** The brokerage's name. */
   organization_name: string;
-  /** When its logo was uploaded; null: it has none. */
+  /** When the brokerage's logo was uploaded; null if it has none. */
   organization_logo_at: string | null;
   industry: string | null;
   location: string | null;
   summary: string | null;
-  /** A decimal. */
+  /** A decimal string. */
   asking_price: string | null;
   currency: string;
-  /** Whether a buyer learns who sells only under an active NDA. */
+  /** Whether a buyer learns who the seller is only under an active NDA. */
   needs_nda: boolean;
 }
 
-/** When a deal `d` {@link withStage}, or anything on it, changed last, as far as the caller may know. */
+/** When a deal `d` {@link withStage}, or any record on it, last changed, as far as the caller may know. */
 const dealActiveAt = `greatest(${dealUpdatedAt}, ${lastActivityAt})`;
 
 /** The columns of {@link FullDeal}, from {@link fullDealTables}. */
@@ -173,22 +182,22 @@ export const callerSide = `case
     else 'viewer'
   end`;
 
-/** One deal, or null when there is none that the caller sees. */
+/** One deal; null if the caller sees no such deal. */
 export const fullDeal = row<FullDeal, [id: string]>(
   'full_deal',
   `select ${fullDealFields} from ${fullDealTables} where d.id = $1`,
 );
 
-/** What a deal says of the business. */
+/** The business details of a deal. */
 export interface DealInput {
   readonly title: string;
   readonly industry: string | null;
   readonly location: string | null;
   readonly summary: string | null;
-  /** A decimal. */
+  /** A decimal string. */
   readonly asking_price: string | null;
   readonly currency: string;
-  /** Whether a buyer learns who sells only under an active NDA. */
+  /** Whether a buyer learns who the seller is only under an active NDA. */
   readonly needs_nda: boolean;
 }
 
@@ -203,7 +212,10 @@ const open = row<Changed>(
    ${audited('deal.open', { subject: 'opened.id', deal: 'opened.id' })}`,
 );
 
-/** Opens a deal in draft with the caller as its broker; its id. Denied to all but admins and brokers of the brokerage. */
+/**
+ * Opens a draft deal with the caller as its broker, and returns its id. Denied to everyone but admins and brokers of
+ * the brokerage.
+ */
 export function openDeal(brokerageId: string, input: DealInput, origin: Origin): Statement<string> {
   const { title, industry, location, summary, asking_price, currency, needs_nda } = input;
   const opened = open(
@@ -238,7 +250,7 @@ const edit = row<Changed>(
    select changed.id from changed ${audited('deal.edit', { deal: 'changed.id' })}`,
 );
 
-/** Changes what is given; whether the caller may. */
+/** Updates the given fields; false when the caller may not. */
 export const editDeal = (id: string, input: Partial<DealInput>, origin: Origin): Statement<boolean> =>
   tookPlace(edit(...from(origin), id, { ...input }));
 
@@ -250,8 +262,8 @@ const move = row<Changed>(
 );
 
 /**
- * Moves a deal to another state; whether the caller may. Refused where the sale cannot go there, and, unless that is
- * confirmed, where something is missing for a closing.
+ * Moves a deal to another state; false when the caller may not. Refused when the sale cannot go to that state and,
+ * unless `confirmed`, when something is missing for closing.
  */
 export const moveDeal = (id: string, to: string, confirmed: boolean, origin: Origin): Statement<boolean> =>
   tookPlace(move(...from(origin), id, to, confirmed));
@@ -261,7 +273,7 @@ const warnings = row<{ warnings: string[] }, [id: string]>(
   'select app.closing_warnings($1) as warnings',
 );
 
-/** What is missing for closing a deal, a sentence each; to its brokers. */
+/** What is missing for closing a deal, one sentence each; only for its brokers. */
 export const closingWarnings = (id: string): Statement<string[]> =>
   mapped(warnings(id), (found) => found?.warnings ?? []);
 
@@ -274,7 +286,7 @@ export interface DealResource {
   industry: string | null;
   location: string | null;
   summary: string | null;
-  /** A decimal. */
+  /** A decimal string. */
   askingPrice: string | null;
   currency: string;
   needsNda: boolean;
@@ -291,7 +303,10 @@ const exclusivityOf = (of: string): string =>
   `${of}.exclusive_buyer_user_id as "exclusiveBuyerUserId", ${of}.exclusivity_granted_at as "exclusivityGrantedAt",
   ${of}.exclusivity_expires_at as "exclusivityExpiresAt"`;
 
-/** The columns of {@link DealResource}. Pages hold up to 200 of them: named here, no row is made anew to be answered. */
+/**
+ * The columns of {@link DealResource}. They have the names of the response, so that no row has to be converted: a page
+ * holds up to 200.
+ */
 const resourceFields = (
   of: string,
   exclusivity = exclusivityOf(of),
@@ -304,16 +319,16 @@ const forKey = rows<Placed<DealResource>>(
   `select ${resourceFields('d')}, d.created_at::text as place from app.deals_for_key($1, $2, $3, $4, $5, $6) d`,
 );
 
-/** What narrows the list of a key's deals; null lets everything through. */
+/** Filters for the list of an API key's deals; null does not filter. */
 interface KeyDealFilter {
   /** Words that must all occur in title, industry or location. */
   readonly words: readonly string[] | null;
   readonly state: DealState | null;
-  /** RFC 3339: only what has changed at this time or later. */
+  /** RFC 3339; only deals that changed at or after this time. */
   readonly updatedSince: string | null;
 }
 
-/** The deals that the calling API key reaches, newest first: the first `limit` after a place. */
+/** The deals that the calling API key reaches, newest first: the first `limit` after the cursor `after`. */
 export const dealsForKey = (
   { words, state, updatedSince }: KeyDealFilter,
   after: Place | null,
@@ -325,13 +340,13 @@ const resourceWhere = (condition: string): string => `select ${resourceFields('d
      from ${dealTables} where ${condition}) d`;
 const one = row<DealResource, [id: string]>('deal_by_id', resourceWhere('d.id = $1'));
 
-/** Those of these deals that the caller sees, each as {@link dealsForKey} has it. */
+/** The deals with these ids that the caller sees, in the form of {@link dealsForKey}. */
 export const dealsByIds = rows<DealResource, [ids: readonly string[]]>(
   'deals_by_ids',
   resourceWhere('d.id = any ($1)'),
 );
 
-/** One deal as {@link dealsForKey} has it; null when there is none that the caller sees. */
+/** One deal in the form of {@link dealsForKey}; null if the caller sees no such deal. */
 export const dealResource = (id: string): Statement<DealResource | null> => one(id);
 
 const openWithKey = row<DealResource>(
@@ -342,8 +357,8 @@ const openWithKey = row<DealResource>(
 );
 
 /**
- * Opens a deal in draft in the brokerage of the calling API key, with the person who issued its token (of which this is the digest)
- * as its broker. Denied to a key without deals:write, and when they may open none themselves.
+ * Opens a draft deal in the brokerage of the calling API key, whose token has this digest; the broker is the person who
+ * issued the token. Denied to a key without deals:write, and when that person may not open deals.
  */
 export const openDealWithKey = (
   digest: Buffer,

@@ -1,4 +1,4 @@
-/** Granting a buyer a deal exclusively, and ending that. */
+/** Granting a buyer exclusivity on a deal, extending and releasing it. */
 
 import { row, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
@@ -10,7 +10,10 @@ const grant = row<{ id: string }>(
    select granted.id from granted ${audited('exclusivity.grant', { subject: '$4', deal: 'granted.deal_id' })}`,
 );
 
-/** Grants a buyer exclusivity until a time, which moves the deal there. Denied to all but the deal's brokers. */
+/**
+ * Grants a buyer exclusivity until a time, which moves the deal to the state exclusivity. Denied to everyone but the
+ * deal's brokers.
+ */
 export const grantExclusivity = (
   dealId: string,
   { participant_id, expires_at }: { readonly participant_id: string; readonly expires_at: string },
@@ -24,7 +27,7 @@ const extend = row<{ id: string }>(
    select changed.id from changed ${audited('exclusivity.extend', { subject: 'changed.participant_id' })}`,
 );
 
-/** Gives the exclusivity that runs another end; false when none runs or the caller may not. */
+/** Changes when the current exclusivity ends; false when there is none or the caller may not. */
 export const extendExclusivity = (dealId: string, expiresAt: string, origin: Origin): Statement<boolean> =>
   tookPlace(extend(...from(origin), dealId, expiresAt));
 
@@ -35,6 +38,8 @@ const release = row<{ id: string }>(
    select changed.id from changed ${audited('exclusivity.release', { subject: 'changed.participant_id' })}`,
 );
 
-/** Ends the exclusivity that runs; a deal in exclusivity is listed again. False when none runs or the caller may not. */
+/**
+ * Ends the current exclusivity; a deal in exclusivity is listed again. False when there is none or the caller may not.
+ */
 export const releaseExclusivity = (dealId: string, origin: Origin): Statement<boolean> =>
   tookPlace(release(...from(origin), dealId));

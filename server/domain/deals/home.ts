@@ -1,4 +1,4 @@
-/** The first page: what waits for the caller on each deal, the state of their deals, and recent activity. */
+/** The home page: what waits for the caller on each deal, the states of their deals, and recent activity. */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import {
@@ -29,11 +29,11 @@ export interface QueueEntry {
   deal_id: string;
   deal_title: string;
   count: number;
-  /** When the day on which the first is due is over everywhere; null where nothing is due. */
+  /** The time at which the earliest due date has ended in every time zone; null when nothing is due. */
   due_at: string | null;
-  /** That day; null where nothing is due. */
+  /** The earliest due date; null when nothing is due. */
   due_on: string | null;
-  /** Since when the oldest waits; null where something is due. */
+  /** Since when the oldest has been waiting; null when something is due. */
   waiting_since: string | null;
 }
 
@@ -44,13 +44,13 @@ interface RunningExclusivity {
 }
 
 export interface Home {
-  /** What waits for the caller, what is due or has waited longest first; findings only where that feature is on. */
+  /** What waits for the caller: what is due or has waited longest comes first; findings only if that feature is on. */
   queue: QueueEntry[];
-  /** How many deals there are in each state. */
+  /** Number of deals in each state. */
   deals_by_state: { state: DealState; count: number }[];
-  /** The exclusivities that run and that the caller knows of, the first to end first, at most 20. */
+  /** The current exclusivities that the caller may know of, the first to end first, at most 20. */
   exclusivities: RunningExclusivity[];
-  /** What was done lately on any deal that the caller sees, as far as they may see it, the latest first. */
+  /** Recent activity on all deals that the caller sees, as far as they may see it, latest first. */
   activity: Activity[];
 }
 
@@ -70,7 +70,7 @@ const found = rows<Found, [withFindings: boolean]>(
    order by h.ordinality`,
 );
 
-/** What the caller's first page shows. */
+/** The contents of the caller's home page. */
 export const home = (withFindings: boolean): Statement<Home> =>
   mapped(found(withFindings), (all) => {
     const page: Home = { queue: [], deals_by_state: [], exclusivities: [], activity: [] };

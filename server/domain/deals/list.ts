@@ -1,4 +1,4 @@
-/** The list of deals: searched, filtered, in one of several orders, in pages that begin behind a given row. */
+/** The list of deals: searched, filtered, sorted in one of several orders, and paginated by cursor. */
 
 import { anywhere, paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { rows, type Statement } from '../../database/statement.ts';
@@ -12,7 +12,10 @@ export interface DealRow extends FullDeal, ListedCounts {
 
 const path = `array[${dealStates.map((state) => `'${state}'`).join(', ')}]`;
 
-/** What the list can be sorted by: SQL over a row `s` of app.deal_keys(), and its type. A deal without a price comes last both ways. */
+/**
+ * The sort keys of the list: SQL over a row `s` of app.deal_keys(), and its type. Deals without a price come last in
+ * both directions.
+ */
 const keys = {
   updated_at: { sql: () => 's.active_at', type: 'timestamptz' },
   created_at: { sql: () => 's.created_at', type: 'timestamptz' },
@@ -26,7 +29,7 @@ const keys = {
 
 type Key = keyof typeof keys;
 export type DealSort = Key | `-${Key}`;
-/** Every order of the list of deals; with a minus sign from the last to the first. */
+/** Every order of the list of deals; a minus sign means descending. */
 export const dealSorts = (Object.keys(keys) as Key[]).flatMap((key): DealSort[] => [key, `-${key}`]);
 
 export interface DealFilter {
@@ -45,7 +48,7 @@ function listing(sort: DealSort) {
   const key = sort.replace('-', '') as Key;
   const { sql, type } = keys[key];
   const direction = descending ? 'desc' : 'asc';
-  // When something on it changed last is looked up of the deals on the page alone, unless all are sorted by it.
+  // The last activity is looked up only for the deals on the page, unless the list is sorted by it.
   const byActivity = key === 'updated_at';
   return rows<Placed<Found>>(
     `deal_list_${sort.replace('-', 'down_')}`,
@@ -71,7 +74,7 @@ function listing(sort: DealSort) {
 
 const listings = new Map(dealSorts.map((sort) => [sort, listing(sort)]));
 
-/** The deals that the caller sees, in pages. */
+/** The deals that the caller sees, paginated. */
 export function dealList(sort: DealSort, filter: DealFilter): Statement<Page<DealRow>> {
   const { words, states, roles, after, limit } = filter;
   const list = listings.get(sort);

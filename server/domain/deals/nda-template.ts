@@ -1,6 +1,6 @@
-/** The confidentiality agreement that a broker starts from. */
+/** The standard confidentiality agreement that a broker starts from. */
 
-/** The agreement for one sale: who sends it, and what the business is called in public. */
+/** The agreement for one sale, with the name of the brokerage that sends it and the public title of the deal. */
 export const ndaTemplate = (brokerage: string, deal: string): string => `CONFIDENTIALITY AGREEMENT
 
 Between ${brokerage} ("Broker"), on behalf of the owner of the business described as "${deal}" ("Seller"), and the person who signs below ("Buyer").

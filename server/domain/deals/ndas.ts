@@ -1,4 +1,4 @@
-/** NDAs: sent by a broker to a buyer, who signs in the page. */
+/** NDAs: a broker sends them to a buyer, who signs on the page. */
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
@@ -11,19 +11,19 @@ export interface Nda {
   id: string;
   deal_id: string;
   participant_id: string;
-  /** Of the buyer to whom it was sent. */
+  /** Name of the buyer to whom it was sent. */
   participant_name: string;
   status: NdaStatus;
   terms: string;
   sent_by_name: string | null;
   sent_at: string;
   signed_at: string | null;
-  /** As typed, and where from, when it was signed. */
+  /** The name as typed by the signer, and the address the signature came from. */
   signed_name: string | null;
   signed_address: string | null;
   expires_at: string | null;
   revoked_at: string | null;
-  /** Whether it is the caller who signs it. */
+  /** Whether the caller is the buyer who signs it. */
   mine: boolean;
 }
 
@@ -35,7 +35,7 @@ const people = `join participants p on p.id = n.participant_id
   ${accountOf}
   ${knownPerson('sender', 'n.sent_by', 'n.deal_id')}`;
 
-// As in the index ndas_by_standing.
+// The same expression as in the index ndas_by_standing.
 const standing = `case n.status when 'sent' then 2 when 'active' then 1 else 0 end`;
 
 const list = rows<Placed<Nda>, [dealId: string, standing: number, sentAt: string, id: string, limit: number]>(
@@ -45,17 +45,20 @@ const list = rows<Placed<Nda>, [dealId: string, standing: number, sentAt: string
    order by ${standing} desc, n.sent_at desc, n.id desc limit $5`,
 );
 
-// Before whatever there is: an index finds the first page as it does the others.
+// Sorts before every row, so that the index finds the first page as it finds the others.
 const first: Place = { key: '3 infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
-/** The NDAs of a deal that the caller may see, in pages: those that wait for a signature, those that are active, the others; of each the latest first. */
+/**
+ * The NDAs of a deal that the caller may see, paginated: unsigned ones first, then active ones, then the others; each
+ * group latest first.
+ */
 export function ndas(dealId: string, after: Place | null, limit: number): Statement<Page<Nda>> {
   const { key, id } = after ?? first;
   const [stands = '', sentAt = ''] = key.split(/ (.*)/);
   return paged(list(dealId, Number(stands), sentAt, id, limit + 1), limit, (found) => found);
 }
 
-/** One NDA, or null when there is none that the caller sees. */
+/** One NDA; null if the caller sees no such NDA. */
 export const nda = row<Nda, [id: string]>('nda', `select ${fields} from ndas n ${people} where n.id = $1`);
 
 const template = row<{ earlier: string | null; brokerage: string; deal: string }, [dealId: string]>(
@@ -65,7 +68,10 @@ const template = row<{ earlier: string | null; brokerage: string; deal: string }
    from deals d join brokerages b on b.id = d.organization_id where d.id = $1`,
 );
 
-/** What the next NDA of a deal starts from: the terms sent last, else the standard ones. Null: no such deal. */
+/**
+ * The initial terms of the next NDA of a deal: those sent last, otherwise the standard ones. Null if there is no such
+ * deal.
+ */
 export const ndaTerms = (dealId: string): Statement<string | null> =>
   mapped(template(dealId), (found) => found && (found.earlier ?? ndaTemplate(found.brokerage, found.deal)));
 
@@ -81,7 +87,7 @@ const send = row<Nda>(
    select ${fields} from n ${people} ${audited('nda.send', { subject: 'n.id', deal: 'n.deal_id' })}`,
 );
 
-/** Sends an NDA to a buyer; as it was sent. Denied to all but the deal's brokers. */
+/** Sends an NDA to a buyer, and returns it. Denied to everyone but the deal's brokers. */
 export const sendNda = (dealId: string, { participant_id, terms, expires_at }: NewNda, origin: Origin) =>
   send(...from(origin), dealId, participant_id, terms, expires_at);
 
@@ -92,7 +98,9 @@ const sign = row<{ id: string }>(
    where n.signed`,
 );
 
-/** Signs an NDA with the caller's name as typed; false when it is not theirs to sign, or not any more. */
+/**
+ * Signs an NDA with the caller's name as typed; false when it is not the caller's to sign, or can no longer be signed.
+ */
 export const signNda = (id: string, signedName: string, origin: Origin): Statement<boolean> =>
   tookPlace(sign(...from(origin), id, signedName));
 
@@ -103,10 +111,10 @@ const revoke = row<{ id: string }>(
    select changed.id from changed ${audited('nda.revoke')}`,
 );
 
-/** Ends an NDA, and with it what it opened; false when the caller may not, or it is revoked already. */
+/** Revokes an NDA, and with it the access it gave; false when the caller may not, or when it is revoked already. */
 export const revokeNda = (id: string, origin: Origin): Statement<boolean> => tookPlace(revoke(...from(origin), id));
 
-/** Where an NDA stands, without its text and signature. */
+/** The status and times of an NDA, without its text and signature. */
 type NdaStanding = Pick<
   Nda,
   'id' | 'deal_id' | 'participant_id' | 'status' | 'sent_at' | 'signed_at' | 'expires_at' | 'revoked_at'
@@ -122,8 +130,8 @@ const inOrder = {
   direction: 'desc',
 } as const;
 
-/** Where the NDAs of a deal stand, of those that the caller may see, the latest first, in pages. */
+/** The status and times of the NDAs of a deal that the caller may see, latest first, paginated. */
 export const ndasOfDeal = listOfDeal<NdaStanding>('ndas_of_deal', inOrder);
 
-/** Where those of these NDAs stand that the caller sees. */
+/** The status and times of the NDAs with these ids that the caller sees. */
 export const ndasByIds = recordsByIds<NdaStanding>('ndas_by_ids', inOrder);

@@ -1,4 +1,7 @@
-/** A deal as its page shows it: the deal, what the caller may do on it, its people, where it can go, what waits. */
+/**
+ * A deal as its page shows it: the deal, what the caller may do on it, its people, the states it can move to, and how
+ * many items wait.
+ */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import {
@@ -15,8 +18,12 @@ import {
 } from './deals.ts';
 import { peopleOfDeal, type PersonOfDeal } from './participants.ts';
 
-// The same functions as in the policies, so that a page offers what the database will do and nothing else.
-/** What the caller may do on a deal: each with the condition over `s`, where they stand, in {@link standing}. */
+// These are the functions that the row-level security policies use, so that a page offers exactly what the database
+// allows.
+/**
+ * What the caller may do on a deal: each capacity with its SQL condition over the caller's standing `s`, see
+ * {@link standing}.
+ */
 const capacities = {
   can_edit: 's.is_broker and s.open',
   can_move: 's.is_broker and s.open',
@@ -91,7 +98,7 @@ const standing = row<Standing, [dealId: string]>(
      offset 0) s`,
 );
 
-// Exclusivity is entered by granting it and left, towards listed, by releasing it.
+// The state exclusivity is entered by granting exclusivity, and left towards listed by releasing it.
 const moves = rows<{ to_state: DealState }, [dealId: string]>(
   'moves_of_deal',
   `select m.to_state from deals d ${withStage}
@@ -101,15 +108,15 @@ const moves = rows<{ to_state: DealState }, [dealId: string]>(
    order by m.to_state = 'withdrawn', m.to_state`,
 );
 
-/** What the list of deals counts too, of what the caller sees on a deal. */
+/** Counts of records on a deal that the caller sees; the list of deals has them too. */
 export interface ListedCounts {
-  /** Questions that wait for the caller to do or read something. */
+  /** Questions on which the caller has to act, or which they have not read. */
   questions_waiting: number;
-  /** Current offers, however often they were revised. */
+  /** Current offers; an offer counts once, however often it was revised. */
   offers: number;
 }
 
-/** The columns of {@link ListedCounts}, of the deal with this id, as app.deal_rows counts them. */
+/** The columns of {@link ListedCounts} for the deal with this id, counted like app.deal_rows. */
 export const listedCounts = (dealId: string): string => `
      (select count(*) from questions q join deals about on about.id = q.deal_id
        where q.deal_id = ${dealId} and (
@@ -140,12 +147,12 @@ const counts = row<DealCounts, [dealId: string]>(
 export interface DealPage extends Standing {
   deal: FullDeal;
   participants: PersonOfDeal[];
-  /** The states that the caller can move the deal to now. */
+  /** The states to which the caller can move the deal now. */
   moves: DealState[];
   counts: DealCounts;
 }
 
-/** Everything that {@link asDealPage} puts together, to be sent at the end of a transaction. */
+/** The statements whose results {@link asDealPage} combines; to be sent at the end of a transaction. */
 export const dealPage = (id: string) =>
   [
     fullDeal(id),
@@ -157,7 +164,7 @@ export const dealPage = (id: string) =>
 
 type Answers<S> = { [I in keyof S]: S[I] extends Statement<infer R> ? R : never };
 
-/** The page from the answers of {@link dealPage}; null when the caller sees no such deal. */
+/** The page from the results of {@link dealPage}; null if the caller sees no such deal. */
 export function asDealPage([deal, held, participants, open, waiting]: Answers<ReturnType<typeof dealPage>>) {
   if (!deal || !held || !waiting) return null;
   return { deal, ...held, participants, moves: open, counts: waiting } satisfies DealPage;

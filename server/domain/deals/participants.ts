@@ -1,4 +1,7 @@
-/** The people on a deal (specification, section 2.2): who they are, bringing them to it, taking them out, answering an invitation. */
+/**
+ * The participants of a deal (specification, section 2.2): listing, inviting and removing them, and answering an
+ * invitation.
+ */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { timestamp } from '../../database/types.ts';
@@ -10,44 +13,47 @@ import { mailedInvitation } from '../people/invitations.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 import type { Deal, Side } from './deals.ts';
 
-/** What a person can be on a deal. */
+/** The roles of a person on a deal. */
 export const participantRoles = ['broker', 'seller', 'buyer', 'advisor', 'viewer'] as const;
 export type ParticipantRole = (typeof participantRoles)[number];
 
-/** Whether an invitation says whom an advisor advises, and of nobody else. */
+/** Whether an invitation names an advised participant exactly if its role is advisor. */
 export const advisesAsInvited = ({ role, advises }: { role: ParticipantRole; advises: string | null }): boolean =>
   (role === 'advisor') === (advises !== null);
-/** What is said of one that does not. */
+/** The message when {@link advisesAsInvited} is false. */
 export const advisesMessage = 'An advisor advises somebody, and nobody else does.';
 
-/** Whether they have accepted, and still take part. */
+/** Whether a person has accepted, and still takes part. */
 export const participantStatuses = ['invited', 'active', 'removed'] as const;
 
-/** How an NDA stands. */
+/** The statuses of an NDA. */
 export const ndaStatuses = ['sent', 'active', 'expired', 'revoked'] as const;
 export type NdaStatus = (typeof ndaStatuses)[number];
-/** How the NDA of a buyer stands; none: none was sent. */
+/** The status of a buyer's NDA; 'none' when none was sent. */
 type NdaTold = NdaStatus | 'none';
 
 export interface Participant {
-  /** Their account; until they have accepted, that of their invitation, which does not show whether there is an account. */
+  /**
+   * Id of the account; until the person has accepted, id of the invitation, so that it does not reveal whether there is
+   * an account.
+   */
   user_id: string;
   role: ParticipantRole;
   status: (typeof participantStatuses)[number];
 }
 
 /**
- * Joins the person whose user id stands in `id` as `name` (so `name.id` and `name.name`), on the deal whose id stands in
- * `deal`: with nulls, unless the caller may know that this person takes part in that deal. A person whom they know from
- * another deal is nobody here.
+ * Joins the person whose user id is in `id` as `name` (so `name.id` and `name.name`), on the deal whose id is in
+ * `deal`. The columns are null unless the caller may know that this person takes part in that deal, even if the caller
+ * knows the person from another deal.
  */
 export const knownPerson = (name: string, id: string, deal: string): string =>
   `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
 /**
- * A person whose id a row holds: that id, their name, and what they are on the deal; of an advisor the side, which is the role of whom they advise; of a
- * buyer how their NDA stands, where it is told.
+ * A person whose id a row holds: user id, name, and role on the deal; for an advisor the side, which is the role of the
+ * person they advise; for a buyer the status of their NDA, where it is given.
  */
 export type Mentioned = readonly [
   userId: string,
@@ -57,17 +63,26 @@ export type Mentioned = readonly [
   nda?: NdaTold | null,
 ];
 
-/** The column `<name>_person`, a {@link Mentioned}, of a person who was joined as {@link knownPerson}; null for nobody and for whom the caller may not know. */
+/**
+ * The column `<name>_person`, a {@link Mentioned}, of a person joined by {@link knownPerson}; null without a person,
+ * and when the caller may not know of the person.
+ */
 export const mentioned = (name: string): string =>
   `case when ${name}.id is not null then array[${name}.id::text, ${name}.name, ${name}_part.role,
      case when ${name}_part.role = 'advisor' then (select a.role from participants a where a.id = ${name}_part.advises) end] end as ${name}_person`;
 
-/** The same of the person whose user id stands in `id`, where a statement is about the one deal in `deal`: all of its names are looked up at once. */
+/**
+ * The same for the person whose user id is in `id`, for a statement about the single deal in `deal`: all its names are
+ * looked up at once.
+ */
 export const personOnDeal = (deal: string, id: string): string => `(select app.people_on_deal(${deal})) -> ${id}::text`;
 
 export interface PersonOfDeal {
   id: string;
-  /** Their account; until they have accepted, that of their invitation, and name and email are what was typed. */
+  /**
+   * Id of the account. Until the person has accepted, the id of the invitation, and name and email are those typed in
+   * the invitation.
+   */
   user_id: string;
   name: string;
   email: string;
@@ -75,28 +90,37 @@ export interface PersonOfDeal {
   status: (typeof participantStatuses)[number];
   side: Side;
   advises: string | null;
-  /** Of the NDA that counts, or of the latest; null to whom it is no business. */
+  /** Status of the NDA in force, otherwise of the latest; null when the caller may not know it. */
   nda_status: NdaStatus | null;
-  /** Whether the caller can make a closing condition theirs: they take part and do more than view, and a buyer who is selected may know of them. */
+  /**
+   * Whether the caller can make this person the owner of a closing condition: the person takes part with more than view
+   * access, and the selected buyer, if any, may know of them.
+   */
   can_own_conditions: boolean;
-  /** Whether the caller can make a finding that they record theirs: they take part, and can open it. */
+  /**
+   * Whether the caller can make this person the owner of a finding that the caller records: the person takes part, and
+   * can open the finding.
+   */
   can_own_findings: boolean;
-  /** What is wrong with the mail of their invitation; null to all but the deal's brokers and its brokerage's admins. */
+  /**
+   * The problem with the mail of their invitation; null for everyone but the deal's brokers and its brokerage's admins.
+   */
   mail_trouble: MailTrouble;
   created_at: string;
   updated_at: string;
 }
 
-/** The status of NDA `n` at this moment, also before its expiry is written down. */
+/** The status of NDA `n` now: expired from its expiry on, even if the row still says otherwise. */
 export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end`;
 
 /**
- * Joins the account of participant `p` as `u`; nobody while they have not accepted, when what was typed is shown. Where a request is about one deal, an account
- * that was only invited to it would be looked for on all other deals of the caller, by a policy of users.
+ * Joins the account of participant `p` as `u`; none until the person has accepted, when the name and address typed in
+ * the invitation are shown. With the user id instead, a policy of users would search all other deals of the caller for
+ * an account that was only invited, even when a request is about one deal.
  */
 export const accountOf = 'left join users u on u.id = p.person_id';
 
-/** Of participant `p`, with {@link accountOf}: the account's name, or what was typed while they have not accepted. */
+/** Name of participant `p`, with {@link accountOf}: the account's, or the typed one until the person has accepted. */
 export const participantName = 'case when p.joined_at is null then p.invited_name else u.name end';
 const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
 
@@ -118,29 +142,32 @@ const personTables = `participants p ${accountOf}
     select ${ndaStatusNow} as status from ndas n where n.participant_id = p.id
     order by (n.status = 'active') desc, n.sent_at desc, n.id desc limit 1) nda on true`;
 
-/** How many of the people of a deal are listed. */
+/** Maximum number of people listed for one deal. */
 export const mostPeople = 4000;
 
-/** The people on a deal whom the caller may know of, in the order in which they were added, those who were removed last: the first {@link mostPeople}. */
+/**
+ * The people on a deal whom the caller may know of, in the order in which they were added, removed ones last: the first
+ * {@link mostPeople}.
+ */
 export const peopleOfDeal = rows<PersonOfDeal, [dealId: string]>(
   'people_of_deal',
   `select ${personFields} from ${personTables} where p.deal_id = $1
    order by p.status = 'removed', p.created_at, p.id limit ${mostPeople}`,
 );
 
-/** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
+/** One participant of a deal, by e-mail address; null if the caller knows of no such person on it. */
 export const personOfDeal = row<PersonOfDeal, [dealId: string, email: string]>(
   'person_of_deal',
   `select ${personFields} from ${personTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
 );
 
-/** One of the people on a deal, by the id of their part in it. */
+/** One participant of a deal, by participant id. */
 export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantId: string]>(
   'participant_of_deal',
   `select ${personFields} from ${personTables} where p.deal_id = $1 and p.id = $2`,
 );
 
-/** A deal, and on it whom the caller may know of, in the order in which they were added. */
+/** A deal, with the people on it whom the caller may know of, in the order in which they were added. */
 interface DealWithPeople {
   deal: Deal;
   participants: (Participant & { user_person: Mentioned })[];
@@ -172,7 +199,10 @@ type DealFields = [
 
 const timeOf = (time: Time): Time => time && timestamp(time);
 
-/** The deal that a call of a tool is about, with its people, read by the statement that enters; null when the caller sees no such deal. */
+/**
+ * The deal that a tool call is about, with its people, read by the statement that enters; null if the caller sees no
+ * such deal.
+ */
 export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<DealFields>(
   'deal',
   `'deal'`,
@@ -208,7 +238,10 @@ interface NewParticipant {
   readonly advises: string | null;
 }
 
-/** The answer of an invitation to deal `deal`, and its mail; the link's token and its secret are `token` and `secret`. */
+/**
+ * The columns that an invitation to deal `deal` returns, and its mail; `token` and `secret` hold the link's token and
+ * its secret.
+ */
 const linked = (deal: string, token: string, secret: string): string =>
   `link.email, ${mailedInvitation({
     to: 'link.email',
@@ -227,8 +260,8 @@ const invite = row<{ email: string }>(
 );
 
 /**
- * Invites a person to a deal, and mails the link where it is not handed on. Denied to all but its brokers and the admins of
- * its brokerage; refused when the person takes part already.
+ * Invites a person to a deal, and mails the link unless it is handed on by the caller. Denied to everyone but the
+ * deal's brokers and the admins of its brokerage; refused when the person takes part already.
  */
 export const inviteToDeal = (
   dealId: string,
@@ -246,7 +279,10 @@ const inviteAgain = row<{ email: string }>(
    where p.id = $4 and p.deal_id = $3`,
 );
 
-/** The same for a person who has not answered, declined or was removed; false when there is no such person on the deal. */
+/**
+ * The same for a person who has not answered, has declined or was removed; false if there is no such person on the
+ * deal.
+ */
 export const renewDealInvitation = (
   dealId: string,
   participantId: string,
@@ -261,7 +297,10 @@ const remove = row<{ id: string }>(
    select changed.id from changed ${audited('participant.remove')}`,
 );
 
-/** Takes a person out of a deal, or their invitation back; false when the caller may not, or they are out already. */
+/**
+ * Removes a person from a deal, or withdraws their invitation; false when the caller may not, or when they are removed
+ * already.
+ */
 export const removeFromDeal = (dealId: string, participantId: string, origin: Origin): Statement<boolean> =>
   tookPlace(remove(...from(origin), dealId, participantId));
 
@@ -273,7 +312,7 @@ interface WaitingInvitation {
   invited_at: string;
 }
 
-/** The invitations to deals that wait for the caller's answer, the latest first. */
+/** The invitations to deals that the caller has not answered yet, latest first. */
 export const waitingInvitations = rows<WaitingInvitation, []>(
   'waiting_invitations',
   'select participant_id, role, brokerage_name, deal_title, invited_at from app.deal_invitations()',
@@ -284,16 +323,19 @@ const answer = row<{ deal_id: string | null }>(
   'select app.answer_deal_invitation($3, $4, $1, $2) as deal_id',
 );
 
-/** Joins the deal of an invitation, or declines; the deal, or null when no such invitation waits for the caller. */
+/**
+ * Accepts or declines an invitation to a deal; returns the id of the deal, or null if the caller has no such open
+ * invitation.
+ */
 export const answerInvitation = (participantId: string, accepts: boolean, origin: Origin): Statement<string | null> =>
   mapped(answer(...from(origin), participantId, accepts), (found) => found?.deal_id ?? null);
 
-/** A person on a deal as the REST API answers them. */
+/** A participant as the REST API returns it. */
 type ParticipantResource = Pick<
   PersonOfDeal,
   'id' | 'user_id' | 'role' | 'status' | 'side' | 'advises' | 'created_at' | 'updated_at'
 > & {
-  /** Null, like the address, when the caller may not know of their account. */
+  /** Null, like the address, when the caller may not know of the account. */
   name: string | null;
   email: string | null;
 };
@@ -313,13 +355,13 @@ const inOrder = {
   direction: 'asc',
 } as const;
 
-/** The people on a deal whom the caller may know of, in the order in which they were added, in pages. */
+/** The people on a deal whom the caller may know of, in the order in which they were added, paginated. */
 export const participantsOfDeal = listOfDeal<ParticipantResource>('participants_of_deal', inOrder);
 
-/** Those of these participants whom the caller may know of. */
+/** The participants with these ids whom the caller may know of. */
 export const participantsByIds = recordsByIds<ParticipantResource>('participants_by_ids', inOrder);
 
-/** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
+/** One participant of a deal, by e-mail address; null if the caller knows of no such person on it. */
 export const participantResource = row<ParticipantResource, [dealId: string, email: string]>(
   'participant_resource',
   `select ${resourceFields} from ${resourceTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,

@@ -1,4 +1,6 @@
-/** The asking prices of the deals that a person runs, and the earnings of the highest priced of them: for their first page. */
+/**
+ * The asking prices of the deals that a person runs, and the earnings of the highest-priced ones, for the home page.
+ */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { mostRows, readBooks } from '../diligence/books.ts';
@@ -11,9 +13,9 @@ import { comparedWith } from '../offers/assessment.ts';
 export interface PipelineTotal {
   currency: string;
   deals: number;
-  /** How many of them name a price. */
+  /** Number of these deals with an asking price. */
   priced: number;
-  /** What these ask for together, a decimal string; null where none names a price. */
+  /** Sum of their asking prices, a decimal string; null if none has a price. */
   asking: string | null;
 }
 
@@ -22,25 +24,25 @@ interface PipelineDeal {
   title: string;
   asking_price: string | null;
   currency: string;
-  /** Of the period that offers are compared with too; null where the books do not have it. */
+  /** Adjusted EBITDA of the period that offers are compared with too; null if the books do not have it. */
   adjusted_ebitda: string | null;
   /** The currency of the books. */
   earned_in: string | null;
   period: string | null;
-  /** The asking price divided by it, to two digits; null in another currency. */
+  /** The asking price divided by the adjusted EBITDA, to two digits; null if the currencies differ. */
   multiple: string | null;
 }
 
 export interface Pipeline {
-  /** The currency that most deals are in first. */
+  /** The currency with most deals first. */
   totals: PipelineTotal[];
-  /** The highest priced first, at most {@link mostDeals}. */
+  /** The highest-priced first, at most {@link mostDeals}. */
   deals: PipelineDeal[];
 }
 
-/** The most deals that are listed one by one. */
+/** Maximum number of deals listed individually. */
 const mostDeals = 10;
-/** The most rows of profit and loss that are computed with, of the latest uploads: twenty years by month. */
+/** Maximum number of profit-and-loss rows used, from the latest uploads: twenty years by month. */
 const mostPeriods = 240;
 
 type Found =
@@ -72,7 +74,7 @@ function dealOnPage({ id, title, asking_price, currency, books }: Extract<Found,
   };
 }
 
-/** The pipeline of the deals that the caller runs; empty when they run none. */
+/** The pipeline of the deals that the caller runs; empty if they run none. */
 export const pipeline = (): Statement<Pipeline> =>
   mapped(found(mostDeals), (all) => {
     const page: Pipeline = { totals: [], deals: [] };

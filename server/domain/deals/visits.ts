@@ -1,4 +1,7 @@
-/** When a person looked at a tab of a deal before, so that the page marks what is new to them (059_activity_and_visits.sql). */
+/**
+ * When a person last looked at a tab of a deal, so that the page marks what is new to them
+ * (059_activity_and_visits.sql).
+ */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 
@@ -11,6 +14,9 @@ const begin = row<{ since: string | null }, [dealId: string, tab: VisitedTab]>(
   'select app.visit($1, $2) as since',
 );
 
-/** Notes that the caller looks at a tab; when their visit before began, null where this is the first. A visit lasts half an hour. */
+/**
+ * Records that the caller looks at a tab; returns when their previous visit began, null on the first. A visit lasts
+ * half an hour.
+ */
 export const visit = (dealId: string, tab: VisitedTab): Statement<string | null> =>
   mapped(begin(dealId, tab), (found) => found?.since ?? null);

@@ -1,5 +1,5 @@
 /**
- * To which line of our profit and loss each account of a bookkeeping program's export counts, and what the lines come to
+ * Assigns each account of a bookkeeping program's export to a line of our profit and loss, and sums the lines
  * (docs/books.md, "Exports of bookkeeping programs"). Files are read in server/web/api/books.
  */
 
@@ -19,7 +19,7 @@ import {
 } from './decimals.ts';
 import { plAmounts, type PlAmount, type PlRow } from './snapshots.ts';
 
-/** The lines that accounts count to; gross profit, net income and EBITDA are computed from them. */
+/** The lines that accounts can be assigned to; gross profit, net income and EBITDA are computed from them. */
 export const accountLines = [
   'revenue',
   'cost_of_goods_sold',
@@ -31,32 +31,32 @@ export const accountLines = [
 ] as const satisfies readonly PlAmount[];
 export type AccountLine = (typeof accountLines)[number];
 
-/** What each account, by its key, counts to; null: to nothing. */
+/** The line of each account, by account key; null for no line. */
 export type AccountLines = ReadonlyMap<string, AccountLine | null>;
 
-/** The part of an export that an account stands in. */
+/** The section of an export that an account is in. */
 export type Section = 'income' | 'cost' | 'expense' | 'other_income' | 'other_expense';
 
 export interface Account {
-  /** As the spreadsheet numbers it. */
+  /** The row number in the spreadsheet. */
   readonly row: number;
-  /** Its name and those above it, which the next export has again. */
+  /** The account's name and its parents' names, the same in the next export. */
   readonly key: string;
   readonly name: string;
   readonly section: Section;
-  /** Of each period; an empty cell is nothing. */
+  /** One amount for each period; an empty cell is zero. */
   readonly amounts: readonly Decimal[];
 }
 
 interface ExportedPeriod {
-  /** As the column is headed: "Mar 2025". */
+  /** The column heading: "Mar 2025". */
   readonly heading: string;
   readonly label: string;
   readonly first: string;
   readonly last: string;
 }
 
-/** Lines that an export may sum up by itself. */
+/** Lines that an export may have totals of. */
 const reportedLines = ['revenue', 'cost_of_goods_sold', 'gross_profit', 'net_income'] as const;
 export type ReportedLine = (typeof reportedLines)[number];
 
@@ -67,14 +67,17 @@ export interface AccountsExport {
   readonly totals: Readonly<Partial<Record<ReportedLine, readonly (Decimal | null)[]>>>;
 }
 
-/** Whether an account stands among what was earned. */
+/** Whether an account is in a section of income. */
 export const isIncome = ({ section }: Pick<Account, 'section'>): boolean =>
   section === 'income' || section === 'other_income';
 
 const owners = /\b(owners?|(?<!\b(security|loan) )officers?|shareholders?|proprietors?)\b/;
 const paid = 'pay|salary|salaries|wages?|compensation|remuneration|draws?|drawings';
 const pay = new RegExp(`\\b(${paid}|payments?)\\b`);
-/** Directors, members and partners own a business where nothing else says whose they are: team members, directors of departments and delivery partners do not. */
+/**
+ * Directors, members and partners are owners only where the name has no other qualifier: team members, directors of
+ * departments and delivery partners are not.
+ */
 const ownersByTheirPay = [
   new RegExp(`^((managing|general|equity|llc) )?(director|member|partner)s?( s)? (${paid})\\b`),
   new RegExp(`\\b(${paid}) ((to|of|for) )?(directors?|members?|partners?)$`),
@@ -84,8 +87,8 @@ const incomeTax =
   /\b(income|corporate|corporation|federal|state|franchise|profits) tax(es|ation)?\b|^tax(es|ation)?( expense)?$|\bprovision for tax/;
 
 /**
- * What an account probably counts to, by its name and the section that it stands in. Other income lowers operating expenses (interest, the
- * interest), so that revenue is what was sold and net income is that of the export.
+ * The line that an account probably counts to, by its name and section. Other income lowers operating expenses
+ * (interest earned: interest expense), so that revenue is sales alone and net income equals the export's.
  */
 export function proposedLine({ name, section }: Pick<Account, 'name' | 'section'>): AccountLine {
   const words = name
@@ -102,7 +105,7 @@ export function proposedLine({ name, section }: Pick<Account, 'name' | 'section'
   return incomeTax.test(words) ? 'tax_expense' : 'operating_expenses';
 }
 
-/** An account as its line counts it: income is more revenue and less of any expense. */
+/** An account's amount with the sign of its line: income raises revenue and lowers any expense. */
 const counted = (account: Account, line: AccountLine, place: number): Decimal => {
   const amount = account.amounts[place] ?? zero;
   return (line === 'revenue') === isIncome(account) ? amount : negate(amount);
@@ -110,7 +113,6 @@ const counted = (account: Account, line: AccountLine, place: number): Decimal =>
 
 type LineAmounts = Record<PlAmount, Decimal | null>;
 
-/** The accounts of each line. */
 type Chosen = Readonly<Record<AccountLine, readonly Account[]>>;
 
 const chosenBy = ({ accounts }: AccountsExport, lines: AccountLines): Chosen =>
@@ -118,7 +120,7 @@ const chosenBy = ({ accounts }: AccountsExport, lines: AccountLines): Chosen =>
     accountLines.map((line) => [line, accounts.filter(({ key }) => lines.get(key) === line)]),
   ) as unknown as Chosen;
 
-/** What the lines of one period come to: none of the owner's pay where no account counts to it, as wages may hold it. */
+/** The line amounts of one period. Owner's pay is null where no account counts to it, as wages may include it. */
 function amountsOf(chosen: Chosen, place: number): LineAmounts {
   const of = (line: AccountLine): Decimal => sum(chosen[line].map((account) => counted(account, line, place)));
   const [revenue, cost] = [of('revenue'), of('cost_of_goods_sold')];
@@ -140,35 +142,35 @@ function amountsOf(chosen: Chosen, place: number): LineAmounts {
   };
 }
 
-/** More than numeric(20,4) holds. */
+/** The smallest amount too large for numeric(20,4). */
 const tooMuch = decimal('10000000000000000');
 
-/** An amount that adds up to more than can be stored. */
+/** A line whose total is too large to be stored. */
 interface TooMuch {
   readonly heading: string;
   readonly line: PlAmount;
 }
 
-/** An export's own total and what the lines come to, over all periods that have the total. */
+/** An export's own total compared with the computed line, over all periods that have the total. */
 export interface Comparison {
   readonly line: ReportedLine;
-  /** By the export. */
+  /** The export's own total. */
   readonly reported: string;
   readonly counted: string;
-  /** What is counted less the total of the export; "0" when they agree in every period. */
+  /** The computed amount less the export's total; "0" when they agree in every period. */
   readonly difference: string;
-  /** Each period that differs. */
+  /** The periods that differ. */
   readonly periods: readonly { readonly heading: string; readonly difference: string }[];
 }
 
-/** The lines of each period of an export, and how they compare with its own totals. */
+/** The lines of each period of an export, and their comparison with its own totals. */
 interface MappedBooks {
   readonly periods: PlRow[];
   readonly comparison: Comparison[];
   readonly tooMuch: TooMuch[];
 }
 
-/** Adds the accounts up to lines, in the currency of `currency`. */
+/** Sums the accounts into lines; `currency` is the currency of the amounts. */
 export function mappedBooks(exported: AccountsExport, lines: AccountLines, currency: string): MappedBooks {
   const chosen = chosenBy(exported, lines);
   const all = exported.periods.map((_, place) => amountsOf(chosen, place));
@@ -205,10 +207,15 @@ function comparisonOf({ periods, totals }: AccountsExport, all: readonly LineAmo
   });
 }
 
-/** The most accounts that are kept of an upload, and proposed of all, and the most characters that their names may have together. */
+/**
+ * Limits of stored and of proposed lines: accounts, and characters of all their keys together; and how many uploads a
+ * proposal reads.
+ */
 const remembered = { accounts: 1_000, characters: 150_000, uploads: 10 };
 
-/** The lines to remember of uploads, the latest first: of an account what the first that has it says, of as many as there is room for. */
+/**
+ * Merges the lines of uploads, latest first, up to the limits: the first upload that has an account decides its line.
+ */
 export function linesToRemember(uploads: readonly AccountLines[]): AccountLines {
   const kept = new Map<string, AccountLine | null>();
   let characters = 0;
@@ -227,8 +234,8 @@ const remember = rows<{ account_lines: Record<string, AccountLine | null> }, [de
 );
 
 /**
- * What the accounts of a deal's last exports that were stored counted to, of those that the caller's own side uploaded; none when there
- * were none. For editors alone.
+ * The lines of the accounts in the deal's latest stored exports, of those that the caller's own side uploaded; empty
+ * when there are none. Only for callers who may upload.
  */
 export const rememberedLines = (dealId: string): Statement<AccountLines> =>
   mapped(remember(dealId, remembered.uploads), (uploads) =>

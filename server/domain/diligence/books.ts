@@ -1,4 +1,4 @@
-/** The uploaded figures of a deal, read whole in one statement, for everything that is computed of them (docs/books.md). */
+/** The uploaded figures of a deal, read completely in one statement for all computations (docs/books.md). */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Day } from './calendar.ts';
@@ -15,11 +15,14 @@ export interface Upload {
   readonly source_name: string | null;
 }
 
-/** When each upload was completed, by its id: the greater text is the later one, of two at once that of the greater id. */
+/**
+ * A sort key by upload id: greater for an upload completed later or, of two completed at the same time, with the
+ * greater id.
+ */
 export const agesOf = (uploads: readonly Upload[]): ReadonlyMap<string, string> =>
   new Map(uploads.map(({ id, completed_at }) => [id, `${completed_at} ${id}`]));
 
-/** A row of profit and loss as one upload has it. */
+/** A row of profit and loss in one upload. */
 export interface BookedPeriod {
   readonly id: string;
   readonly snapshot_id: string;
@@ -30,10 +33,10 @@ export interface BookedPeriod {
   readonly amounts: Readonly<Record<PlAmount, Decimal | null>>;
 }
 
-/** The dates of a row as one text, the same for rows of the same dates. */
+/** The dates of a row as one text: a key for comparing rows by their dates. */
 export const datesOf = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): string => `${first} ${last}`;
 
-/** The revenue of one customer in one period, as one upload has it. */
+/** The revenue of one customer in one period, in one upload. */
 export interface BookedCustomer {
   readonly id: string;
   readonly snapshot_id: string;
@@ -52,9 +55,9 @@ export interface Adjustment {
   readonly rationale: string | null;
 }
 
-/** What a deal's books hold, in any order; adjustments the latest first. */
+/** The contents of a deal's books, unordered except for adjustments, which are latest first. */
 export interface Books {
-  /** The deal's own, which counts where no figures say another. */
+  /** The deal's own currency, used where no figures state another. */
   readonly currency: string;
   readonly uploads: readonly Upload[];
   readonly periods: readonly BookedPeriod[];
@@ -62,24 +65,26 @@ export interface Books {
   readonly adjustments: readonly Adjustment[];
 }
 
-/** The most that is computed with: uploads, rows of profit and loss, of customers (whole uploads), and of adjustments, the latest first. */
+/**
+ * The maximum numbers of uploads, profit and loss rows, customer rows (of whole uploads) and adjustments that are read,
+ * latest first.
+ */
 export const mostRows = { uploads: 200, periods: 3000, customers: 20_000, adjustments: 1000 } as const;
 
-/** In SQL: the books of a deal as {@link readBooks} takes them, as far as the caller sees them. */
+/** SQL for the books of a deal that the caller sees, in the format of {@link readBooks}. */
 const writtenBooks = (deal: string): string =>
   `app.written_books(${deal}, ${mostRows.uploads}, ${mostRows.periods}, ${mostRows.customers}, ${mostRows.adjustments})`;
 
 type DecimalsAsText<T> = { [K in keyof T]: T[K] extends Decimal ? string : T[K] };
 
-/** The customers of one upload and the same dates and currency, in the same order in each list. */
+/** The customers of one upload with the same dates and currency. All lists have the same order. */
 interface StoredListing extends Pick<BookedCustomer, 'snapshot_id' | 'first' | 'last' | 'currency'> {
-  /** Parted by spaces, as the revenues. */
+  /** Separated by spaces, as are the revenues. */
   ids: string;
   names: string[];
   revenues: string;
 }
 
-/** Books as the database writes them. */
 interface StoredBooks {
   currency: string;
   uploads: Upload[];
@@ -88,16 +93,19 @@ interface StoredBooks {
   adjustments: DecimalsAsText<Adjustment>[];
 }
 
-/** {@link unheldBooks} as the database answers them. */
+/** The result of {@link unheldBooks}. */
 export interface FoundBooks {
   readonly digest: string;
-  /** What {@link writtenBooks} gives; null where the caller sees books that are held under this digest. */
+  /** The result of {@link writtenBooks}; null when the node already holds the caller's books under this digest. */
   readonly books: string | null;
 }
 
-// What the caller sees of the books is settled by the deal's currency, by which uploads have completed, and by which
-// adjustments there are: none of them changes, and an upload that has completed gets no more rows (docs/books.md).
-/** In SQL: `s`, what settles the books in sight of deal `$1`; and, of them, what a node that holds those of the digests `$2` still lacks. */
+// The deal's currency, the completed uploads and the adjustments determine the books that the caller sees: completed
+// uploads and adjustments never change, and a completed upload gets no more rows (docs/books.md).
+/**
+ * SQL: `s` with the digest of the caller's books of deal `$1`; {@link unheldBooks} selects it and, unless it is among
+ * the digests `$2` held by the node, the books.
+ */
 export const booksInSight = `app.books_in_sight($1, ${mostRows.uploads}, ${mostRows.adjustments}) s`;
 export const unheldBooks = `s.digest, case when s.digest <> all ($2) then ${writtenBooks('$1')} end as books`;
 
@@ -122,7 +130,7 @@ function customersOf({ ids, names, revenues, snapshot_id, first, last, currency 
   }));
 }
 
-/** Books from what {@link writtenBooks} gives. */
+/** Parses the result of {@link writtenBooks}. */
 export function readBooks(written: string): Books {
   const { periods, customers, adjustments, ...rest } = JSON.parse(written) as StoredBooks;
   return {
@@ -133,13 +141,16 @@ export function readBooks(written: string): Books {
   };
 }
 
-/** What who sees no such deal sees of its books. */
+/** The books for a caller who does not see the deal. */
 export const noBooks: Books = { currency: 'USD', uploads: [], periods: [], customers: [], adjustments: [] };
 
-// In characters as the database wrote them; in memory they are three times as many bytes.
+// Sizes are characters of the database's text; in memory, books take three times as many bytes.
 const cache = new DealCache<Books>({ size: 16_000_000, ofOne: 8_000_000, ofDeal: 2 });
 
-/** What a node holds of a deal's books by digest, and what it makes of {@link unheldBooks}. */
+/**
+ * The deal's books held by this node, by digest; and `take`, which returns and keeps the books of a {@link unheldBooks}
+ * result.
+ */
 export function holdings(dealId: string) {
   const held = cache.of(dealId);
   return {
@@ -156,7 +167,10 @@ export function holdings(dealId: string) {
   };
 }
 
-/** What the caller sees of the books of the deal that the transaction is narrowed to: nothing for who is not in its QoE workspace. */
+/**
+ * The books of the deal that the transaction is narrowed to, as far as the caller sees them; empty for callers outside
+ * its QoE workspace.
+ */
 export function booksOf(dealId: string): Statement<Books> {
   const { held, take } = holdings(dealId);
   return mapped(stored(dealId, [...held.keys()]), take);

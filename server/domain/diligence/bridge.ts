@@ -1,4 +1,7 @@
-/** From reported to adjusted EBITDA of one period, by kinds of adjustment: the periods are those of the earnings (docs/books.md). */
+/**
+ * The bridge from reported to adjusted EBITDA of one period, by category of adjustment. The periods are those of the
+ * earnings (docs/books.md).
+ */
 
 import type { Books } from './books.ts';
 import { byText } from './calendar.ts';
@@ -11,16 +14,21 @@ import { adjustmentCategories, type AdjustmentCategory } from './normalizations.
 export interface Bridge {
   currency: string;
   period_label: string | null;
-  /** The rows of profit and loss that it starts from. */
+  /** The number of profit and loss rows in the reported EBITDA. */
   period_count: number;
   reported_ebitda: string;
   adjustments: { category: AdjustmentCategory; amount: string }[];
   adjusted_ebitda: string;
-  /** What a bridge can be shown of: years, the last twelve months, and periods as the books name them. */
+  /**
+   * The labels of bridges: years, the last twelve months, other periods under their own labels, and months with
+   * adjustments.
+   */
   period_labels: readonly string[];
-  /** The months, which can be adjusted too. */
+  /** The labels of all months, which can have adjustments. */
   month_labels: readonly string[];
-  /** What normalizations are said to be of, where no figures with an EBITDA bear that name: they are in no bridge but their own. */
+  /**
+   * Period labels of normalizations that match no figures with an EBITDA; they appear only in a bridge of that label.
+   */
   unmatched_labels: readonly string[];
 }
 
@@ -30,14 +38,17 @@ interface Start {
   readonly isMonth: boolean;
 }
 
-/** What a bridge can start from, by its label: every period of the earnings, and other rows under their own names. */
+/**
+ * The periods that a bridge can start from, by label: every period of the earnings, and other rows under their own
+ * labels.
+ */
 const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, Start> {
   const { rows } = resolved(books);
   const earned = earnings(books);
   const taken = new Set(earned.map(({ label }) => label));
   const latest = rows.at(-1)?.last ?? '';
   const own = Map.groupBy(
-    // The last twelve months are the latest there are: what was called so earlier is not.
+    // Only the latest row labeled TTM or LTM is the last twelve months; earlier ones are left out.
     rows.filter((row) => !taken.has(bridgeLabel(row)) && !(isTtm({ label: bridgeLabel(row) }) && row.last < latest)),
     bridgeLabel,
   );
@@ -46,7 +57,7 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
       const reported = together(its.map(({ amounts }) => ebitdaOf(amounts)));
       return reported ? [[label, { reported, count: its.length, isMonth: its.every(isMonthRow) }]] : [];
     }),
-    // Of several of one label the latest stays, which is that which prices are compared with.
+    // Of several periods with one label the latest wins, as in the comparison with prices.
     ...earned
       .toReversed()
       .flatMap(({ label, reported_ebitda, rows: { length } }): [string, Start][] =>
@@ -55,7 +66,7 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
   ]);
 });
 
-/** What every bridge of these books is chosen from, and which labels are shown beside it. */
+/** The labels shown beside every bridge of these books, and the label chosen by default. */
 const labelsOf = memoized(function labelsOf(books: Books) {
   const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
@@ -96,8 +107,8 @@ function bridgeFrom(books: Books, chosen: string | null): Bridge {
 const firstBridge = memoized((books: Books) => bridgeFrom(books, labelsOf(books).first));
 
 /**
- * The bridge of the period with this label, which starts at nothing where there are no figures of it; without a label that
- * of the period adjusted last of those that there are figures of, else of the last twelve months, of a year, or of what
+ * The bridge of the period with this label; it starts at zero where the label has no figures. Without a label, the
+ * period of the latest adjustment that has figures, otherwise the last twelve months, a whole year, or whatever period
  * there is.
  */
 export const bridgeOf = (books: Books, label: string | null = null): Bridge =>

@@ -1,8 +1,11 @@
-/** The caches of a node: books that it has read and what it has computed from them, and reports that it has written (docs/books.md). */
+/** The caches of a node: books with what was computed from them, and written reports (docs/books.md). */
 
 import { hash } from 'node:crypto';
 
-/** The most that is kept: the size of all, and of one; and how many of one deal, for callers who see different things. */
+/**
+ * Limits: the total size, the size of one entry, and the number of entries for one deal, which differ by what their
+ * callers may see.
+ */
 interface CacheLimits {
   readonly size: number;
   readonly ofOne: number;
@@ -18,12 +21,12 @@ const sizeOf = (entries: ReadonlyMap<string, Entry<unknown>> | undefined): numbe
   [...(entries?.values() ?? [])].reduce((sum, { size }) => sum + size, 0);
 
 /**
- * What is known about deals, each under a digest that settles what it is. What the database answers at this moment says under which digest a
- * caller's stands: so nothing is ever out of date, and nobody gets what others alone see.
+ * A cache of values about deals, each stored under a digest of everything that determines it. Every request reads the
+ * digest for its caller from the database, so that no value is stale and no caller gets what only others may see.
  */
 export class DealCache<T> {
   readonly #most: CacheLimits;
-  /** The deal used last at the end; of a deal what was read last first. */
+  /** The most recently used deal comes last; a deal's newest entry comes first. */
   readonly #deals = new Map<string, ReadonlyMap<string, Entry<T>>>();
   #size = 0;
 
@@ -31,7 +34,7 @@ export class DealCache<T> {
     this.#most = most;
   }
 
-  /** What is held about a deal, by digest; it stays that whatever is kept or dropped meanwhile. */
+  /** A snapshot of a deal's values by digest; later changes of the cache do not affect it. */
   of(dealId: string): ReadonlyMap<string, T> {
     const entries = this.#deals.get(dealId);
     if (!entries) return new Map();
@@ -40,7 +43,7 @@ export class DealCache<T> {
     return new Map([...entries].map(([digest, { what }]) => [digest, what]));
   }
 
-  /** Keeps it, and drops what was used longest ago where it gets too much. */
+  /** Stores a value, and evicts the least recently used deals while the total is too large. */
   keep(dealId: string, digest: string, what: T, size: number): void {
     if (size > this.#most.ofOne) return;
     const others = [...(this.#deals.get(dealId) ?? [])].filter(([other]) => other !== digest);
@@ -61,8 +64,8 @@ export class DealCache<T> {
 }
 
 /**
- * The same function, which computes its answer about one object once: the answer lives as long as the object. For objects
- * and answers that nobody changes.
+ * Memoizes a function of one object; the result lives as long as the object. Only for objects and results that are
+ * never changed.
  */
 export function memoized<About extends object, Answer>(compute: (about: About) => Answer): (about: About) => Answer {
   const answers = new WeakMap<About, { readonly answer: Answer }>();
@@ -73,10 +76,13 @@ export function memoized<About extends object, Answer>(compute: (about: About) =
   };
 }
 
-/** The most answers about one object that are kept, where they hang on something else too. */
+/** The maximum number of results kept for one object in {@link memoizedWith}. */
 const mostAnswers = 4;
 
-/** The same where the answer also hangs on something that is plain JSON: those answered last about one object are kept. */
+/**
+ * Like {@link memoized}, for a function of an object and a plain JSON value; keeps the most recently used results for
+ * each object.
+ */
 export function memoizedWith<About extends object, Also, Answer>(
   compute: (about: About, also: Also) => Answer,
 ): (about: About, also: Also) => Answer {

@@ -1,9 +1,9 @@
-/** Days (`YYYY-MM-DD`) and calendar months (`YYYY-MM`) as text, which sorts as they follow each other. */
+/** Days (`YYYY-MM-DD`) and calendar months (`YYYY-MM`) as text that sorts in order of time. */
 
 export type Day = string;
 export type Month = string;
 
-/** For sorting texts in the order of their characters, as days and months follow each other. */
+/** A comparator that sorts texts by character, which sorts days and months by time. */
 export const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The month of a day. */
@@ -14,18 +14,18 @@ export const yearOf = (day: Day): string => day.slice(0, 4);
 /** The first day of a month. */
 export const firstDayOf = (month: Month): Day => `${month}-01`;
 
-/** The month that comes `count` after this one, or before it where `count` is negative. */
+/** The month `count` months later, or earlier where `count` is negative. */
 export function monthAfter(month: Month, count: bigint): Month {
   const [year = '', inYear = ''] = month.split('-');
   const place = BigInt(year) * 12n + BigInt(inYear) - 1n + count;
   return `${(place / 12n).toString().padStart(4, '0')}-${((place % 12n) + 1n).toString().padStart(2, '0')}`;
 }
 
-/** `count` months from this one on. */
+/** `count` consecutive months from this one on. */
 export const monthsFrom = (month: Month, count: number): Month[] =>
   Array.from({ length: count }, (_, place) => monthAfter(month, BigInt(place)));
 
-/** How many months lie from `first` up to `last`, both among them; 0 or less when `last` comes before. */
+/** The number of months from `first` to `last`, both included; 0 or less when `last` comes before `first`. */
 export function monthsBetween(first: Month, last: Month): bigint {
   const place = (month: Month): bigint => {
     const [year = '', inYear = ''] = month.split('-');
@@ -41,13 +41,13 @@ export function dayAfter(day: Day): Day {
   return date.toISOString().slice(0, 10);
 }
 
-/** How many days there are from `first` up to `last`, both among them. */
+/** The number of days from `first` to `last`, both included. */
 export const daysFrom = (first: Day, last: Day): bigint =>
   (BigInt(Date.parse(last)) - BigInt(Date.parse(first))) / 86_400_000n + 1n;
 
 const thirty = new Set(['04', '06', '09', '11']);
 
-/** "28" to "31". */
+/** The last day within a month: "28" to "31". */
 export function lastDayOf(month: Month): string {
   const inYear = month.slice(5);
   if (inYear !== '02') return thirty.has(inYear) ? '30' : '31';
@@ -55,7 +55,10 @@ export function lastDayOf(month: Month): string {
   return year % 4n === 0n && (year % 100n !== 0n || year % 400n === 0n) ? '29' : '28';
 }
 
-/** How many whole calendar months the dates hold, from the first of one up to the last of one; null when they begin or end amid one. */
+/**
+ * The number of whole calendar months from `first` to `last`; null unless `first` is the first day of a month and
+ * `last` the last day of one.
+ */
 export function wholeMonths(first: Day, last: Day): bigint | null {
   const [from, to] = [monthOf(first), monthOf(last)];
   if (!first.endsWith('-01') || last.slice(8) !== lastDayOf(to)) return null;

@@ -15,7 +15,7 @@ export interface ChecklistRow {
   title: string;
 }
 
-/** The checklist of a deal in its own order; of one category, in capitals or not, where that is given. */
+/** The checklist of a deal, in its own order; `category` is optional and ignores case. */
 export const checklist = rows<ChecklistRow, [dealId: string, category: string | null]>(
   'qoe_checklist',
   `select id, status, completed_at, category, title from qoe_checklist
@@ -40,7 +40,7 @@ const addRow = row<ChecklistRow>(
    select ${checklistFields} from changed ${audited('qoe.checklist.add')}`,
 );
 
-/** Adds a row at the end of the checklist. Denied to all but editors. */
+/** Appends a row to the checklist. Denied to all but editors. */
 export const addChecklistRow = (dealId: string, category: string, title: string, origin: Origin) =>
   addRow(...from(origin), dealId, category, title);
 
@@ -53,7 +53,7 @@ const setStatus = row<ChecklistRow>(
    ${audited('qoe.checklist.update', { details: `jsonb_build_object('status', $4::text)` })}`,
 );
 
-/** Says how far a row of the checklist is; null when the caller may not. */
+/** Sets the status of a checklist row; null when there is none that the caller may change. */
 export const setChecklistStatus = (id: string, status: ChecklistRow['status'], origin: Origin) =>
   setStatus(...from(origin), id, status);
 
@@ -68,8 +68,8 @@ const inOrder = {
   direction: 'asc',
 } as const;
 
-/** The checklist of a deal in its own order, in pages; of one category where that is given. */
+/** The checklist of a deal, in its own order, in pages; `category` is optional. */
 export const checklistOfDeal = listOfDeal<ChecklistRow, [category: string | null]>('checklist_of_deal', inOrder);
 
-/** Those of these rows of checklists that the caller sees. */
+/** The checklist rows with these ids that the caller may see. */
 export const checklistByIds = recordsByIds<ChecklistRow>('checklist_by_ids', inOrder);

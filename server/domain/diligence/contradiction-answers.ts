@@ -1,4 +1,4 @@
-/** What brokers say to the contradictions of a deal's books, and which of them others may read (docs/books.md). */
+/** Brokers' answers to the contradictions in a deal's books, and which of them others may read (docs/books.md). */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
@@ -8,26 +8,31 @@ import { contradictions } from './contradictions.ts';
 import type { Contradiction } from './contradictions/contradiction.ts';
 import { quoted } from './contradictions/words.ts';
 
-/** The figures are right and the broker says why they differ, or they will be corrected by another upload. */
+/**
+ * `explained`: the figures are right and the broker says why they differ. `to_correct`: another upload will correct
+ * them.
+ */
 export const answerStatuses = ['explained', 'to_correct'] as const;
 type AnswerStatus = (typeof answerStatuses)[number];
 
-/** An answer as it is kept. */
 interface StoredAnswer {
   readonly contradiction: string;
   readonly figures: string;
   readonly status: AnswerStatus;
   readonly why: string;
-  /** Null, like who released it, when the caller may not know of them. */
+  /** Null, like `released_by_name`, when the caller may not see the person on the deal. */
   readonly answered_by_name: string | null;
   readonly answered_at: string;
   readonly released_by_name: string | null;
   readonly released_at: string | null;
 }
 
-/** What the caller may read of contradictions, and whether they may answer. */
+/** The answers that the caller may read, and whether they may answer. */
 export interface AnswersInSight {
-  /** Whether they see every contradiction: the brokers' and the sellers' side. Others in the workspace see those that a broker released. */
+  /**
+   * Whether the caller sees every contradiction, as the brokers' and sellers' sides do. Others in the workspace see
+   * those that a broker released.
+   */
   readonly all: boolean;
   readonly may_answer: boolean;
   readonly answers: readonly StoredAnswer[];
@@ -38,10 +43,10 @@ const inSight = row<AnswersInSight, [dealId: string]>(
   `select s.told_all as all, s.may_answer, s.answers from app.contradictions_in_sight($1) s`,
 );
 
-/** What is in sight where nobody has answered. */
+/** The answers of a deal without answers. */
 export const noAnswers = (all: boolean): AnswersInSight => ({ all, may_answer: false, answers: [] });
 
-/** What the caller may read of the answers to the contradictions of the deal that the transaction is narrowed to. */
+/** The answers that the caller may read to the contradictions of the deal that the transaction is narrowed to. */
 export const answersInSight = (dealId: string): Statement<AnswersInSight> =>
   mapped(inSight(dealId), (found) => found ?? noAnswers(false));
 
@@ -50,30 +55,29 @@ const closed = row<{ closed: boolean }, [dealId: string]>(
   `select state = 'closed' as closed from deals where id = $1`,
 );
 
-/** Whether nobody may answer any more. */
+/** Whether the deal is closed to answers. */
 export const closedToAnswers = (dealId: string): Statement<boolean> =>
   mapped(closed(dealId), (found) => found?.closed ?? false);
 
-/** An answer beside its contradiction. */
 interface AnswerSummary extends Omit<StoredAnswer, 'contradiction' | 'figures'> {
-  /** Whether it was given to other figures than the contradiction has now. */
+  /** Whether the contradiction's figures have changed since the answer. */
   readonly of_other_figures: boolean;
 }
 
-/** A contradiction as one reader sees it. */
+/** A contradiction as one reader may see it. */
 export interface ContradictionSummary extends Contradiction {
   readonly answer: AnswerSummary | null;
 }
 
-/** The open contradictions, and those that a broker has explained. */
 interface ContradictionsSummary {
   readonly open: readonly ContradictionSummary[];
   readonly explained: readonly ContradictionSummary[];
 }
 
 /**
- * The contradictions of these books as the caller sees them, each with its answer: all of them, or those that a broker released with the figures that
- * they have now. Explained is what was explained with the figures that it has now; all else is open.
+ * The contradictions of these books with their answers, as the caller may see them: all, or those that a broker
+ * released with the current figures. A contradiction counts as explained if its current figures were explained;
+ * otherwise it is open.
  */
 export function contradictionsSummary(books: Books, { all, answers }: AnswersInSight): ContradictionsSummary {
   if (!all && answers.length === 0) return { open: [], explained: [] };
@@ -89,17 +93,17 @@ export function contradictionsSummary(books: Books, { all, answers }: AnswersInS
   return { open: summaries.filter((one) => !isExplained(one)), explained: summaries.filter(isExplained) };
 }
 
-/** The contradiction of these books that has the key; null where none has it any more. */
+/** The contradiction with this key in these books, otherwise null. */
 export const contradictionOf = (books: Books, key: string): Contradiction | null =>
   contradictions(books).find((one) => one.key === key) ?? null;
 
-/** What an answer says, at its head; the pages have these words, too. */
+/** The heading of an answer. The pages use the same words. */
 export const answerWords = {
   explained: 'Explained',
   to_correct: 'To be corrected',
 } as const satisfies Record<AnswerStatus, string>;
 
-/** An answer as a report has it: "Explained by Dana Reyes on 2026-11-22: the rent was prepaid." */
+/** An answer in a report: "Explained by Dana Reyes on 2026-11-22: the rent was prepaid." */
 export function answerInWords({
   status,
   why,
@@ -111,7 +115,7 @@ export function answerInWords({
   return `${answerWords[status]}${who} on ${answered_at.slice(0, 10)}${of_other_figures ? ', before the figures changed' : ''}: ${why}`;
 }
 
-/** The beginning of an answer, of so many characters, in one line: "Explained: “The rent was prepaid.”" */
+/** The first `most` characters of an answer, on one line: "Explained: “The rent was prepaid.”" */
 export function answerInShort({ status, why, of_other_figures }: AnswerSummary, most: number): string {
   const text = beginningOf(why.replace(/\s+/g, ' ').trim(), most);
   return `${answerWords[status]}${of_other_figures ? ', before the figures changed' : ''}: ${quoted(text)}`;
@@ -119,7 +123,7 @@ export function answerInShort({ status, why, of_other_figures }: AnswerSummary, 
 
 const give = row<{ id: string }>(
   'answer_contradiction',
-  // First those that are there: what limits how many a deal has looks at what is inserted.
+  // Existing answers are updated first, because the limit of answers per deal applies to every insert.
   `with there as (
      update contradiction_answers set figures = $5, status = $6, why = $7
      where deal_id = $3 and contradiction = $4 and (not $8 or date_trunc('milliseconds', answered_at) = $9::timestamptz) returning id, deal_id
@@ -133,8 +137,9 @@ const give = row<{ id: string }>(
 );
 
 /**
- * Answers a contradiction, or answers it anew, which takes back its release; false when its answer is no longer the one that was `read`, told by when it was
- * given, null where there was none; undefined does not compare it. Denied to all but the deal's brokers; refused with `deal_full` or `deal_closed`.
+ * Answers a contradiction or replaces its answer, which withdraws its release; false when the current answer is not the
+ * one that was `read`, identified by its time (null: there was none; undefined: not compared). Denied to all but the
+ * deal's brokers; refused with `deal_full` or `deal_closed`.
  */
 export const answerContradiction = (
   dealId: string,
@@ -170,8 +175,8 @@ const takeBack = change(
 );
 
 /**
- * Lets everybody in the workspace read a contradiction with the answer that was given at that moment; false when there is no such answer to these figures,
- * or not for the caller to release.
+ * Lets everybody in the workspace read a contradiction with the answer given at `answeredAt`; false when there is no
+ * such answer to these figures, or the caller may not release it.
  */
 export const releaseContradiction = (
   dealId: string,
@@ -180,13 +185,13 @@ export const releaseContradiction = (
   origin: Origin,
 ) => tookPlace(release(...from(origin), dealId, key, answeredAt, figures));
 
-/** Takes a release back; false when nothing is released, or not by the caller. */
+/** Withdraws a release; false when nothing is released, or the caller may not withdraw it. */
 export const withdrawContradiction = (dealId: string, key: string, origin: Origin) =>
   tookPlace(withdraw(...from(origin), dealId, key));
 
 /**
- * Takes an answer back, and with it its release; false when there is none, none of the caller's to take back, or another than the one that was `read`, told
- * by when it was given; null does not compare it.
+ * Deletes an answer, and with it its release; false when there is none, the caller may not delete it, or it is not the
+ * one that was `read`, identified by its time (null: not compared).
  */
 export const unanswerContradiction = (dealId: string, key: string, read: string | null, origin: Origin) =>
   tookPlace(takeBack(...from(origin), dealId, key, read));

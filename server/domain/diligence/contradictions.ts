@@ -1,6 +1,6 @@
 /**
- * Where uploaded books contradict themselves or each other, each as a sentence with its amounts, its rows and what to ask
- * (docs/books.md). What follows from one contradiction is not named as another.
+ * Contradictions within and between uploaded books, each a sentence with its amounts, its rows and what to ask
+ * (docs/books.md). The consequences of one contradiction are not reported as others.
  */
 
 import type { Books } from './books.ts';
@@ -15,7 +15,7 @@ import { viewOf } from './contradictions/view.ts';
 import { resolved } from './earnings.ts';
 import { memoized } from './caches.ts';
 
-/** What contradicts itself in these books, in the order of the kinds and of time; what the order of rows and uploads is does not matter. */
+/** The contradictions in these books, ordered by kind and time; the order of rows and uploads does not matter. */
 export const contradictions = memoized(function contradictions(books: Books): Contradiction[] {
   const { found, mended } = outliers(resolved(books).rows);
   const view = viewOf(books, mended);

@@ -1,6 +1,6 @@
 /**
- * Whether what a business earns pays its debt: the most that a debt may cost, what terms cost, and coverage by year. Ratios are
- * kept as exact fractions and are rounded only where they are written; coverage, and what a debt may cost, are rounded down.
+ * Whether earnings cover a debt: the highest annual debt service, the cost of terms, and coverage by year. Ratios are
+ * exact fractions that are rounded only for output; coverage and the highest debt service are rounded down.
  */
 
 import { memoized } from './caches.ts';
@@ -17,15 +17,15 @@ import {
 } from './fractions.ts';
 
 /**
- * What a debt may cost a year at most, as a share of itself, so that earnings cover it `coverage` times: interest and
- * repayment together. Null where there is no debt, or nothing is earned to pay it from.
+ * The highest annual debt service (interest and repayment) that earnings cover `coverage` times, as a share of the
+ * debt. Null where there is no debt or no earnings.
  */
 export function mostAnnualCost(earnings: Decimal, debt: Decimal, coverage: Decimal): Fraction | null {
   if (!isPositive(debt) || !isPositive(earnings)) return null;
   return byFraction(fraction(earnings), timesFraction(fraction(debt), fraction(coverage)));
 }
 
-/** Terms of a loan that is paid back in equal payments each month. */
+/** Terms of a loan that is repaid in equal monthly payments. */
 export interface Terms {
   /** Percent a year, 0 or more. */
   readonly rate: Decimal;
@@ -33,16 +33,16 @@ export interface Terms {
   readonly years: bigint;
 }
 
-/** The most years that terms are computed for. */
+/** The maximum number of years in terms. */
 export const mostYears = 40n;
 
-/** The terms that a sentence names for comparison where none were given. */
+/** The terms that sentences use for comparison when none were given. */
 export const exampleTerms: Terms = { rate: decimal('10'), years: 10n };
 
-/** The monthly rate: percent a year / 100 / 12. */
+/** The monthly rate: percent per year / 100 / 12. */
 const monthlyRate = (rate: Decimal): Fraction => byFraction(fraction(rate), wholeFraction(1200n));
 
-/** What a loan costs each month as a share of itself: the annuity r (1+r)^n / ((1+r)^n − 1), exactly. */
+/** The monthly payment as a share of the loan: the annuity r (1+r)^n / ((1+r)^n − 1), exactly. */
 function monthlyCost({ rate, years }: Terms): Fraction {
   const months = years * 12n;
   if (!isPositive(rate)) return { over: 1n, under: months };
@@ -51,12 +51,12 @@ function monthlyCost({ rate, years }: Terms): Fraction {
   return timesFraction(part, byFraction(grown, plusFraction(grown, wholeFraction(-1n))));
 }
 
-/** What a loan costs a year, interest and repayment, as a share of itself: 12 monthly payments. */
+/** The annual cost of a loan, interest and repayment, as a share of the loan: 12 monthly payments. */
 export const annualCost = (terms: Terms): Fraction => timesFraction(wholeFraction(12n), monthlyCost(terms));
 
 export interface Loan extends Terms {
   readonly amount: Decimal;
-  /** Years in which nothing is paid on it, while interest is added to it. */
+  /** Years without payments, during which interest is added to the loan. */
   readonly standby?: bigint;
 }
 
@@ -65,14 +65,14 @@ interface LoanYear {
   readonly year: bigint;
   readonly interest: Decimal;
   readonly principal: Decimal;
-  /** What is paid in the year: interest and principal. */
+  /** Interest and principal paid in the year. */
   readonly paid: Decimal;
   readonly balance: Decimal;
 }
 
 /**
- * What is paid on a loan year by year, to the cent: the same payment each month, and the last settles what rounding left.
- * In years of standby interest is added to the balance; the payments begin behind them, for as many years as the terms say.
+ * The payments on a loan by year, to the cent: equal monthly payments, except that the last settles the rounding
+ * difference. In years of standby, interest is added to the balance; payments begin after them and go on for `years`.
  */
 export function repayment({ amount, rate, years, standby = 0n }: Loan): LoanYear[] {
   const monthly = monthlyRate(rate);
@@ -102,13 +102,13 @@ export function repayment({ amount, rate, years, standby = 0n }: Loan): LoanYear
 
 interface CoverageYear {
   readonly year: bigint;
-  /** What is paid on all loans in the year. */
+  /** The payments on all loans in the year. */
   readonly paid: Decimal;
-  /** Earnings divided by it, two digits, rounded down; null in a year without payments. */
+  /** Earnings divided by `paid`, rounded down to two decimal places; null in a year without payments. */
   readonly coverage: Decimal | null;
 }
 
-/** What is paid on all loans by the year; computed once for all earnings, as up to 80 years of months take milliseconds. */
+/** The payments on all loans by year; memoized for all earnings, as up to 80 years of months take milliseconds. */
 const paidByYear = memoized((loans: readonly Loan[]): readonly (readonly [year: bigint, amount: Decimal])[] => {
   const paid = new Map<bigint, Decimal>();
   for (const loan of loans)
@@ -116,7 +116,7 @@ const paidByYear = memoized((loans: readonly Loan[]): readonly (readonly [year: 
   return [...paid].toSorted(([a], [b]) => (a < b ? -1 : 1));
 });
 
-/** Coverage year by year, until the last loan is paid back, on the same earnings each year: growth is not supposed. */
+/** Coverage by year until the last loan is repaid, with the same earnings each year: no growth is assumed. */
 export function coverageByYear(earnings: Decimal, loans: readonly Loan[]): CoverageYear[] {
   return paidByYear(loans).map(([year, amount]) => ({
     year,
@@ -130,7 +130,7 @@ const percentage = (share: Fraction, places: bigint, rounding: 'nearest' | 'down
 
 const yearsOf = (years: bigint): string => `${years} ${years === 1n ? 'year' : 'years'}`;
 
-/** What terms cost in words: "10 years at 10%: 15.86%". */
+/** The cost of terms as text: "10 years at 10%: 15.86%". */
 const termsInWords = (terms: Terms): string =>
   `${yearsOf(terms.years)} at ${written(terms.rate)}%: ${percentage(annualCost(terms), 2n, 'nearest')}%`;
 
@@ -150,15 +150,15 @@ export function coverageInWords(
 }
 
 /**
- * EBITDA that is left when a customer goes, to the cent: its revenue is gone, and the cost of it at the gross margin of all.
- * Null where there was no revenue.
+ * EBITDA without a customer, to the cent: less its revenue, plus the cost of that revenue at the overall gross margin.
+ * Null unless revenue is above zero.
  */
 export function withoutCustomer(
   ebitda: Decimal,
   customer: Decimal,
   books: { readonly revenue: Decimal; readonly grossProfit: Decimal },
 ): Decimal | null {
-  // In one division: what is rounded twice can end a cent off.
+  // A single division: rounding twice could be a cent off.
   return isPositive(books.revenue)
     ? divide(subtract(multiply(ebitda, books.revenue), multiply(customer, books.grossProfit)), books.revenue, 2n)
     : null;

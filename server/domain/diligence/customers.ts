@@ -1,4 +1,4 @@
-/** How much of a business depends on which customers, and how they changed between two periods (docs/books.md). */
+/** How far a business depends on single customers, and how customers changed between two periods (docs/books.md). */
 
 import { agesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
 import { byText, daysFrom, wholeMonths, type Day } from './calendar.ts';
@@ -25,46 +25,55 @@ import { rowsCovering, piecesOf } from './spans.ts';
 interface CustomerShare {
   readonly name: string;
   readonly revenue: Decimal;
-  /** Of the uploaded customers of the period together, and of its revenue by the profit and loss; to six digits, null where that is nothing. */
+  /**
+   * Share of the uploaded customers' revenue, and of the period's revenue in the profit and loss, to six decimal
+   * places; null unless that revenue is above zero.
+   */
   readonly share: Decimal | null;
   readonly share_of_revenue: Decimal | null;
-  /** Its own share and those of the larger ones. */
+  /** The shares of this and all larger customers together. */
   readonly cumulative: Decimal | null;
   readonly cumulative_of_revenue: Decimal | null;
 }
 
-/** Names that may be one customer. Nobody joins them but a person. */
+/** Names that may be the same customer. Only a person can merge them. */
 interface SameName {
   readonly names: readonly string[];
   readonly revenue: Decimal;
 }
 
-/** A customer that is left out of all figures, as it is in another currency. */
+/** A customer left out of all figures because their revenue is in another currency. */
 type LeftOut = Pick<BookedCustomer, 'name' | 'first' | 'last' | 'currency' | 'revenue'>;
 
 export interface Concentration {
   readonly first: Day;
   readonly last: Day;
   readonly currency: string;
-  /** The largest first; computed when a person asks for them. */
+  /** Largest first; computed on first access. */
   readonly customers: readonly CustomerShare[];
   readonly count: number;
   readonly largest: CustomerShare;
   readonly total: Decimal;
-  /** By the profit and loss of the same dates; null where it does not have them. */
+  /** Revenue in the profit and loss of the same dates; null where there is none. */
   readonly revenue: Decimal | null;
-  /** Herfindahl–Hirschman index, from near 0 to 10,000 (one customer): the sum of the squares of the shares in percent, to a whole number. */
+  /**
+   * Herfindahl–Hirschman index, from near 0 to 10,000 (one customer): the sum of the squared percentage shares, rounded
+   * to an integer.
+   */
   readonly hhi: Decimal | null;
   readonly hhi_of_revenue: Decimal | null;
-  /** EBITDA of the same dates less the gross profit that the largest customer brings at the margin of all; null where a part is missing. */
+  /**
+   * EBITDA of the same dates less the largest customer's gross profit at the overall margin; null where a part is
+   * missing.
+   */
   readonly ebitda_without_largest: Decimal | null;
-  /** How many of the largest make up half of the uploaded revenue. */
+  /** How many of the largest customers make up half of the uploaded revenue. */
   readonly half: number;
   readonly same_names: readonly SameName[];
   readonly left_out: readonly LeftOut[];
 }
 
-/** The last day of each period of customers in the upload that was completed last, the latest first. */
+/** The last day of each customer period in the upload completed last, latest first. */
 export function lastDaysOfCustomers({ uploads, customers }: Books): Day[] {
   const [latest] = [...agesOf(uploads)].toSorted(([, a], [, b]) => byText(b, a));
   const its = customers.filter(({ snapshot_id }) => snapshot_id === latest?.[0]);
@@ -78,11 +87,11 @@ export interface CustomerChange {
   readonly difference: Decimal;
 }
 
-/** By how much revenue these changes differ together. */
+/** The total difference in revenue of these changes. */
 export const differenceOf = (changes: readonly CustomerChange[]): Decimal =>
   sum(changes.map(({ difference }) => difference));
 
-/** From the revenue of one period to that of the other: `before` and the five parts together are `after`. */
+/** From the revenue of one period to that of another: `before` plus the differences in the five lists is `after`. */
 export interface CustomerBridge {
   readonly before: { readonly first: Day; readonly last: Day; readonly total: Decimal };
   readonly after: { readonly first: Day; readonly last: Day; readonly total: Decimal };
@@ -105,9 +114,9 @@ const legalForms = new Set(
   ),
 );
 
-/** A name without case, spaces, punctuation and legal form: "ACME, Inc." and "Acme LLC" have the same. */
+/** A name without case, spaces, punctuation and legal form: "ACME, Inc." and "Acme LLC" become the same. */
 export function plainName(name: string): string {
-  // Most names are of plain letters, for which this is several times faster.
+  // Most names are ASCII, where this path is several times faster.
   const isPlain = /^[ -~]*$/.test(name);
   const written = (isPlain ? name : name.normalize('NFKC')).toLowerCase().replace(/[.'’]/g, '');
   const words = written.split(isPlain ? /[^a-z0-9]+/ : /[^\p{L}\p{N}]+/u).filter((word) => word !== '');
@@ -125,14 +134,19 @@ function sameNames(customers: readonly BookedCustomer[]): SameName[] {
     }));
 }
 
-/** The sum of squares of the shares, times 10,000: computed from amounts, so that no rounding of shares adds up. */
+/**
+ * The sum of the squared shares, times 10,000; computed from amounts, so that rounding errors of shares do not add up.
+ */
 function herfindahl(revenues: readonly Decimal[], all: Decimal | null): Decimal | null {
   if (!all || !isPositive(all)) return null;
   const squares = sum(revenues.map((revenue) => multiply(revenue, revenue)));
   return divide(multiply(squares, whole(10_000n)), multiply(all, all), 0n);
 }
 
-/** The rows of profit and loss that cover exactly these dates: one of its own, what makes a year of them up, or their months. */
+/**
+ * The profit and loss rows that cover exactly these dates: a row of its own, otherwise rows that make up the dates,
+ * otherwise their months; empty without these.
+ */
 export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly BookedPeriod[] {
   const own = rows.find((row) => row.first === first && row.last === last);
   if (own) return [own];
@@ -142,14 +156,14 @@ export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly Book
   return wholeMonths(first, last) === BigInt(months.length) ? months : [];
 }
 
-/** The customers of one period, as the upload completed last that covers it has them. */
+/** The customers of one period, from the upload completed last that has the period. */
 interface Listing {
   readonly dates: string;
   readonly age: string;
   readonly its: BookedCustomer[];
 }
 
-/** The periods that customers were uploaded of, the one that ends last first, each with its customers, the largest first. */
+/** The customers of each uploaded period, the period that ends last first, with the largest customers first. */
 export const listings = memoized(function listings({
   customers,
   uploads,
@@ -159,7 +173,7 @@ export const listings = memoized(function listings({
   let before: BookedCustomer | undefined;
   let its: BookedCustomer[] | undefined;
   for (const one of customers) {
-    // Most follow one of the same upload and dates.
+    // Most customers follow one of the same upload and dates.
     if (one.snapshot_id !== before?.snapshot_id || one.first !== before.first || one.last !== before.last) {
       const [dates, age] = [`${one.last} ${one.first}`, completed.get(one.snapshot_id) ?? ''];
       const held = found.get(dates);
@@ -179,11 +193,14 @@ const leftOut = (listing: readonly BookedCustomer[], currency: string): LeftOut[
     .filter((customer) => customer.currency !== currency)
     .map(({ name, first, last, currency: its, revenue }) => ({ name, first, last, currency: its, revenue }));
 
-/** Of several currencies that of the profit and loss: amounts of two are not to be compared. */
+/**
+ * The currency of the profit and loss if a customer has it, otherwise the first customer's: amounts in different
+ * currencies cannot be compared.
+ */
 const currencyOf = (listing: readonly BookedCustomer[], { currency }: Pick<Resolved, 'currency'>): string =>
   listing.find((one) => one.currency === currency)?.currency ?? listing[0]?.currency ?? currency;
 
-/** What a customer's revenue is of that of all, behind larger ones with so much `before` it. */
+/** A customer's shares of the revenue; `before` is the revenue of all larger customers together. */
 const shareIn = (
   { name, revenue: its }: BookedCustomer,
   { total, revenue, before }: Pick<Concentration, 'total' | 'revenue'> & { readonly before: Decimal },
@@ -256,13 +273,13 @@ const concentrations = memoized((books: Books) =>
 const concentrationOf = (books: Books, listing: readonly BookedCustomer[] | undefined): Concentration | null =>
   listing === undefined ? null : concentrations(books)(listing);
 
-/** The concentration in the latest period that customers were uploaded of; null without one. */
+/** The concentration in the latest period with customers; null without one. */
 export const concentration = (books: Books): Concentration | null => concentrationOf(books, listings(books)[0]);
 
 const isOf = ([one]: readonly BookedCustomer[], { first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean =>
   one !== undefined && one.first === first && one.last === last;
 
-/** The same in exactly these dates. */
+/** The concentration in exactly these dates; null without customers. */
 export const concentrationIn = (books: Books, dates: Pick<BookedPeriod, 'first' | 'last'>): Concentration | null =>
   concentrationOf(
     books,
@@ -270,8 +287,8 @@ export const concentrationIn = (books: Books, dates: Pick<BookedPeriod, 'first' 
   );
 
 /**
- * The largest customer of twelve months among those in the currency: of the year of these dates where customers were uploaded of it, else of the
- * latest that they were uploaded of.
+ * The largest customer in the currency of `dates` over twelve months: those of the same dates where they have
+ * customers, otherwise the latest twelve months that have them.
  */
 export function largestOfYear(
   books: Books,
@@ -285,7 +302,7 @@ export function largestOfYear(
 const largestChange = (a: CustomerChange, b: CustomerChange): number =>
   compare(absolute(b.difference), absolute(a.difference)) || byText(a.name, b.name);
 
-/** Who is listed twice brought both. */
+/** Sums the revenue of customers that are listed twice. */
 function revenuesOf(its: readonly BookedCustomer[]): Map<string, Decimal> {
   const revenues = new Map<string, Decimal>();
   for (const { name, revenue } of its) {
@@ -295,7 +312,7 @@ function revenuesOf(its: readonly BookedCustomer[]): Map<string, Decimal> {
   return revenues;
 }
 
-/** What became of the customers between two listings, by their exact names: of those in this currency. */
+/** The changes of customers between two listings, matched by exact name, in this currency only. */
 function bridgeBetween(
   earlierAll: readonly BookedCustomer[],
   laterAll: readonly BookedCustomer[],
@@ -343,17 +360,20 @@ function bridgeBetween(
 
 type Dates = Pick<BookedCustomer, 'first' | 'last'>;
 
-/** Whether periods have as many whole months; where neither is of whole months, about as many days. */
+/** Whether two periods have equally many whole months or, where neither has whole months, about equally many days. */
 function isAsLong(a: Dates, b: Dates): boolean {
   const [its, others] = [wholeMonths(a.first, a.last), wholeMonths(b.first, b.last)];
   if (its !== null || others !== null) return its === others;
   const days = daysFrom(a.first, a.last);
   const difference = days - daysFrom(b.first, b.last);
-  // A year of 53 weeks is less than a fiftieth longer than one of 52.
+  // A year of 53 weeks is less than 1/50 longer than one of 52.
   return 50n * (difference < 0n ? -difference : difference) < days;
 }
 
-/** Between the latest period that customers were uploaded of and the one of the same length that ended last before it began. */
+/**
+ * The changes from the latest earlier period of the same length to the latest period with customers; null without such
+ * a period.
+ */
 export const customerBridge = memoized(function customerBridge(
   books: Omit<Books, 'adjustments'>,
 ): CustomerBridge | null {

@@ -1,6 +1,7 @@
 /**
- * What a business earned, computed from its uploaded profit and loss: the last twelve months, and years, each with its
- * adjustments (docs/books.md). Whole years only; what has fewer months is a partial year and is named by them.
+ * Earnings of a business, computed from its uploaded profit and loss: the last twelve months (TTM) and years, each with
+ * its adjustments (docs/books.md). A year has twelve whole months; with fewer, it is a partial year, labeled with their
+ * number.
  */
 
 import { agesOf, datesOf, type Adjustment, type BookedPeriod, type Books } from './books.ts';
@@ -22,56 +23,59 @@ import { coverOf, piecesOf, type Cover, type Pieces } from './spans.ts';
 
 type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
 
-/** What a period's books came to. Amounts are null where a row that counts does not have them. */
+/** The figures of one period. An amount is null where a row that counts lacks it. */
 export interface Earnings {
   readonly kind: EarningsKind;
-  /** As normalizations name it: "TTM", "FY2025", "2026, 7 months". */
+  /** The label that normalizations use: "TTM", "FY2025", "2026, 7 months". */
   readonly label: string;
   readonly first: Day;
   readonly last: Day;
-  /** The months that the rows which it is the sum of cover; none when one row covers all of it. */
+  /** The months that the summed rows cover; empty when one row covers the whole period. */
   readonly months: readonly Month[];
-  /** The rows of profit and loss that it is the sum of. */
+  /** The ids of the profit and loss rows that are summed. */
   readonly rows: readonly string[];
   readonly currency: string;
   readonly amounts: Readonly<Record<PlAmount, Decimal | null>>;
   readonly reported_ebitda: Decimal | null;
   readonly adjustments: readonly Adjustment[];
   readonly adjusted_ebitda: Decimal | null;
-  /** Seller's discretionary earnings: adjusted EBITDA and what of the owner's pay no adjustment has added back yet. */
+  /**
+   * Seller's discretionary earnings: adjusted EBITDA plus the part of the owner's pay that no adjustment has added back
+   * yet.
+   */
   readonly sde: Decimal | null;
   readonly owner_pay_added: Decimal | null;
-  /** Of revenue, to six digits. */
+  /** Share of revenue, to six places. */
   readonly gross_margin: Decimal | null;
   readonly ebitda_margin: Decimal | null;
   readonly adjusted_ebitda_margin: Decimal | null;
-  /** Against the period of the same length that ended a year before, to six digits. */
+  /** Compared with the period of the same length that ended a year before, to six places. */
   readonly revenue_growth: Decimal | null;
-  /** None where EBITDA was not above zero a year before. */
+  /** Null where EBITDA was not above zero a year before. */
   readonly ebitda_growth: Decimal | null;
 }
 
-/** A row that does not count, because another covers the same dates. */
+/** A row that does not count because another row covers the same dates. */
 interface Superseded {
   readonly row: BookedPeriod;
   readonly by: BookedPeriod;
 }
 
-/** The rows that count, and what became of the others. */
+/** The rows that count, and the rows that do not. */
 export interface Resolved {
   readonly currency: string;
-  /** Each pair of dates once, the earliest first. */
+  /** At most one row for each pair of dates, earliest first. */
   readonly rows: readonly BookedPeriod[];
   readonly superseded: readonly Superseded[];
-  /** Rows in another currency than the latest, which are added to nothing. */
+  /** Rows in another currency than the latest row; they are part of no sum. */
   readonly otherCurrency: readonly BookedPeriod[];
 }
 
 const inOrder = (a: BookedPeriod, b: BookedPeriod): number => byText(a.last, b.last) || byText(a.first, b.first);
 
 /**
- * Which rows count: of those with the same dates that of the upload completed last, of two completed at once that of the
- * greater id; and only those in the currency of the row that ends last.
+ * Decides which rows count: of rows with the same dates, the one whose upload was completed last (of uploads completed
+ * at the same time, the one with the greater id), and only rows in the currency of the row that ends last.
  */
 export const resolved = memoized(function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): Resolved {
   const completed = agesOf(books.uploads);
@@ -96,36 +100,36 @@ export const resolved = memoized(function resolved(books: Pick<Books, 'currency'
   };
 });
 
-/** EBITDA as the books say, or what it is by definition where they do not; null where a part is missing. */
+/** EBITDA as uploaded, otherwise computed by its definition; null where a part of the definition is missing. */
 export function ebitdaOf(amounts: BookedPeriod['amounts']): Decimal | null {
   const parts = [amounts.net_income, amounts.interest_expense, amounts.tax_expense, amounts.depreciation_amortization];
   return amounts.ebitda ?? together(parts);
 }
 
-/** Gross profit as the books say, or revenue less the cost of goods sold; null where neither is in the books. */
+/** Gross profit as uploaded, otherwise revenue less the cost of goods sold; null where these are missing too. */
 export const grossProfitOf = ({ gross_profit, revenue, cost_of_goods_sold }: BookedPeriod['amounts']): Decimal | null =>
   gross_profit ?? (revenue && cost_of_goods_sold ? subtract(revenue, cost_of_goods_sold) : null);
 
-/** The sum, or null where one of them is missing or there are none. */
+/** The sum of the values; null where one of them is missing or there are none. */
 export const together = (values: readonly (Decimal | null)[]): Decimal | null => {
   const there = values.filter((value) => value !== null);
   return there.length === values.length && there.length > 0 ? sum(there) : null;
 };
 
-/** How many digits shares, margins and growth have behind the point. */
+/** Decimal places of shares, margins and growth. */
 const shareDigits = 6n;
 
-/** A part as a share of all; null where either is missing, or all is zero. */
+/** A part's share of the whole; null where either is missing or the whole is not above zero. */
 export const shareOf = (part: Decimal | null, all: Decimal | null): Decimal | null =>
   part && all && isPositive(all) ? divide(part, all, shareDigits) : null;
 
-/** Whether a row is of one calendar month. */
+/** Whether a row covers exactly one calendar month. */
 export const isMonthRow = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean =>
   wholeMonths(first, last) === 1n;
 
 const isYearRow = ({ first, last }: BookedPeriod): boolean => wholeMonths(first, last) === 12n;
 
-/** Whether a row is called the last twelve months, of which there are only the latest. */
+/** Whether a row is labeled TTM or LTM. Only the latest such row is the last twelve months. */
 export const isTtm = ({ label }: Pick<BookedPeriod, 'label'>): boolean => /^(ttm|ltm)$/i.test(label);
 
 interface Span extends Pick<Cover, 'rows' | 'months'> {
@@ -173,26 +177,29 @@ function earningsOf({ kind, label, rows, months }: Span, currency: string, all: 
 
 const named = (count: bigint): string => (count === 1n ? '1 month' : `${count} months`);
 
-/** What a row is called in a bridge: a name that promises a year is kept only by what has one, give or take some days. */
+/**
+ * A row's label in a bridge. A label that promises a year (FY, TTM, LTM) gets the number of months appended unless the
+ * row covers a year, give or take some days.
+ */
 export function bridgeLabel({ label, first, last }: Pick<BookedPeriod, 'label' | 'first' | 'last'>): string {
   const count = wholeMonths(first, last) ?? (10n * daysFrom(first, last) + 152n) / 304n;
   const promises = /^(fy|ttm|ltm)/i.test(label);
   return promises && count < 12n ? `${label}, ${named(count)}` : label;
 }
 
-/** The rows that count: books can be long, and each is looked up many times. */
+/** The rows that count, indexed: books can be long, and each row is looked up many times. */
 interface Ledger {
-  /** Those of twelve whole months, by the first of them, the one that ends last at the end. */
+  /** Rows of twelve whole months by their first month; the row that ends last comes last. */
   readonly years: ReadonlyMap<Month, BookedPeriod>;
-  /** What is called the last twelve months, the latest at the end: also where it is of a year's dates. */
+  /** Twelve-month rows labeled TTM or LTM, latest last, also where the same row counts as a year. */
   readonly ttms: readonly BookedPeriod[];
-  /** Those of fewer months. */
+  /** Rows of fewer than twelve months. */
   readonly pieces: Pieces;
 }
 
 /**
- * Of two rows with the same dates one counts, for both of what they are called where one is called the last twelve months
- * and the other is not: then it covers these and a year alike.
+ * Indexes the rows. Of two rows with the same dates only one counts; where just one of them is labeled TTM or LTM, the
+ * row that counts stands for both the year and the last twelve months, each under its own label.
  */
 function ledgerOf({ rows, superseded }: Resolved): Ledger {
   const called = new Map(
@@ -212,7 +219,7 @@ function ledgerOf({ rows, superseded }: Resolved): Ledger {
   };
 }
 
-/** Twelve months that end on `last`: a row that is of them, or the sum of shorter ones; null where one of them is missing. */
+/** The twelve months that end with `last`: one year row, or the sum of shorter rows; null where a month is missing. */
 function twelveMonths(last: Month, { years, pieces }: Ledger): Pick<Cover, 'rows' | 'months'> | null {
   const first = monthAfter(last, -11n);
   const year = years.get(first);
@@ -224,14 +231,14 @@ function twelveMonths(last: Month, { years, pieces }: Ledger): Pick<Cover, 'rows
 const spanned = (kind: EarningsKind, label: string, made: Pick<Cover, 'rows' | 'months'> | null): Span[] =>
   made ? [{ kind, label, rows: made.rows, months: made.months }] : [];
 
-/** The years that the rows of fewer months touch. */
+/** The calendar years that rows of fewer than twelve months touch. */
 const yearsTouched = ({ pieces }: Ledger): string[] => [
   ...new Set([...pieces].flatMap(([first, its]) => [yearOf(first), ...its.map(({ end }) => yearOf(end))])),
 ];
 
 /**
- * The twelve months up to the latest that a row of fewer covers, or a row that is called so and ends no earlier, under
- * its own name; neither where a year was uploaded that ends later.
+ * An uploaded TTM row, under its own label, if it ends no earlier than any shorter row; otherwise the twelve months up
+ * to the end of the latest shorter row. Empty where an uploaded year ends later.
  */
 function lastTwelve(ledger: Ledger): Span[] {
   const last =
@@ -247,7 +254,7 @@ function lastTwelve(ledger: Ledger): Span[] {
   return spanned('ttm', 'TTM', twelveMonths(last, { ...ledger, years: new Map() }));
 }
 
-/** Calendar years and what there is of those that have no twelve months. */
+/** Calendar years, and partial years for those without twelve months. */
 function calendarYears(ledger: Ledger): Span[] {
   const yearRows = [...ledger.years.values()];
   const yearLabels = new Set(yearRows.map(({ label }) => label));
@@ -268,7 +275,10 @@ function calendarYears(ledger: Ledger): Span[] {
   });
 }
 
-/** Years that do not end in December, as the books name them; those that only shorter rows cover, by the month they end in. */
+/**
+ * Fiscal years that do not end in December: uploaded ones under their own label and, when all of these end in one
+ * month, sums of shorter rows, labeled with that month.
+ */
 function fiscalYears(ledger: Ledger): Span[] {
   const uploaded = [...ledger.years.values()].filter(({ first }) => !first.endsWith('-01-01'));
   const ends = new Set(uploaded.map(({ last }) => last.slice(5, 7)));
@@ -285,10 +295,12 @@ function fiscalYears(ledger: Ledger): Span[] {
 const growth = (now: Decimal | null, before: Decimal | null | undefined): Decimal | null =>
   now && before && isPositive(before) ? divide(subtract(now, before), before, shareDigits) : null;
 
-/** The most periods for which earnings are shown. */
 const mostPeriods = 100;
 
-/** What a period's growth is against: the twelve months that ended a year before it as they are shown of a year, or else a row that has them as the last twelve then. */
+/**
+ * The twelve months that a period's growth is measured against, which ended a year before it: a year row or shorter
+ * rows, otherwise a TTM row that ended then. Null for partial years.
+ */
 function yearBefore(
   { kind, last }: Pick<Earnings, 'kind' | 'last'>,
   ledger: Ledger,
@@ -301,7 +313,10 @@ function yearBefore(
   return uploaded ? { rows: [uploaded], months: [] } : null;
 }
 
-/** Of each of these earnings the ids of the rows that its growth is against; none where there are no such twelve months. */
+/**
+ * For each of these earnings, the ids of the rows that its growth is measured against; empty where there are no such
+ * twelve months.
+ */
 export function rowsYearBefore(
   books: Pick<Books, 'currency' | 'uploads' | 'periods'>,
   earned: readonly Earnings[],
@@ -311,8 +326,8 @@ export function rowsYearBefore(
 }
 
 /**
- * Every period that there are earnings of, the latest hundred, the latest first: the last twelve months, fiscal and calendar
- * years, partial ones.
+ * The earnings of every period, latest first and at most a hundred: the last twelve months, fiscal years, calendar
+ * years and partial years.
  */
 export const earnings = memoized(function earnings(
   books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>,
@@ -338,19 +353,25 @@ export const earnings = memoized(function earnings(
     });
 });
 
-/** What a price is compared with: the last twelve months, or the latest whole year where there are none; null without either. */
+/**
+ * The period that a price is compared with: the last twelve months, otherwise the latest whole year; null without
+ * either.
+ */
 export const basisOf = (periods: readonly Earnings[]): Earnings | null =>
   periods.find(({ kind }) => kind === 'ttm') ?? periods.find(({ kind }) => kind !== 'partial_year') ?? null;
 
 interface SeasonMonth {
   /** "01" to "12". */
   readonly month: string;
-  /** The revenue of this month of the year in all whole years together, and its share of theirs. */
+  /** Revenue of this calendar month, summed over all whole years, and its share of their total revenue. */
   readonly revenue: Decimal;
   readonly share: Decimal;
 }
 
-/** How revenue falls on the months of the year, in the calendar years of which every month is there; none without such a year. */
+/**
+ * The distribution of revenue over the months of a year, from the calendar years that have a row for every month; empty
+ * without such a year.
+ */
 export const seasonality = memoized(function seasonality(
   books: Pick<Books, 'currency' | 'uploads' | 'periods'>,
 ): SeasonMonth[] {

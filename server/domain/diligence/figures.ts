@@ -1,10 +1,10 @@
-/** What completed snapshots say: profit and loss by period, concentration of customers. */
+/** Queries of completed snapshots: profit and loss by period, and concentration of customers. */
 
 import { rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { listOfDeal } from '../visibility/list-of-deal.ts';
 
-/** One period of profit and loss; amounts are decimal strings. */
+/** One period of the profit and loss; amounts are decimal strings. */
 export interface PlPeriod {
   id: string;
   snapshot_id: string;
@@ -33,17 +33,21 @@ export interface CustomerRevenue {
   currency: string;
   /** A decimal string. */
   revenue_total: string;
-  /** Of all customers of the period in its currency, from 0 to 1, as a decimal string; null when they add up to zero. */
+  /**
+   * Share of all customers of the period in this currency, from 0 to 1, as a decimal string; null unless their total is
+   * above zero.
+   */
   revenue_share: string | null;
-  /** 1 for the largest in its currency; the same for equal totals. */
+  /** 1 for the largest customer in its currency; equal totals have the same rank. */
   rank: number;
 }
 
 /**
- * SQL of the customers of one period of a snapshot, that which holds the day or else the one that ends last: those with the first
- * `most` numbers. Shares are null where credits exceed sales. Amounts of two currencies are never compared: shares and ranks are
- * those within a currency, and `number` counts the largest first, currency by currency. That of the profit and loss comes first:
- * of what had been uploaded by then, so that the next upload turns no order around.
+ * SQL for the customers of one period of a snapshot: the period that contains the day `asOf`, otherwise the period that
+ * ends last. Selects the first `most` by `number`. Shares are null where credits exceed sales. Amounts in different
+ * currencies are never compared: shares and ranks are within a currency, and `number` counts currency by currency,
+ * largest customer first. The currency of the profit and loss comes first; it is taken from uploads completed no later
+ * than the snapshot, so that a later upload does not change the order.
  */
 const rankedCustomers = ({
   deal,
@@ -74,9 +78,9 @@ const rankedCustomers = ({
   window its as (partition by c.currency)`;
 
 /**
- * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last, whatever it holds:
- * the one that contains `asOf`, or else the latest. `cumulative_share` is that of a customer and of those before it
- * together. Of several currencies that of the profit and loss has the first places among the 50.
+ * The largest customers of a deal, at most 50, in one period of the snapshot completed last, whatever its type: the
+ * period that contains `asOf`, otherwise the latest. `cumulative_share` is the share of a customer and all before it
+ * together. Of several currencies, customers in the currency of the profit and loss are selected first.
  */
 export const customerConcentration = rows<
   CustomerRevenue & { cumulative_share: string | null },
@@ -94,17 +98,20 @@ export const customerConcentration = rows<
    order by c.revenue_total desc, c.id`,
 );
 
-// As the books say, or what it is by definition when they do not.
+// EBITDA as uploaded, otherwise computed by its definition.
 const ebitda = 'coalesce(p.ebitda, p.net_income + p.interest_expense + p.tax_expense + p.depreciation_amortization)';
 
-// Later snapshots supersede earlier ones: a period counts as the last completed snapshot that holds it has it.
+// Later snapshots supersede earlier ones: each period is taken from the last completed snapshot that has it.
 const latestPeriods = `
   select distinct on (p.period_start_date, p.period_end_date) p.*
   from pl_periods p join accounting_snapshots s on s.id = p.snapshot_id and s.status = 'completed'
   where p.deal_id = $1
   order by p.period_start_date desc, p.period_end_date desc, s.completed_at desc, s.id desc`;
 
-/** Each period of a deal's profit and loss once, the latest first, at most 500; those from `start` on and up to `end`, where given. */
+/**
+ * The periods of a deal's profit and loss, each once, latest first, at most 500; optionally only from `start` on and up
+ * to `end`.
+ */
 export const periodsOnPage = rows<PlPeriod, [dealId: string, start: string | null, end: string | null]>(
   'periods_on_page',
   `select p.id, p.snapshot_id, p.period_label, p.period_start_date, p.period_end_date, p.currency, p.revenue,
@@ -116,7 +123,10 @@ export const periodsOnPage = rows<PlPeriod, [dealId: string, start: string | nul
    limit 500`,
 );
 
-/** The periods of the snapshots of a deal, the latest first, in pages; of one snapshot, from `start` on and up to `end`, where given. */
+/**
+ * The periods in the snapshots of a deal, latest first, in pages; optionally of one snapshot, from `start` on and up to
+ * `end`.
+ */
 export const periodsOfDeal = listOfDeal<PlPeriod, [snapshot: string | null, start: string | null, end: string | null]>(
   'periods_of_deal',
   {
@@ -135,9 +145,9 @@ export const periodsOfDeal = listOfDeal<PlPeriod, [snapshot: string | null, star
 );
 
 /**
- * The customers in one snapshot of a deal, of the period that contains `asOf` or else of its latest, the largest first, in
- * pages that begin behind a number of them: a completed snapshot never changes. Without a snapshot it is the one that was
- * completed last when the first page was read: the customer behind whom a page begins tells which.
+ * The customers in one snapshot of a deal, largest first, in the period that contains `asOf`, otherwise in its latest
+ * period. Pages begin after a `number`, as a completed snapshot never changes. Without a snapshot id, the first page
+ * uses the snapshot completed last, and later pages the snapshot of the customer after whom they begin.
  */
 export const customersOfDeal = listOfDeal<CustomerRevenue, [snapshot: string | null, asOf: string | null]>(
   'customers_of_deal',

@@ -1,4 +1,7 @@
-/** Findings of diligence, each the business of the side that recorded it (docs/decisions.md, "People and visibility"): their status, comments and history. */
+/**
+ * Findings of diligence, each belonging to the side that recorded it (docs/decisions.md, "People and visibility"), with
+ * their status, comments and history.
+ */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
@@ -22,7 +25,7 @@ export interface Finding {
   severity: Severity;
   status: FindingStatus;
   status_notes: string | null;
-  /** Null, like every other person here, also when the caller may not know of them. */
+  /** Null, like every other person in this file, when the caller may not see the person on the deal. */
   owner_user_id: string | null;
   created_by: string | null;
   created_at: string;
@@ -36,7 +39,7 @@ export interface FindingComment {
   created_at: string;
 }
 
-/** One change of a finding's status, or (with no `from_status`) its beginning. */
+/** A change of a finding's status; without `from_status`, its creation. */
 export interface FindingChange {
   from_status: FindingStatus | null;
   to_status: FindingStatus;
@@ -55,7 +58,6 @@ const tables = `findings f
   ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
   ${knownPerson('creator', 'f.created_by', 'f.deal_id')}`;
 
-/** The people whom a finding mentions. */
 interface PeopleOfFinding {
   owner_person: Mentioned | null;
   creator_person: Mentioned | null;
@@ -63,7 +65,7 @@ interface PeopleOfFinding {
 
 const people = `${mentioned('owner')}, ${mentioned('creator')}`;
 
-/** The findings on a deal that the caller may see, the latest first, at most 200; null filters let everything through. */
+/** The findings on a deal that the caller may see, newest first, at most 200; null filters match everything. */
 export const findings = rows<
   Finding & PeopleOfFinding & { comment_count: number },
   [dealId: string, category: string | null, severity: Severity | null, status: FindingStatus | null]
@@ -81,30 +83,33 @@ export const findings = rows<
    order by f.created_at desc, f.id desc`,
 );
 
-/** The categories of the findings on a deal that the caller may see, at most 50: first that which is `named`, in any case. */
+/**
+ * The categories of the findings on a deal that the caller may see, at most 50; first the category `named`, ignoring
+ * case.
+ */
 export const findingCategories = rows<{ known: string }, [dealId: string, named: string]>(
   'finding_categories',
   `select category as known from findings where deal_id = ${seenDeal('$1')}
    group by category order by lower(category) <> lower($2), category limit 50`,
 );
 
-/** One finding, or null when there is none that the caller sees. */
+/** The finding with this id if the caller may see it, otherwise null. */
 export const finding = row<Finding & PeopleOfFinding & { comment_count: number }, [id: string]>(
   'finding',
   `select ${fields}, ${commentCount}, ${people} from ${tables} where f.id = $1`,
 );
 
-/** The most characters of comments, and of notes, that are answered with a finding. */
+/** The maximum number of characters of all comments, or of all notes, returned with a finding. */
 const mostCharacters = 256_000;
 
-/** The latest rows about finding `f`, at most so many and at most so long together. */
+/** SQL for at most `most` latest rows about finding `f`, with at most {@link mostCharacters}. */
 const latest = (table: string, at: string, text: string, most: number) => `
   select * from (
     select l.*, sum(length(coalesce(l.${text}, ''))) over (order by l.${at} desc, l.id desc) as characters
     from ${table} l where l.finding_id = f.id order by l.${at} desc, l.id desc limit ${most}) latest
   where latest.characters <= ${mostCharacters}`;
 
-/** The comments on a finding, the earliest first: the latest, at most 200 and {@link mostCharacters}. */
+/** The latest comments on a finding, oldest first: at most 200, with at most {@link mostCharacters}. */
 export const findingComments = rows<FindingComment & { author_person: Mentioned | null }, [findingId: string]>(
   'finding_comments',
   `select c.id, c.body, author.id as created_by, c.created_at, ${mentioned('author')}
@@ -113,7 +118,7 @@ export const findingComments = rows<FindingComment & { author_person: Mentioned 
    where f.id = $1 order by c.created_at, c.id`,
 );
 
-/** What became of a finding, from its beginning on: the latest changes, at most 200 and {@link mostCharacters}. */
+/** The latest changes of a finding, oldest first: at most 200, with at most {@link mostCharacters}. */
 export const findingChanges = rows<FindingChange & { author_person: Mentioned | null }, [findingId: string]>(
   'finding_changes',
   `select h.from_status, h.to_status, h.notes, author.id as changed_by, h.changed_at, ${mentioned('author')}
@@ -122,14 +127,17 @@ export const findingChanges = rows<FindingChange & { author_person: Mentioned | 
    where f.id = $1 order by h.changed_at, h.id`,
 );
 
-/** A finding as it is listed: what was said to it is asked for when a person looks at it, as that of all together may be any amount. */
+/**
+ * A finding in a list. Comments and history are loaded when a person opens the finding, as their total size has no
+ * limit.
+ */
 interface ListedFinding extends Finding {
   owner_name: string | null;
   created_by_name: string | null;
   comment_count: number;
 }
 
-/** With the latest comments and changes: `comment_count` is how many comments there are. */
+/** A finding with its latest comments and changes; `comment_count` counts all comments. */
 interface FindingOnPage extends ListedFinding {
   comments: (FindingComment & { created_by_name: string | null })[];
   history: (Omit<FindingChange, 'changed_by'> & { changed_by_name: string | null })[];
@@ -139,10 +147,10 @@ const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY
 
 const named = `${fields}, owner.name as owner_name, creator.name as created_by_name`;
 
-/** The most findings on a deal's page. The pages have this number, too. */
+/** The maximum number of findings on a deal's page. The pages use the same number. */
 export const mostFindings = 500;
 
-/** The findings of a deal that the caller may see, open and severe ones first, at most {@link mostFindings}. */
+/** The findings of a deal that the caller may see, at most {@link mostFindings}: open ones first, then by severity. */
 export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
   'findings_on_page',
   `select ${named}, ${commentCount} from ${tables} where f.deal_id = $1
@@ -162,7 +170,7 @@ const select = `
       ${knownPerson('u', 'h.changed_by', 'f.deal_id')}), '[]') as history
   from ${tables}`;
 
-/** One finding, or null when there is none that the caller sees. */
+/** The finding with this id if the caller may see it, otherwise null. */
 export const findingOnPage = row<FindingOnPage, [id: string]>('finding_on_page', `${select} where f.id = $1`);
 
 interface NewFinding {
@@ -181,7 +189,10 @@ const add = row<{ id: string }>(
    select changed.id from changed ${audited('finding.add')}`,
 );
 
-/** Records a finding for the caller's side; its id. Refused with `owner_takes_no_part`; rejects with Denied outside of diligence. */
+/**
+ * Records a finding for the caller's side; returns its id. Refused with `owner_takes_no_part`; rejects with Denied
+ * outside of diligence.
+ */
 export const addFinding = (
   dealId: string,
   { category, title, description, severity, owner_user_id }: NewFinding,
@@ -206,8 +217,9 @@ const setStatus = row<FindingStatusChange>(
 );
 
 /**
- * Gives a finding another status, with the notes to this change. One that has the status already, and these notes or any where none are given, stays as it
- * is, and no change is recorded. Rejects with Denied when there is none that the caller may change.
+ * Sets a finding's status, with notes on the change. If it already has this status and these notes (or no notes are
+ * given), it stays unchanged and no change is recorded. Rejects with Denied when there is no such finding that the
+ * caller may change.
  */
 export const setFindingStatus = (
   id: string,
@@ -223,7 +235,10 @@ const comment = row<{ id: string; deal_id: string }>(
    select changed.comment_id as id, changed.deal_id from changed ${audited('finding.comment')}`,
 );
 
-/** Adds a comment to a finding; the comment's id, and the deal's. Rejects with Denied when there is none that the caller may comment on. */
+/**
+ * Adds a comment to a finding; returns the comment's id and the deal's. Rejects with Denied when there is no such
+ * finding that the caller may comment on.
+ */
 export const addFindingComment = (
   findingId: string,
   body: string,
@@ -241,11 +256,11 @@ const inOrder = {
   direction: 'desc',
 } as const;
 
-/** The findings on a deal that the caller may see, the latest first, in pages; null filters let everything through. */
+/** The findings on a deal that the caller may see, newest first, in pages; null filters match everything. */
 export const findingsOfDeal = listOfDeal<
   Finding & { comment_count: number },
   [category: string | null, severity: Severity | null, status: FindingStatus | null]
 >('findings_of_deal', inOrder);
 
-/** Those of these findings that the caller sees. */
+/** The findings with these ids that the caller may see. */
 export const findingsByIds = recordsByIds<Finding & { comment_count: number }>('findings_by_ids', inOrder);

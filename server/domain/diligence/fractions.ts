@@ -1,16 +1,19 @@
-/** Ratios that need not end as decimals, kept as exact fractions, and amounts divided so that their parts add up to them. */
+/**
+ * Exact fractions for ratios that may have no finite decimal, and the division of amounts into parts that add up to
+ * them.
+ */
 
 import { divide, zero, type Decimal, type Rounding } from './decimals.ts';
 
-/** The number `over` divided by `under`, which is above 0. */
+/** The number `over` / `under`; `under` is above 0. */
 export interface Fraction {
   readonly over: bigint;
   readonly under: bigint;
 }
 
-/** The fraction that a decimal is. */
+/** A decimal as a fraction. */
 export const fraction = ({ units, scale }: Decimal): Fraction => ({ over: units, under: 10n ** scale });
-/** The fraction that a whole number is. */
+/** An integer as a fraction. */
 export const wholeFraction = (units: bigint): Fraction => ({ over: units, under: 1n });
 
 /** The exact product. */
@@ -23,12 +26,12 @@ export const plusFraction = (a: Fraction, b: Fraction): Fraction => ({
   over: a.over * b.under + b.over * a.under,
   under: a.under * b.under,
 });
-/** `a` divided by `b`, which is above 0. */
+/** `a` divided by `b`; `b` must be above 0. */
 export const byFraction = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.under, under: a.under * b.over });
-/** `a` multiplied by itself, `count` times. */
+/** `a` to the power of `count`. */
 export const power = (a: Fraction, count: bigint): Fraction => ({ over: a.over ** count, under: a.under ** count });
 
-/** A fraction as a decimal with `places` digits behind the point. */
+/** A fraction as a decimal with `places` decimal places. */
 export const rounded = ({ over, under }: Fraction, places: bigint, rounding: Rounding): Decimal =>
   divide({ units: over, scale: 0n }, { units: under, scale: 0n }, places, rounding) ?? zero;
 
@@ -36,9 +39,9 @@ const unitsAt = ({ units, scale }: Decimal, places: bigint): bigint => units * 1
 const largest = (values: readonly bigint[]): bigint => values.reduce((most, one) => (one > most ? one : most), 0n);
 
 /**
- * `total` divided in proportion to `weights`, which may be negative, each part to at least `places` digits behind the
- * point: the parts add up to the total to the last digit, as what rounding leaves over goes to where most was cut off
- * (the method of the largest remainder), of equal ones to the first. Null when the weights add up to zero.
+ * Divides `total` in proportion to `weights`, which may be negative, each part to at least `places` decimal places. The
+ * parts add up to the total exactly: the units left over by rounding go to the parts with the largest remainders, the
+ * first of equal ones first (largest remainder method). Null when the weights add up to zero.
  */
 export function apportion(total: Decimal, weights: readonly Decimal[], places: bigint): Decimal[] | null {
   const scale = largest([places, total.scale]);

@@ -9,17 +9,17 @@ import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 export const adjustmentCategories = ['owner_comp', 'related_party', 'one_time', 'other'] as const;
 export type AdjustmentCategory = (typeof adjustmentCategories)[number];
 
-/** The most characters of an amount (specification, section 4.3). */
+/** The maximum number of characters in an amount (specification, section 4.3). */
 export const longestAmount = 40;
 
 /**
- * A decimal as XML Schema writes one (xs:decimal): digits with at most one point among, before or behind them, and a sign
- * if wanted. No exponent, no separators and no infinity.
+ * A decimal in the format of XML Schema (xs:decimal): digits with at most one decimal point before, among or after
+ * them, and an optional sign. No exponent, separators or infinity.
  */
 export const decimalPattern = '^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)$';
 const decimalShape = new RegExp(decimalPattern);
 
-/** Whether an amount is a decimal; of any length. */
+/** Whether an amount is a decimal, of any length. */
 export const isDecimal = (amount: string): boolean => decimalShape.test(amount);
 
 interface NormalizationOnPage {
@@ -29,7 +29,7 @@ interface NormalizationOnPage {
   adjustment_category: AdjustmentCategory;
   adjustment_amount: string;
   rationale: string | null;
-  /** Null, like the name, when the caller may not know of them. */
+  /** Null, like the name, when the caller may not see the person on the deal. */
   created_by: string | null;
   created_by_name: string | null;
   created_at: string;
@@ -42,16 +42,16 @@ const normalizationSelect = `
     ${onOpenDeal('n')} and n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
   from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
 
-/** The most normalizations on a deal's page. The pages have this number, too. */
+/** The maximum number of normalizations on a deal's page. The pages use the same number. */
 export const mostNormalizations = 500;
 
-/** The normalizations of a deal, the latest first, at most {@link mostNormalizations}. */
+/** The normalizations of a deal, newest first, at most {@link mostNormalizations}. */
 export const normalizationsOnPage = rows<NormalizationOnPage, [dealId: string]>(
   'normalizations_on_page',
   `${normalizationSelect} where n.deal_id = $1 order by n.created_at desc, n.id desc limit ${mostNormalizations}`,
 );
 
-/** One normalization, or null when there is none that the caller sees. */
+/** The normalization with this id if the caller may see it, otherwise null. */
 export const normalizationOnPage = row<NormalizationOnPage, [id: string]>(
   'normalization_on_page',
   `${normalizationSelect} where n.id = $1`,
@@ -68,12 +68,12 @@ const add = row<{ id: string }>(
 interface NewNormalization {
   readonly period_label: string;
   readonly adjustment_category: AdjustmentCategory;
-  /** A decimal of at most {@link longestAmount} characters, all of whose decimals are kept. */
+  /** A decimal of at most {@link longestAmount} characters; every digit is stored. */
   readonly adjustment_amount: string;
   readonly rationale: string | null;
 }
 
-/** Records an adjustment; its id. Rejects with Denied to all but editors of the deal's QoE workspace. */
+/** Records an adjustment; returns its id. Rejects with Denied for all but editors of the deal's QoE workspace. */
 export const addNormalization = (
   dealId: string,
   { period_label, adjustment_category, adjustment_amount, rationale }: NewNormalization,
@@ -87,7 +87,7 @@ const remove = row<{ id: string }>(
    select changed.id from changed ${audited('qoe.normalization.remove')}`,
 );
 
-/** Takes a normalization out; whether the caller may. */
+/** Deletes a normalization; false when there is none that the caller may delete. */
 export const removeNormalization = (id: string, origin: Origin) => tookPlace(remove(...from(origin), id));
 
 /** An adjustment as the REST API and webhooks return it. */
@@ -103,8 +103,8 @@ const inOrder = {
   direction: 'desc',
 } as const;
 
-/** The normalizations of a deal, the latest first, in pages. */
+/** The normalizations of a deal, newest first, in pages. */
 export const normalizationsOfDeal = listOfDeal<NormalizationResource>('normalizations_of_deal', inOrder);
 
-/** Those of these normalizations that the caller sees. */
+/** The normalizations with these ids that the caller may see. */
 export const normalizationsByIds = recordsByIds<NormalizationResource>('normalizations_by_ids', inOrder);

@@ -1,4 +1,4 @@
-/** What is computed of a deal's books, as its page shows it: decimals written, lists bounded (docs/books.md). */
+/** Everything computed from a deal's books, for its page: decimals as text, lists limited in length (docs/books.md). */
 
 import type { Books } from './books.ts';
 import type { Day } from './calendar.ts';
@@ -17,7 +17,7 @@ import { earnings, resolved, seasonality } from './earnings.ts';
 import { memoized } from './caches.ts';
 import { restatements } from './restatements.ts';
 
-/** How many of each list are answered; beside it stands how many there are. */
+/** The maximum length of each list; the total count is returned along with the list. */
 const most = { restated: 200, customers: 10, shares: 50, names: 20, contradictions: 100, periods: 120 } as const;
 
 const largest = (changes: readonly CustomerChange[]) => ({
@@ -57,7 +57,7 @@ function customersOf(books: Books) {
   };
 }
 
-/** How many of the largest are added up. */
+/** The numbers of customers whose joint share is shown. */
 const together = [1, 5, 10];
 
 const largestShares = memoized(({ first, last, currency, customers, count, total, revenue }: Concentration) =>
@@ -83,7 +83,10 @@ const largestShares = memoized(({ first, last, currency, customers, count, total
   }),
 );
 
-/** The largest customers of a period that customers were uploaded of, the latest where none is asked for; and which periods there are. */
+/**
+ * The largest customers of the period of these dates (null: the latest period with customers), and the periods that
+ * have customers.
+ */
 export function customersOnPage(books: Books, dates: { readonly first: Day; readonly last: Day } | null) {
   const found = dates === null ? concentration(books) : concentrationIn(books, dates);
   const periods = listings(books).flatMap(([one]) => (one ? [{ first: one.first, last: one.last }] : []));
@@ -99,7 +102,7 @@ const shown = (found: readonly ContradictionSummary[]) => ({
   items: writtenOut(found.slice(0, most.contradictions)),
 });
 
-/** What everybody who sees these books sees computed of them. */
+/** The computed figures that are the same for everybody who sees these books. */
 const forAll = memoized(function forAll(books: Books) {
   const { currency, superseded, otherCurrency, rows } = resolved(books);
   const restated = restatements(books);
@@ -114,7 +117,7 @@ const forAll = memoized(function forAll(books: Books) {
   });
 });
 
-/** Everything that is computed of these books; of contradictions what the caller may see. */
+/** Everything computed from these books, with the contradictions that the caller may see. */
 export function qoeOverview(books: Books, sight: AnswersInSight) {
   const { open, explained } = contradictionsSummary(books, sight);
   return {

@@ -1,4 +1,7 @@
-/** The list of a deal's periods of profit and loss, for callers who also get what is computed of the books: books that the node has cached are not read again. */
+/**
+ * The list of a deal's profit and loss periods together with its books, for callers who need both; periods of books
+ * that the node holds are not read again.
+ */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import {
@@ -16,10 +19,9 @@ import type { PlPeriod } from './figures.ts';
 import { memoized } from './caches.ts';
 import { plAmounts } from './snapshots.ts';
 
-/** A period of the list; amounts are without zeros at their end. */
+/** A period in the list; amounts have no trailing zeros. */
 export type ListedPeriod = Omit<PlPeriod, 'id'>;
 
-/** The most periods that are listed. */
 const mostPeriods = 500;
 
 const found = row<
@@ -32,7 +34,7 @@ const found = row<
    from ${booksInSight}`,
 );
 
-/** Whether books hold every period of the uploads that have completed. */
+/** Whether the books have every period of the completed uploads. */
 const isWhole = ({ uploads, periods }: Books): boolean =>
   uploads.length < mostRows.uploads && periods.length < mostRows.periods;
 
@@ -68,7 +70,7 @@ const asListed = ([snapshot_id, label, first, last, currency, ...amounts]: Perio
   ...amountsOf((_name, place) => amounts[place] ?? null),
 });
 
-/** The first and the last day of all periods of profit and loss in these books; null where there are none. */
+/** The first and the last day of all profit and loss periods in these books; null when there are none. */
 export function daysOf({ periods }: Books): { readonly first: Day; readonly last: Day } | null {
   const [first] = periods.map((period) => period.first).toSorted(byText);
   const last = periods
@@ -78,15 +80,15 @@ export function daysOf({ periods }: Books): { readonly first: Day; readonly last
   return first !== undefined && last !== undefined ? { first, last } : null;
 }
 
-/** What the caller sees of the books of a deal, and the list of its periods. */
 interface BooksAndPeriods {
   readonly books: Books;
   readonly periods: readonly ListedPeriod[];
 }
 
 /**
- * What the caller sees of the books of the deal that the transaction is narrowed to, and the periods of every upload, the latest first, at
- * most 500: those from `start` on and up to `end`, where given. Without them the list is one object as long as the books are.
+ * The books of the deal that the transaction is narrowed to, as far as the caller sees them, and the periods of every
+ * upload, latest first, at most 500; optionally only from `start` on and up to `end`. Without these, the list is the
+ * same object for the same books.
  */
 export function booksAndPeriods(dealId: string, start: Day | null, end: Day | null): Statement<BooksAndPeriods> {
   const { held, take } = holdings(dealId);

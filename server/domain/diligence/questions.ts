@@ -1,4 +1,4 @@
-/** Questions of buyers, which a broker reviews and the seller answers (specification, sections 2.2 and 4.3). */
+/** Buyers' questions, which a broker reviews and the seller answers (specification, sections 2.2 and 4.3). */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import type { DealAction } from '../audit/actions.ts';
@@ -35,17 +35,17 @@ export interface Question {
   status: (typeof questionStatuses)[number];
   asked_at: string;
   question_text: string;
-  /** The answer for the asker; null until the broker distributes it. */
+  /** The answer sent to the asker; null until the broker distributes it. */
   distributed_response: string | null;
   distributed_at: string | null;
-  /** The seller's words, to the seller's side and the brokers. */
+  /** The seller's answer, visible to the seller's side and the brokers. */
   answer_text: string | null;
   answered_at: string | null;
-  /** Why a broker rejected it, for the asker. */
+  /** Why a broker rejected the question, for the asker. */
   rejection_reason: string | null;
 }
 
-/** The questions on a deal that the caller may read, the latest first, at most 200; of one status where that is given. */
+/** The questions on a deal that the caller may read, newest first, at most 200; `status` is optional. */
 export const questions = rows<
   Question & { asked_by: string | null; asker_person: Mentioned | null },
   [dealId: string, status: string | null]
@@ -69,7 +69,8 @@ interface QuestionOnPage extends Question {
   actions: QuestionAction[];
 }
 
-// The trigger in 006_questions.sql decides who makes which move; this says it beforehand, with the same functions.
+// The trigger in 006_questions.sql decides who may make which change of status; this query predicts it with the same
+// functions.
 const select = `
   select q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,
     a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason, q.asked_by = (select app.user_id()) as mine,
@@ -86,7 +87,7 @@ const select = `
   ${knownPerson('asker', 'q.asked_by', 'q.deal_id')}
   left join question_answers a on a.question_id = q.id`;
 
-/** As many questions of a deal as its page shows. */
+/** The maximum number of questions on a deal's page. */
 export const mostQuestions = 500;
 
 const latest = (waits: boolean) =>
@@ -94,7 +95,10 @@ const latest = (waits: boolean) =>
     where deal_id = $1 and status ${waits ? 'in' : 'not in'} ('pending_broker_review', 'with_seller', 'answered')
     order by asked_at desc, id desc limit ${mostQuestions})`;
 
-/** The questions of a deal that the caller may read, the latest first, at most {@link mostQuestions}: first of all those that go on. */
+/**
+ * The questions of a deal that the caller may read, newest first, at most {@link mostQuestions}; questions in progress
+ * take precedence over completed ones.
+ */
 export const questionsOnPage = rows<QuestionOnPage, [dealId: string]>(
   'questions_on_page',
   `${select} where q.id = any (array(
@@ -103,7 +107,7 @@ export const questionsOnPage = rows<QuestionOnPage, [dealId: string]>(
    order by q.asked_at desc, q.id desc`,
 );
 
-/** One question, or null when there is none that the caller sees. */
+/** The question with this id if the caller may see it, otherwise null. */
 export const questionOnPage = row<QuestionOnPage, [id: string]>('question_on_page', `${select} where q.id = $1`);
 
 const ask = row<{ id: string }>(
@@ -114,8 +118,9 @@ const ask = row<{ id: string }>(
 );
 
 /**
- * Asks for the caller's side, under broker review; the question's id. Refused with `not_a_buyer`, `no_active_nda`,
- * `no_broker_review`, `deal_over` or `deal_closed`; rejects with Denied when the caller takes no part in such a deal.
+ * Asks a question for the caller's side, which a broker then reviews; returns its id. Refused with `not_a_buyer`,
+ * `no_active_nda`, `no_broker_review`, `deal_over` or `deal_closed`; rejects with Denied when the caller takes no part
+ * in such a deal.
  */
 export const askQuestion = (
   dealId: string,
@@ -148,16 +153,19 @@ const answered = move(
   '(not $5 or $4 = (select answer_text from question_answers where question_id = questions.id))',
 );
 
-/** Lets the seller see a question. False: the caller may change none such. Refused with the reason of the move, or with `no_seller`. */
+/**
+ * Releases a question to the seller; false when the caller may change no such question. Refused with the reason of the
+ * trigger, or with `no_seller`.
+ */
 export const releaseQuestion = (id: string, origin: Origin) => tookPlace(release(...from(origin), id));
 
-/** Rejects a question, with the reason that the asker reads. */
+/** Rejects a question; the asker sees the reason. */
 export const rejectQuestion = (id: string, reason: string | null, origin: Origin) =>
   tookPlace(reject(...from(origin), id, reason));
 
 /**
- * Sends the answer to the asker, in the broker's words: two statements for one transaction. False also when the seller's
- * answer is no longer the one that was `read`; null does not compare it.
+ * Sends the answer to the asker, in the broker's words: two statements for one transaction. False also when the
+ * seller's answer is no longer the one that was `read`; null skips the comparison.
  */
 export const distributeQuestion = (
   id: string,
@@ -165,12 +173,13 @@ export const distributeQuestion = (
   read: string | null,
   origin: Origin,
 ): [Statement<unknown>, Statement<boolean>] => [
-  // A correction changes the question, too. It is waited for here, as the next statement sees only what was committed before it began.
+  // Locks the question, and so waits for a concurrent correction, which updates it too: the next statement sees only
+  // what was committed before it began.
   hold(id),
   tookPlace(distribute(...from(origin), id, response, read)),
 ];
 
-/** Withdraws a question of one's own. */
+/** Withdraws one of the caller's own questions. */
 export const withdrawQuestion = (id: string, origin: Origin) => tookPlace(withdraw(...from(origin), id));
 
 const write = row<unknown, [id: string, text: string, compared: boolean, read: string | null]>(
@@ -183,8 +192,9 @@ const write = row<unknown, [id: string, text: string, compared: boolean, read: s
 );
 
 /**
- * The seller's answer, written and handed to the broker, or corrected while it is there: two statements for one transaction. False also
- * when the answer is no longer the one that was `read`, null where there was none; undefined does not compare it.
+ * Writes the seller's answer and passes it to the broker, or corrects it while the broker has it: two statements for
+ * one transaction. False also when the current answer is not the one that was `read` (null for none; undefined skips
+ * the comparison).
  */
 export const answerQuestion = (
   id: string,
@@ -196,7 +206,9 @@ export const answerQuestion = (
   tookPlace(answered(...from(origin), id, text, read !== undefined)),
 ];
 
-/** Notes that the caller has read the answers that have come to their side of a deal. Denied to all but buyers' sides. */
+/**
+ * Records that the caller has read the answers that their side of a deal has received. Denied to all but buyers' sides.
+ */
 export const readAnswers = row<unknown, [dealId: string]>(
   'read_answers',
   `insert into answer_readings (deal_id) values ($1)
@@ -219,8 +231,8 @@ const inOrder = {
   direction: 'desc',
 } as const;
 
-/** The questions of a deal that the caller may read, the latest first, in pages; of one status where that is given. */
+/** The questions of a deal that the caller may read, newest first, in pages; `status` is optional. */
 export const questionsOfDeal = listOfDeal<QuestionResource, [status: string | null]>('questions_of_deal', inOrder);
 
-/** Those of these questions that the caller may read. */
+/** The questions with these ids that the caller may read. */
 export const questionsByIds = recordsByIds<QuestionResource>('questions_by_ids', inOrder);

@@ -1,4 +1,4 @@
-/** What changed between two uploads that cover the same dates, line by line: old, new and the difference (docs/books.md). */
+/** Differences between uploads that cover the same dates, line by line: old, new and the difference (docs/books.md). */
 
 import { agesOf, type BookedPeriod, type Books } from './books.ts';
 import { byText, type Day } from './calendar.ts';
@@ -10,19 +10,19 @@ interface Restatement {
   readonly label: string;
   readonly first: Day;
   readonly last: Day;
-  /** The uploads, the earlier and the one that restated it. */
+  /** The ids of the earlier upload and of the upload that restates it. */
   readonly from: string;
   readonly to: string;
   readonly line: PlAmount;
   readonly currency: string;
-  /** Null where that upload does not have the line. */
+  /** Null where that upload lacks the line. */
   readonly old: Decimal | null;
   readonly new: Decimal | null;
-  /** New less old, with what is missing as zero: added to the old amount it gives the new. */
+  /** New less old; a missing amount counts as zero. */
   readonly difference: Decimal;
 }
 
-/** What of its lines differs. */
+/** The lines that differ between two rows. */
 function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
   return plAmounts.flatMap((line): Restatement[] => {
     const [before, after] = [old.amounts[line], now.amounts[line]];
@@ -33,7 +33,7 @@ function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
   });
 }
 
-/** Every line that a later upload has otherwise than the one before it that covers the same dates, the latest dates first. */
+/** Every line in which an upload differs from the previous upload that covers the same dates, latest dates first. */
 export const restatements = memoized(function restatements({
   uploads,
   periods,

@@ -1,6 +1,6 @@
 /**
- * Rules of the SBA for 7(a) loans that buy a business, as dated data: what each asks for, where it stands and since when. What
- * they answer is computed from what was entered; it decides nothing, as the lender does that.
+ * The SBA's rules for 7(a) loans that finance the purchase of a business, as dated data: requirement, citation and
+ * dates in force. The results are computed from what was entered; the decision is the lender's.
  */
 
 import type { Day } from './calendar.ts';
@@ -19,53 +19,55 @@ import {
   type Decimal,
 } from './decimals.ts';
 
-/** What was entered of a purchase. Null is what nobody has said. */
+/** The facts entered about a purchase; null where nobody has entered the fact. */
 export interface SbaFacts {
   readonly price: Decimal | null;
-  /** As the buyer's sources of financing name it, else as it is offered. */
+  /** As recorded in the buyer's sources of financing, otherwise as offered. */
   readonly seller_note: Decimal | null;
   readonly rollover: Decimal | null;
-  /** The 7(a) loan, as the buyer's sources of financing name it. */
+  /** The 7(a) loan, as recorded in the buyer's sources of financing. */
   readonly loan: Decimal | null;
-  /** The buyer's and their investors' own money, as the sources name it. */
+  /** The buyer's and their investors' own money, as recorded in the sources of financing. */
   readonly equity: Decimal | null;
-  /** What of it is of investors. */
+  /** The investors' part of `equity`. */
   readonly investors: Decimal | null;
   /** Price, fees and working capital together. */
   readonly project_cost: Decimal | null;
-  /** Whether the seller note is on full standby, without payments, as long as the loan runs. */
+  /** Whether the seller note is on full standby, without any payment, for the life of the loan. */
   readonly full_standby: boolean | null;
-  /** Years until the loan is paid back. */
+  /** Years until the loan is repaid. */
   readonly loan_years: bigint | null;
-  /** EBITDA divided by what all debt costs a year. */
+  /** EBITDA divided by the annual cost of all debt. */
   readonly coverage: Decimal | null;
-  /** Whether nothing has to be paid in any year: nothing is borrowed, or all of it is on standby. */
+  /** Whether no payment is due in any year: nothing is borrowed, or all of it is on standby. */
   readonly pays_nothing: boolean;
 }
 
-/** What a rule says of a purchase. `by` is how far it is from being met, `ask` what has to be asked to know. */
+/** The result of a rule for a purchase. `by` is the shortfall, `ask` the question whose answer is missing. */
 type SbaResult =
   | { readonly result: 'met'; readonly why: string }
   | { readonly result: 'not_met'; readonly why: string; readonly by: string }
   | { readonly result: 'ask'; readonly ask: string };
 
-/** Where a rule was read: in the text of the SBA or of the law itself, or in what others write of it. */
+/** Where a rule was read: in the text of the SBA or of the law itself, or in a secondary source. */
 type SourceRead = 'original' | 'secondary';
 
 export interface SbaRule {
-  /** Stable, and the same for the successor of a rule. */
+  /** Stable; the successor of a rule has the same id. */
   readonly id: string;
-  /** What it asks for, in a sentence. */
   readonly rule: string;
   /** "13 CFR 120.151", or the SOP with its section. */
   readonly citation: string;
-  /** Where it can be read. */
+  /** The URL of the text. */
   readonly source: string;
   readonly source_read: SourceRead;
-  /** The first day on which it is in force, and the first on which it no longer is. Loans are under the rules of the day of their loan number. */
+  /**
+   * The first day on which the rule is in force, and the first day on which it no longer is. A loan is under the rules
+   * of the day on which it gets its SBA loan number.
+   */
   readonly effective: Day;
   readonly superseded: Day | null;
-  /** The facts that it needs. */
+  /** The facts that `judge` reads. */
   readonly needs: readonly (keyof SbaFacts)[];
   readonly judge: (facts: SbaFacts) => SbaResult;
 }
@@ -74,10 +76,10 @@ const sop8 = 'https://legacy.sba.gov/document/sop-50-10-lender-development-compa
 const sop81 = 'https://legacy.sba.gov/sites/default/files/2026-08/SOP%2050%2010%208.1%20effective%2010.1.2026_0.docx';
 const cfr = (section: string): string => `https://www.ecfr.gov/current/title-13/section-${section}`;
 
-/** SOP 50 10 8 is in force from this day on, SOP 50 10 8.1 from the other. */
+/** The first days of SOP 50 10 8 and SOP 50 10 8.1. */
 const [since8, since81]: readonly [Day, Day] = ['2025-06-01', '2026-10-01'];
 
-/** Where the rules of SOP 50 10 8.1 are. */
+/** Common fields of rules in Appendix 15. */
 const inAppendix15 = {
   citation: 'SOP 50 10 8.1, Appendix 15',
   source: sop81,
@@ -100,14 +102,17 @@ const askLoan = `How much of the price is to come from an SBA 7(a) loan? ${addSo
 const askCost = 'What does the whole purchase cost: the price, fees and working capital?';
 const askStandby = 'Is the seller note on full standby, without any payment, as long as the SBA loan runs?';
 
-/** What of a seller note counts towards the equity: at most half of what is required, and only on full standby. */
+/** The part of a seller note that counts as equity: at most half of the required equity, and only on full standby. */
 function countedNote(facts: SbaFacts, required: Decimal): Decimal {
   const note = facts.full_standby === true ? (facts.seller_note ?? zero) : zero;
   const most = multiply(required, half);
   return atMost(note, most) ? note : most;
 }
 
-/** Equity of a tenth of the cost: what has come in as money, and what counts of the seller note; of investors and the note together half of it where those have no control. */
+/**
+ * Requires equity of a tenth of the project cost: the money put in, and the part of the seller note that counts.
+ * Investors without control and the note together count for at most half of the requirement.
+ */
 function judgeEquity(facts: SbaFacts): SbaResult {
   const { project_cost: cost, equity, seller_note: note } = facts;
   if (cost === null) return ask(askCost);
@@ -133,7 +138,7 @@ function judgeEquity(facts: SbaFacts): SbaResult {
   return notMet(named, usd(subtract(required, all)));
 }
 
-/** Of a seller note at most half of the required equity counts, and nothing of one that is paid while the loan runs. */
+/** A seller note counts for at most half of the required equity, and not at all if it is paid while the loan runs. */
 function judgeNote(facts: SbaFacts): SbaResult {
   const { seller_note: note, project_cost: cost, full_standby: standby, investors } = facts;
   if (note === null || !isPositive(note)) return met('No seller note was entered.');
@@ -152,7 +157,7 @@ function judgeNote(facts: SbaFacts): SbaResult {
   return met(`The note of ${usd(note)} counts in full.`);
 }
 
-/** As rules judge that say nothing of investors. */
+/** A judge for rules that do not limit investors' money. */
 const whoeverInvests =
   (judge: SbaRule['judge']): SbaRule['judge'] =>
   (facts) =>
@@ -179,7 +184,7 @@ function judgeMaturity({ loan_years: years }: SbaFacts): SbaResult {
 const askTerms = 'At which rate, and over how many years, is the debt paid back? Enter the terms.';
 const askEbitda = 'What is EBITDA of twelve months, in US dollars? Coverage is computed from it.';
 
-/** EBITDA over what all debt costs a year is at least so many times. */
+/** Requires that EBITDA covers the annual cost of all debt at least `least` times. */
 const covers =
   (least: string, when: (facts: SbaFacts) => SbaResult | null = () => null) =>
   (facts: SbaFacts): SbaResult => {
@@ -210,7 +215,7 @@ const onlySmall = ({ loan }: SbaFacts): SbaResult | null => {
 const keepsShare = ({ rollover }: SbaFacts): boolean => rollover !== null && isPositive(rollover);
 const sellerLeaves = met('The offer leaves the seller no share of the business.');
 
-/** A rule on what a purchase needs whose price `isLarge`. */
+/** Asks `question` where the price `isLarge`; otherwise the rule is met. */
 const forPrices =
   (isLarge: (price: Decimal) => boolean, question: string) =>
   ({ price }: SbaFacts): SbaResult => {
@@ -221,7 +226,7 @@ const forPrices =
 const smallPrice = decimal('350000');
 const largePrice = decimal('3000000');
 
-/** Every rule that is known here, each with its predecessors. */
+/** Every known rule, including predecessors. */
 export const sbaRules: readonly SbaRule[] = [
   {
     id: 'loan_ceiling',
@@ -386,14 +391,15 @@ export const sbaRules: readonly SbaRule[] = [
 export const rulesOn = (day: Day): SbaRule[] =>
   sbaRules.filter(({ effective, superseded }) => effective <= day && (superseded === null || day < superseded));
 
-/** What one rule says of a purchase. */
+/** The result of one rule for a purchase. */
 export interface SbaAnswer {
-  /** That of the rule. */
   readonly id: string;
   readonly answer: SbaResult;
 }
 
-/** What the rules of a day say of a purchase: first what is not met, then what has to be asked, then what is met. */
+/**
+ * The results of the rules of a day for a purchase: rules not met first, then rules with a question, then rules met.
+ */
 export function judged(facts: SbaFacts, day: Day): SbaAnswer[] {
   const order = ['not_met', 'ask', 'met'];
   return rulesOn(day)

@@ -1,14 +1,19 @@
-/** Accounting snapshots of a deal: requested, processed, and completed with all of their rows, or failed with none. */
+/**
+ * Accounting snapshots of a deal: requested, processed, then completed with all of their rows or failed without any.
+ */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
-/** What a snapshot holds. */
+/** The kinds of figures in a snapshot. */
 export const snapshotTypes = ['profit_and_loss', 'customer_revenue', 'full'] as const;
 
-/** The most rows of periods that are uploaded or delivered at once, and the most of customers. The pages say so, too. */
+/**
+ * The maximum number of profit and loss rows, and of customer rows, in one upload or delivery. The pages use the same
+ * number.
+ */
 export const mostSnapshotRows = 5_000;
 
 export const snapshotStatuses = ['requested', 'processing', 'completed', 'failed'] as const;
@@ -21,7 +26,7 @@ export interface Snapshot {
   completed_at: string | null;
 }
 
-/** The five accounting snapshots of a deal that were requested last, the latest first. */
+/** The five accounting snapshots of a deal that were requested last, newest first. */
 export const recentSnapshots = rows<Snapshot, [dealId: string]>(
   'recent_snapshots',
   `select id, snapshot_type, status, requested_at, completed_at from accounting_snapshots
@@ -35,13 +40,13 @@ interface SnapshotOnPage extends Snapshot {
 
 const snapshotFields = 's.id, s.snapshot_type, s.status, s.source_name, s.requested_at, s.completed_at, s.failure';
 
-/** The accounting snapshots of a deal, the latest first, at most 200. */
+/** The accounting snapshots of a deal, newest first, at most 200. */
 export const snapshotsOnPage = rows<SnapshotOnPage, [dealId: string]>(
   'snapshots_on_page',
   `select ${snapshotFields} from accounting_snapshots s where s.deal_id = $1 order by s.requested_at desc, s.id desc limit 200`,
 );
 
-/** One snapshot, or null when there is none that the caller sees. */
+/** The snapshot with this id if the caller may see it, otherwise null. */
 export const snapshotOnPage = row<SnapshotOnPage, [id: string]>(
   'snapshot_on_page',
   `select ${snapshotFields} from accounting_snapshots s where s.id = $1`,
@@ -62,7 +67,7 @@ export const plAmounts = [
 ] as const;
 export type PlAmount = (typeof plAmounts)[number];
 
-/** What these lines are called in reports and contradictions, and on the pages. */
+/** The names of these lines in reports, in contradictions and on the pages. */
 export const lineWords = {
   revenue: 'Revenue',
   cost_of_goods_sold: 'Cost of goods sold',
@@ -86,13 +91,13 @@ interface InPeriod {
 export type PlRow = InPeriod & { readonly period_label: string } & { readonly [A in PlAmount]: string | null };
 export type CustomerRow = InPeriod & { readonly customer_name: string; readonly revenue_total: string };
 
-/** Whether the caller may import into a deal, and the currency of rows that name none. */
+/** Whether the caller may import into a deal, and the currency for rows without one. */
 export const importsInto = row<{ editor: boolean; currency: string; organization_id: string }, [dealId: string]>(
   'imports_into',
   `select id = any ((select app.qoe_deals(true))::uuid[]) as editor, currency, organization_id from deals where id = $1`,
 );
 
-/** Fails the snapshots that nobody works on any more. */
+/** Marks abandoned snapshots as failed. */
 export const failAbandonedSnapshots = row<unknown, []>(
   'fail_abandoned_snapshots',
   'select app.fail_abandoned_snapshots()',
@@ -108,8 +113,8 @@ const request = row<{ id: string }>(
 );
 
 /**
- * Begins a snapshot; its id. `accountLines` is what the accounts of an export count to, remembered for the next one. Denied to
- * all but editors.
+ * Requests a snapshot; returns its id. `accountLines` has the line of each account in an export and is remembered for
+ * the next export. Denied to all but editors.
  */
 export const requestSnapshot = (
   dealId: string,
@@ -122,7 +127,7 @@ export const requestSnapshot = (
   return addedId(request(...from(origin), dealId, type, sourceName, lines));
 };
 
-/** Begins to work on it. */
+/** Marks a snapshot as being processed. */
 export const processSnapshot = row<unknown, [id: string]>(
   'process_snapshot',
   `update accounting_snapshots set status = 'processing' where id = $1`,
@@ -139,7 +144,7 @@ const ended = (status: 'completed' | 'failed') =>
 const complete = ended('completed');
 const fail = ended('failed');
 
-/** Ends it without rows, and says why in at most 2,000 characters. */
+/** Marks a snapshot as failed, with a reason of at most 2,000 characters. */
 export const failSnapshot = (id: string, failure: string, origin: Origin) => fail(...from(origin), id, failure);
 
 const storePeriods = row<unknown, [dealId: string, id: string, rows: string]>(
@@ -158,7 +163,7 @@ const storeCustomers = row<unknown, [dealId: string, id: string, rows: string]>(
      revenue_total numeric(20, 4))`,
 );
 
-/** Stores the rows of a snapshot and completes it: for one transaction. */
+/** Stores the rows of a snapshot and completes it: statements for one transaction. */
 export const completeSnapshot = (
   dealId: string,
   id: string,
@@ -180,13 +185,13 @@ const inOrder = {
   direction: 'desc',
 } as const;
 
-/** The accounting snapshots of a deal, the latest first, in pages. */
+/** The accounting snapshots of a deal, newest first, in pages. */
 export const snapshotsOfDeal = listOfDeal<SnapshotOnPage>('snapshots_of_deal', inOrder);
 
-/** Those of these snapshots that the caller sees. */
+/** The snapshots with these ids that the caller may see. */
 export const snapshotsByIds = recordsByIds<SnapshotOnPage>('snapshots_by_ids', inOrder);
 
-/** A snapshot that another system delivers whole: rows without a currency are in the deal's. */
+/** A snapshot that another system delivers completely. Rows without a currency are in the deal's currency. */
 export interface DeliveredBooks {
   readonly periods: readonly (Omit<PlRow, 'currency'> & { readonly currency: string | null })[];
   readonly customers: readonly (Omit<CustomerRow, 'currency'> & { readonly currency: string | null })[];
@@ -213,7 +218,7 @@ const deliver = row<SnapshotOnPage>(
    ${audited('qoe.snapshot.request', { subject: 's.id', deal: 's.deal_id', details: `jsonb_build_object('type', $4::text)` })}`,
 );
 
-/** Keeps a snapshot with all of its rows, completed. Denied to all who may not write there. */
+/** Stores a completed snapshot with all of its rows. Denied to callers who may not write to the deal's books. */
 export const deliverSnapshot = (
   dealId: string,
   type: Snapshot['snapshot_type'],

@@ -1,18 +1,21 @@
-/** Which rows make up a span of months: months, quarters, half-years and years in any mix, without gap or overlap (docs/books.md). */
+/**
+ * Finds the rows that make up a span of months: months, quarters, half-years and years in any combination, without gap
+ * or overlap (docs/books.md).
+ */
 
 import type { BookedPeriod } from './books.ts';
 import { byText, monthOf, monthsFrom, wholeMonths, type Day, type Month } from './calendar.ts';
 
 interface Piece {
   readonly row: BookedPeriod;
-  /** The last of its whole months. */
+  /** The last month of the row. */
   readonly end: Month;
 }
 
-/** Rows of whole months by the first of them, the longest first. */
+/** Rows of whole months by their first month, longest first. */
 export type Pieces = ReadonlyMap<Month, readonly Piece[]>;
 
-/** The rows of whole months that have fewer than `below` of them; no two are of the same dates. */
+/** The rows of fewer than `below` whole months. `rows` has no two rows of the same dates. */
 export function piecesOf(rows: readonly BookedPeriod[], below: bigint): Pieces {
   const pieces = rows.flatMap((row): Piece[] => {
     const months = wholeMonths(row.first, row.last);
@@ -24,28 +27,28 @@ export function piecesOf(rows: readonly BookedPeriod[], below: bigint): Pieces {
   );
 }
 
-/** What a span of months is made up of. */
+/** The rows that make up a span of months. */
 export interface Cover {
-  /** One after the other. */
+  /** Consecutive, without overlap. */
   readonly rows: readonly BookedPeriod[];
-  /** The months that they cover. */
+  /** The months that the rows cover. */
   readonly months: readonly Month[];
   readonly isWhole: boolean;
 }
 
-/** The best that can be made of the months from one on: what is left out of them, how many rows it takes, and how it begins. */
+/** The best cover of the months from one place to the end: months without a row, number of rows, and the first row. */
 interface Best {
   readonly missing: number;
   readonly rows: number;
   readonly piece: Piece | null;
-  /** The place of the month behind that beginning. */
+  /** The place of the month after that row, or after a month without one. */
   readonly next: number;
 }
 
 /**
- * What makes up these months, which follow each other: as many of them as can be, each once, of the fewest rows; of several
- * ways that in which the earlier rows are the longer ones. A row counts whole or not at all; with `inParts` one that covers
- * all the months does not count.
+ * Covers consecutive months with rows: as many months as possible, each once, with the fewest rows; of equally good
+ * covers, the one whose earlier rows are longer. A row is used completely or not at all; with `inParts`, a row that
+ * covers all the months is not used.
  */
 export function coverOf(months: readonly Month[], pieces: Pieces, { inParts = false } = {}): Cover {
   const places = new Map(months.map((month, place) => [month, place]));
@@ -79,10 +82,13 @@ export function coverOf(months: readonly Month[], pieces: Pieces, { inParts = fa
   return { rows, months: covered, isWhole: covered.length === months.length };
 }
 
-/** The most months that dates are made up of. */
+/** The maximum number of months in {@link rowsCovering}. */
 const most = 12n;
 
-/** The rows that make up exactly these dates, at most twelve whole months; null where they are not, or a part of them is missing. */
+/**
+ * The rows that make up exactly these dates; null unless the dates are one to twelve whole months that rows cover
+ * completely.
+ */
 export function rowsCovering(
   first: Day,
   last: Day,

@@ -1,4 +1,4 @@
-/** Summaries of what is computed of a deal's books, which the tools answer beside their records (docs/books.md). */
+/** Short summaries computed from a deal's books, which tools return along with records (docs/books.md). */
 
 import type { BookedPeriod, Books } from './books.ts';
 import {
@@ -12,12 +12,15 @@ import { round, writtenOut, type Decimal } from './decimals.ts';
 import { earnings, resolved } from './earnings.ts';
 import { memoized } from './caches.ts';
 
-/** How many periods, contradictions (and of one kind) and names a summary has at most, and characters of an answer and of all contradictions. */
+/**
+ * Limits of a summary: periods, contradictions, contradictions of one kind, names, characters of an answer, and
+ * characters of all contradictions.
+ */
 const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
 
 const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
 
-/** A contradiction and the beginning of its answer: "… 10 less. Explained: “The lease was prepaid.”" */
+/** A contradiction with the beginning of its answer: "… 10 less. Explained: “The lease was prepaid.”" */
 const inWords = ({ sentence, answer }: ContradictionSummary): string =>
   answer ? `${sentence} ${answerInShort(answer, brief.why)}` : sentence;
 
@@ -41,7 +44,7 @@ const latestEarnings = memoized(function latestEarnings(books: Books) {
   });
 });
 
-/** Earnings of the latest periods and what contradicts itself, in few words: for assistants. Null without figures. */
+/** A summary for assistants: earnings of the latest periods, and contradictions. Null without figures. */
 export function earningsInShort(books: Books, sight: AnswersInSight) {
   const latest = latestEarnings(books);
   if (!latest) return null;
@@ -67,7 +70,7 @@ function shortOf(books: Books, found: Concentration) {
     customers: changes.length,
     difference: differenceOf(changes),
   });
-  // Those that make the largest difference come first.
+  // The largest differences come first.
   const named = (changes: readonly CustomerChange[]) => ({
     ...part(changes),
     ...(changes.length > 0 ? { names: changes.slice(0, brief.names).map(({ name }) => name) } : {}),
@@ -79,7 +82,7 @@ function shortOf(books: Books, found: Concentration) {
     ...(earned.length > 0
       ? { ebitda: Object.fromEntries(earned.slice(0, 3).map(({ label, reported_ebitda }) => [label, reported_ebitda])) }
       : {}),
-    // The rows are of several: these are the figures of one.
+    // The rows are in several currencies; these figures are in one.
     ...(found.left_out.length > 0 ? { currency: found.currency } : {}),
     customers_in_all: found.count,
     total: found.total,
@@ -107,7 +110,10 @@ function shortOf(books: Books, found: Concentration) {
 
 const shortOfEach = memoized((books: Books) => memoized((found: Concentration) => shortOf(books, found)));
 
-/** What hangs on customers in exactly these dates, and what became of them since the period before, in few words. */
+/**
+ * A summary of the customers in exactly these dates, and of the changes since the period before; null without
+ * customers.
+ */
 export function customersInShort(books: Books, dates: Pick<BookedPeriod, 'first' | 'last'>) {
   const found = concentrationIn(books, dates);
   return found && shortOfEach(books)(found);

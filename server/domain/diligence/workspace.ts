@@ -1,4 +1,4 @@
-/** The quality-of-earnings workspace of a deal: who is in it, and who may write there. */
+/** The quality-of-earnings workspace of a deal: its members, and who may write there. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
@@ -32,13 +32,16 @@ const memberSelect = `
     and (coalesce(advised.role, p.role) in ('broker', 'seller') or w.participant_id is not null or exists (
       select from qoe_workspace_members v where v.deal_id = p.deal_id and v.participant_id = p.advises))`;
 
-/** Who is in the workspace of a deal, of those whom the caller may know of, as many as people of a deal are listed; nobody to those who are not in themselves. */
+/**
+ * The members of a deal's workspace that the caller may see, at most {@link mostPeople}; empty for callers who are not
+ * members.
+ */
 export const membersOnPage = rows<MemberOnPage, [dealId: string]>(
   'qoe_members_on_page',
   `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, lower(u.name), p.id limit ${mostPeople}`,
 );
 
-/** One of them, or null. */
+/** The member with this participant id if the caller sees them, otherwise null. */
 export const memberOnPage = row<MemberOnPage, [participantId: string]>(
   'qoe_member_on_page',
   `${memberSelect} and p.id = $1`,
@@ -56,7 +59,10 @@ const admit = row<{ participant_id: string }>(
    ${audited('qoe.admit', { ...place, details: `jsonb_build_object('role', $5::text)` })}`,
 );
 
-/** Adds a person of the deal to the workspace, or gives them another role. Denied to all but brokers; refused for people who cannot be added. */
+/**
+ * Adds a participant of the deal to the workspace, or changes their role. Denied to all but brokers; refused for people
+ * who cannot be added.
+ */
 export const admitToQoe = (dealId: string, participantId: string, role: 'reader' | 'editor', origin: Origin) =>
   tookPlace(admit(...from(origin), dealId, participantId, role));
 
@@ -67,6 +73,6 @@ const dismiss = row<{ participant_id: string }>(
    select changed.participant_id from changed ${audited('qoe.dismiss', place)}`,
 );
 
-/** Takes a person's place in the workspace; false when they have none or the caller may not. */
+/** Removes a person from the workspace; false when they are not in it or the caller may not remove them. */
 export const dismissFromQoe = (dealId: string, participantId: string, origin: Origin) =>
   tookPlace(dismiss(...from(origin), dealId, participantId));

@@ -1,4 +1,7 @@
-/** A deal's documents (specification, sections 2.2 and 4.3): what is known of them, and uploading, opening, changing, removing. */
+/**
+ * A deal's documents (specification, sections 2.2 and 4.3): their metadata, and uploading, opening, changing and
+ * removing them.
+ */
 
 import { anywhere } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
@@ -27,7 +30,7 @@ export interface DocumentMetadata {
 
 const tables: Readonly<Record<DocumentSource, string>> = { simple: 'documents', production: 'production_documents' };
 
-// A double is exact for every size that a store can hold.
+// A double represents every possible document size exactly.
 const metadataOf = (table: string, source: DocumentSource): string => `(
   select id, filename, category, confidentiality, size_bytes::float8 as size_bytes, uploaded_at, '${source}' as source
   from ${table}
@@ -35,7 +38,7 @@ const metadataOf = (table: string, source: DocumentSource): string => `(
   order by uploaded_at desc, id desc
   limit 200)`;
 
-/** The documents of a deal that the caller may open, the latest first, at most 200 of each source. */
+/** The documents of a deal that the caller may open, newest first, at most 200 of each source. */
 export const documents = rows<
   DocumentMetadata,
   [dealId: string, category: string | null, confidentiality: Confidentiality | null]
@@ -44,7 +47,10 @@ export const documents = rows<
   `${metadataOf('documents', 'simple')} union all ${metadataOf('production_documents', 'production')} order by uploaded_at desc, id desc`,
 );
 
-/** The categories of the documents of a deal that the caller may open, at most 50: first that which is `named`, in any case. */
+/**
+ * The categories of the documents of a deal that the caller may open, at most 50: first the category that equals
+ * `named`, ignoring case.
+ */
 export const documentCategories = rows<{ known: string }, [dealId: string, named: string]>(
   'document_categories',
   `select known from (
@@ -53,17 +59,20 @@ export const documentCategories = rows<{ known: string }, [dealId: string, named
    order by lower(known) <> lower($2), known limit 50`,
 );
 
-/** A document among those of all deals. */
+/** A document in a list of the documents of all deals. */
 export interface DocumentAnywhere extends DocumentMetadata {
   deal_id: string;
   deal_title: string;
   media_type: string;
-  /** What comes before it: with its id and its deal's, a place in the list. */
+  /**
+   * When the deal was created, as text. With `place` and the ids of the deal and the document, the document's position
+   * in the list.
+   */
   deal_place: string;
   place: string;
 }
 
-/** The document behind which a page of {@link documentsAnywhere} begins. */
+/** The position after which a page of {@link documentsAnywhere} begins. */
 export type DocumentPlace = Pick<DocumentAnywhere, 'deal_id' | 'deal_place' | 'id' | 'place'>;
 
 const anywhereInOrder = rows<
@@ -76,7 +85,10 @@ const anywhereInOrder = rows<
    from app.documents_in_sight($1, $2, $3, $4, $5) s`,
 );
 
-/** The documents that the caller may open, of all deals, those of the latest deal first and there the latest first: at most `limit` after a place. */
+/**
+ * The documents of all deals that the caller may open, those of the newest deal first, and newest first within a deal:
+ * at most `limit` after a position.
+ */
 export const documentsAnywhere = (after: DocumentPlace | null, limit: number): Statement<DocumentAnywhere[]> =>
   anywhereInOrder(after?.deal_place ?? null, after?.deal_id ?? null, after?.place ?? null, after?.id ?? null, limit);
 
@@ -86,24 +98,24 @@ export interface DealDocument {
   filename: string;
   category: string;
   confidentiality: Confidentiality;
-  /** A decimal. */
+  /** Decimal digits. */
   size_bytes: string;
   uploaded_at: string;
-  /** Null when the caller does not see who it was. */
+  /** Null when the caller may not see who uploaded the document. */
   uploaded_by_name: string | null;
-  /** Whether it is the caller who uploaded it. */
+  /** Whether the caller uploaded the document. */
   mine: boolean;
   source: DocumentSource;
   diligence_request: string | null;
   media_type: string;
-  /** Whether the application can show it in the page. */
+  /** Whether the web application can show the document in the page. */
   can_preview: boolean;
   can_edit: boolean;
-  /** How often it was opened; null to those who may not know. */
+  /** How often the document was opened; null unless the caller may know. */
   openings: number | null;
 }
 
-/** What the application shows in its own page: PDF, and the images that every browser draws. */
+/** Media types that the web application shows in its own page: PDF, and the image types that every browser supports. */
 export const previewedTypes = [
   'application/pdf',
   'image/png',
@@ -114,7 +126,9 @@ export const previewedTypes = [
   'image/bmp',
 ] as const;
 
-/** At most so many of each source are listed; more are found by searching. The pages have this number, too. */
+/**
+ * At most this many documents of each source are listed; more are found by searching. The pages have the same number.
+ */
 export const mostDocumentsOfSource = 2000;
 
 const fields = (source: DocumentSource): string =>
@@ -141,7 +155,10 @@ const onPage = rows<
   [dealId: string, category: string | null, confidentiality: Confidentiality | null, patterns: readonly string[]]
 >('documents_on_page', `${list('simple')} union all ${list('production')} order by uploaded_at desc, id desc`);
 
-/** The documents of a deal that the caller may open, the latest first; those of a category, a confidentiality, or in which all `words` occur. */
+/**
+ * The documents of a deal that the caller may open, newest first; optionally only those of a category, of a
+ * confidentiality, or that contain all `words`.
+ */
 export const documentsOnPage = (
   dealId: string,
   category: string | null,
@@ -156,7 +173,7 @@ function bySource<V extends readonly unknown[], R>(
   return (source, ...values) => statements[source](...values);
 }
 
-/** One document, or null when there is none that the caller may open. */
+/** One document, or null when it does not exist or the caller may not open it. */
 export const documentOnPage = bySource((source) =>
   row<DealDocument, [id: string]>(
     `${source}_document_on_page`,
@@ -169,7 +186,10 @@ const begin = row<{ brokerage: string | null }, [dealId: string, storageKey: str
   'select case when app.begin_upload($1, $2) then (select d.organization_id from deals d where d.id = $1) end as brokerage',
 );
 
-/** Announces the body of a document, before anything of it is read; the deal's brokerage, or null when the caller may add no documents to the deal. */
+/**
+ * Registers the body of a document before any of it is read. Returns the deal's brokerage, or null when the caller may
+ * not add documents to the deal.
+ */
 export const beginUpload = (dealId: string, storageKey: string): Statement<string | null> =>
   mapped(begin(dealId, storageKey), (found) => found?.brokerage ?? null);
 
@@ -203,7 +223,10 @@ const addProduction = row<{ id: string }>(
    select changed.id from changed ${audited('document.upload', kept('production'))}`,
 );
 
-/** Adds a document whose body is in the store, for a diligence request where one is given; its id. Denied to all but brokers and sellers. */
+/**
+ * Adds a document whose body is in the store, optionally for a diligence request. Returns its id. Denied to all but
+ * brokers and sellers.
+ */
 export function addDocument(
   dealId: string,
   document: NewDocument,
@@ -236,7 +259,7 @@ const change = bySource((source) =>
   ),
 );
 
-/** Changes what is given; false when the caller may change no such document. */
+/** Changes the given fields; false when the document does not exist or the caller may not change it. */
 export const changeDocument = (
   source: DocumentSource,
   id: string,
@@ -254,11 +277,11 @@ const takeOrPut = (name: string, action: DealAction, back: boolean) =>
 const remove = takeOrPut('remove_document', 'document.remove', false);
 const putBack = takeOrPut('restore_document', 'document.restore', true);
 
-/** Takes a document out of its deal; false when the caller may take out no such document. */
+/** Removes a document from its deal; false when the document does not exist or the caller may not remove it. */
 export const removeDocument = (source: DocumentSource, id: string, origin: Origin): Statement<boolean> =>
   tookPlace(remove(...from(origin), id, source));
 
-/** Puts back what was taken out within the last hour; false when there is nothing to put back. */
+/** Restores a document that was removed within the last hour; false when there is nothing to restore. */
 export const restoreDocument = (source: DocumentSource, id: string, origin: Origin): Statement<boolean> =>
   tookPlace(putBack(...from(origin), id, source));
 
@@ -267,11 +290,14 @@ export interface RemovedDocument {
   source: DocumentSource;
   filename: string;
   removed_at: string;
-  /** Null when the caller does not see who it was. */
+  /** Null when the caller may not see who removed the document. */
   removed_by_name: string | null;
 }
 
-/** What {@link restoreDocument} puts back of a deal, the latest first, at most 20; nothing to whom it would put back nothing. */
+/**
+ * The documents of a deal that {@link restoreDocument} can restore, the last removed first, at most 20; none for a
+ * caller who may not restore them.
+ */
 export const documentsToRestore = rows<RemovedDocument, [dealId: string]>(
   'documents_to_restore',
   `select r.id, r.source, r.filename, r.removed_at, u.name as removed_by_name
@@ -282,25 +308,32 @@ export const documentsToRestore = rows<RemovedDocument, [dealId: string]>(
 export interface OpenedDocument {
   filename: string;
   media_type: string;
-  /** A decimal. */
+  /** Decimal digits. */
   size_bytes: string;
-  /** In hexadecimal digits; null where it was never computed. */
+  /** In hexadecimal digits; null if it was never computed. */
   sha256: string | null;
   storage_key: string;
 }
 
-/** The same by a person, of whom it is not known whose deal they ask about. */
+/** A document opened by a person, whose request, unlike that of an API key, does not determine the brokerage. */
 interface DocumentOpenedByPerson extends OpenedDocument {
   brokerage_id: string;
 }
 
-/** Where the body of a document is, leaving a record that the caller opened it, or `readsOn` in it; null when there is none that they may open. */
+/**
+ * Returns where the body of a document is, and records that the caller opened it; with `readsOn`, the caller continues
+ * reading, which is not recorded again within an hour. Null when the document does not exist or the caller may not open
+ * it.
+ */
 export const openDocument = row<DocumentOpenedByPerson, [source: DocumentSource, id: string, readsOn: boolean]>(
   'open_document',
   'select filename, media_type, size_bytes, sha256, storage_key, brokerage_id from app.open_document($1, $2, $3)',
 );
 
-/** Where the bodies of these documents are, of those that the caller may open, leaving a record for each that they opened it. */
+/**
+ * Returns where the bodies of these documents are, without those that the caller may not open, and records for each
+ * that the caller opened it.
+ */
 export const openDocuments = rows<
   { id: string; storage_key: string },
   [source: DocumentSource, ids: readonly string[]]
@@ -318,19 +351,22 @@ const head = bySource((source) =>
   ),
 );
 
-/** The same, without a record and without the place of the body: nobody opens a document by asking for the head alone. */
+/**
+ * Like {@link openDocument}, but without a record and without the location of the body: a HEAD request does not count
+ * as opening.
+ */
 export const headOfDocument = (source: DocumentSource, id: string): Statement<DocumentOpenedByPerson | null> =>
   head(source, id);
 
 interface DocumentOpening {
   id: string;
-  /** Null when the caller may not know of them. */
+  /** Null when the caller may not know who opened the document. */
   user_id: string | null;
   user_name: string;
   opened_at: string;
 }
 
-/** Who opened a document and when, as far as the caller may know, the latest first, at most 500. */
+/** Who opened a document and when, as far as the caller may know, newest first, at most 500. */
 export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
   'document_openings',
   `select o.id, u.id as user_id,
@@ -342,7 +378,10 @@ export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, i
 
 const toClear = rows<{ key: string }, []>('bodies_to_clear', 'select key from app.bodies_to_clear() key');
 
-/** Keys of bodies that nobody needs any more, at most 500: of uploads that failed, and of documents taken out a week ago. */
+/**
+ * Storage keys of bodies that are no longer needed, at most 500: of failed uploads, and of documents removed a week
+ * ago.
+ */
 export const bodiesToClear = (): Statement<string[]> => mapped(toClear(), (found) => found.map(({ key }) => key));
 
 const beginToClear = row<{ done: boolean }, [storageKey: string]>(
@@ -350,7 +389,7 @@ const beginToClear = row<{ done: boolean }, [storageKey: string]>(
   'select app.begin_to_clear($1) as done',
 );
 
-/** Notes that a body is about to be taken out of the store; false when a legal hold has come to protect it. */
+/** Notes that a body is about to be deleted from the store; false when a legal hold protects it by now. */
 export const bodyGoes = (storageKey: string): Statement<boolean> =>
   mapped(beginToClear(storageKey), (found) => found?.done ?? false);
 
@@ -361,10 +400,10 @@ export const bodyCleared = row<unknown, [storageKey: string]>('body_cleared', 's
 export interface DocumentResource extends DocumentMetadata {
   deal_id: string;
   media_type: string;
-  /** In hexadecimal digits; null where it was never computed. */
+  /** In hexadecimal digits; null if it was never computed. */
   sha256: string | null;
   diligence_request: string | null;
-  /** Null when the caller does not see who it was. */
+  /** Null when the caller may not see who uploaded the document. */
   uploaded_by_name: string | null;
 }
 
@@ -386,7 +425,10 @@ const documentResourceOf = (source: DocumentSource): string =>
     direction: 'desc',
   });
 
-/** The documents of a deal that the caller may open, the latest first, in pages; of a category or a confidentiality, where given. */
+/**
+ * The documents of a deal that the caller may open, newest first, in pages; optionally only those of a category or a
+ * confidentiality.
+ */
 export const documentsOfDeal = listOfDeal<
   DocumentResource,
   [category: string | null, confidentiality: Confidentiality | null]
@@ -398,7 +440,7 @@ export const documentsOfDeal = listOfDeal<
 const oneResource = (source: DocumentSource): string =>
   `select ${resourceColumns(source)} from ${tablesOf(source)} where d.deal_id = $1 and d.id = $2`;
 
-/** One document of a deal, or null when there is none that the caller may open. */
+/** One document of a deal, or null when it does not exist or the caller may not open it. */
 export const documentOfDeal = row<DocumentResource, [dealId: string, id: string]>(
   'document_of_deal',
   `${oneResource('simple')} union all ${oneResource('production')}`,
@@ -411,12 +453,16 @@ const byIds = (source: DocumentSource) =>
     id: 'd.id',
   });
 
-/** Those of these documents of the data rooms that the caller may open, and of those that were produced for diligence requests. */
+/**
+ * The documents with these ids that the caller may open: uploaded to data rooms (`simple`), and produced for diligence
+ * requests (`production`).
+ */
 export const documentsByIds = { simple: byIds('simple'), production: byIds('production') } as const;
 
 /**
- * Where the body of a document is, leaving a record that the calling API key opened it, or `readsOn` in it, or none when that
- * is null; null when there is none that the key may open.
+ * Returns where the body of a document is, and records that the calling API key opened it; with `readsOn`, the key
+ * continues reading, which is not recorded again within an hour, and with null nothing is recorded. Null when the
+ * document does not exist or the key may not open it.
  */
 export const openDocumentWithKey = row<OpenedDocument, [id: string, readsOn: boolean | null]>(
   'open_document_with_key',

@@ -1,4 +1,4 @@
-/** What changed, in the order in which it was committed: for other systems that follow (081_change_events.sql). */
+/** Change events in the order of commit, for other systems that follow them (081_change_events.sql). */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 
@@ -8,18 +8,18 @@ const publish = row<{ moved: boolean; waits: boolean }, []>(
 );
 
 /**
- * What has been committed by now, for readers of the stream: whether there is anything new, and whether more must wait until transactions that are
- * under way have ended. Nobody has entered.
+ * Publishes the changes committed so far to the readers of the stream; returns whether there are new ones, and whether
+ * more must wait until transactions in progress have ended. Runs without authentication.
  */
 export const publishChanges = (): Statement<{ moved: boolean; waits: boolean }> =>
   mapped(publish(), (found) => found ?? { moved: false, waits: false });
 
 const purge = row<{ deleted: number }, []>('purge_changes', 'select app.purge_changes() as deleted');
 
-/** Deletes what changed more than 31 days ago, so many at a time; how many these were. */
+/** Deletes a batch of changes older than 31 days; returns how many. */
 export const purgeChanges = (): Statement<number> => mapped(purge(), (found) => found?.deleted ?? 0);
 
-/** Kinds of records, each with how its changes are called: a closed list, which docs/rest.md explains. */
+/** The kinds of records and of their changes: a closed list, documented in docs/rest.md. */
 export const changesOf = {
   contact: ['created', 'updated', 'archived', 'restored', 'removed'],
   deal: ['created', 'updated', 'admitted'],
@@ -39,7 +39,7 @@ export const changesOf = {
 
 export type ObjectType = keyof typeof changesOf;
 export const objectTypes = Object.keys(changesOf) as readonly ObjectType[];
-/** `contact.created` and its like. */
+/** `contact.created` and the like. */
 export type EventType = { [Type in ObjectType]: `${Type}.${(typeof changesOf)[Type][number]}` }[ObjectType];
 /** Every type of event, such as "deal.updated". */
 export const eventTypes: readonly string[] = Object.entries(changesOf).flatMap(([object, changes]) =>
@@ -56,7 +56,7 @@ export interface ChangeEvent {
   occurredAt: string;
 }
 
-/** A number in the stream, as text, and the history of the database that it is of. */
+/** A position in the stream: a number, as text, and the history of the database to which it belongs. */
 export interface PlaceInStream {
   readonly seq: string;
   readonly history: string;
@@ -64,12 +64,12 @@ export interface PlaceInStream {
 
 interface ChangesRead {
   readonly events: (ChangeEvent & { readonly seq: string })[];
-  /** Where to go on from, whatever was left out for the caller. */
+  /** The position to continue from, even if events before it were left out for the caller. */
   readonly reached: PlaceInStream;
-  /** When it was read: of the database's clock. */
+  /** The time of the read, by the database's clock. */
   readonly now: string;
   readonly hasMore: boolean;
-  /** Whether some of what changed behind the number has been deleted. */
+  /** Whether some of the changes after the number have been deleted. */
   readonly isLost: boolean;
 }
 
@@ -93,8 +93,8 @@ const read = rows<Read>(
 );
 
 /**
- * What the calling key sees of what changed behind a number of the stream, or (null) of what has been published by now, at most so many and of these types
- * alone, if some are named.
+ * Returns the changes visible to the calling key after a number of the stream, or (null) after everything published so
+ * far; at most `most`, and only of `types` when given.
  */
 export const changesAfter = (
   seq: string | null,

@@ -1,12 +1,12 @@
-/** Records with the property names of the REST API, for its answers and for webhooks. */
+/** Records with the property names of the REST API, for its responses and for webhooks. */
 
 import { offerFields, type OfferPayload } from '../offers/offers.ts';
 
-/** A name of the database as other systems read it. */
+/** Converts a database name to camel case, as other systems read it. */
 export const inCamelCase = (name: string): string =>
   name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Names of columns as other systems read them, of which there are so many: they are the same for every row. */
+/** A cache of converted column names: they are few, and the same for every row. */
 const names = new Map<string, string>();
 
 function nameOf(column: string): string {
@@ -15,7 +15,7 @@ function nameOf(column: string): string {
   return name;
 }
 
-/** A record with its properties so named, without its place in a list. */
+/** Returns a record with converted property names, without its position in a list. */
 export function resourceOf(record: object): Record<string, unknown> {
   const found = record as Readonly<Record<string, unknown>>;
   const shown: Record<string, unknown> = {};
@@ -31,7 +31,7 @@ function payloadResource(submitted: OfferPayload): Record<string, unknown> {
   };
 }
 
-/** An offer so named; what the buyer submitted besides keeps the names that they gave. */
+/** Returns an offer with converted property names; additional fields that the buyer submitted keep their names. */
 export const offerResource = (found: { payload: OfferPayload }): Record<string, unknown> => ({
   ...resourceOf(found),
   payload: payloadResource(found.payload),

@@ -1,22 +1,29 @@
-/** Queued events and due reminders, for the worker and the scheduled jobs that notify people (043_notifications.sql). */
+/**
+ * Queued events and due reminders, for the worker and the scheduled jobs that notify people (043_notifications.sql).
+ */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { NotificationKind } from './kinds.ts';
 
 const create = row<{ taken: number }, [most: number]>('tell_events', 'select app.tell_events($1) as taken');
 
-/** Makes the notifications of at most so many queued events (100 at a time); how many events were taken. Nobody has entered. */
+/**
+ * Creates the notifications of at most `most` queued events (100 at a time); returns the number of events processed.
+ * Runs without a caller.
+ */
 export const createNotifications = (most: number): Statement<number> =>
   mapped(create(most), (found) => found?.taken ?? 0);
 
 const remind = row<{ taken: number }, []>('queue_reminders', 'select app.queue_reminders() as taken');
 
-/** Queues events of what is about to end, due or overdue by now: of 500 reminders at a time; how many these were. */
+/**
+ * Queues events for everything that is about to end, due or overdue, for at most 500 reminders; returns their number.
+ */
 export const queueReminders = (): Statement<number> => mapped(remind(), (found) => found?.taken ?? 0);
 
 const purge = row<{ deleted: number }, []>('purge_notifications', 'select app.purge_notifications() as deleted');
 
-/** Deletes notifications that are half a year old, so many at a time; how many these were. */
+/** Deletes a batch of notifications that are half a year old; returns their number. */
 export const purgeNotifications = (): Statement<number> => mapped(purge(), (found) => found?.deleted ?? 0);
 
 const queueMails = row<{ written: number }, [most: number]>(
@@ -24,24 +31,30 @@ const queueMails = row<{ written: number }, [most: number]>(
   'select app.queue_notification_mails($1) as written',
 );
 
-/** Puts what is due by mail into the outbox, for at most so many people and deals; for how many, or `most` when more may be due. */
+/**
+ * Puts due notification mails into the outbox, for at most `most` people and deals; returns their number, or `most`
+ * when more may be due.
+ */
 export const queueNotificationMails = (most: number): Statement<number> =>
   mapped(queueMails(most), (found) => found?.written ?? 0);
 
-/** What happened how often on a deal, or (with nulls) to the reader's account. */
+/** How often a kind of event occurred on a deal, or (with nulls) concerning the reader's account. */
 export interface MailedNotification {
   name: string;
-  /** Of the mail of the day. */
+  /** Whether it is in the daily mail. */
   daily: boolean;
   kind: NotificationKind;
   deal_id: string | null;
   deal_title: string | null;
   count: number;
-  /** Takes the kinds of the mail out of its reader's mails. */
+  /** The token with which the reader unsubscribes from the kinds in the mail. */
   token: string;
 }
 
-/** The notifications of a mail of the outbox at this moment: by deal, the one with the latest first. Empty: none any more. */
+/**
+ * The current notifications of a mail in the outbox, grouped by deal, the deal with the latest one first. Empty: none
+ * are left to send.
+ */
 export const notificationMail = rows<MailedNotification, [mail: string]>(
   'notification_mail',
   'select name, daily, kind, deal_id, deal_title, count, token from app.notification_mail($1)',
@@ -61,6 +74,9 @@ const unsubscribeBy = row<{ kinds: string[] | null }, [token: string]>(
   'select app.unsubscribe($1) as kinds',
 );
 
-/** Takes them out, and leaves them in the application; their kinds, or null when the token is none of ours. */
+/**
+ * Turns these kinds off in mails, and keeps them in the application. Returns the kinds, or null when the token is
+ * unknown.
+ */
 export const unsubscribe = (token: string): Statement<string[] | null> =>
   mapped(unsubscribeBy(token), (found) => found?.kinds ?? null);

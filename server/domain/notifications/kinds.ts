@@ -1,14 +1,14 @@
-/** Every kind of notification, with its wording for pages and mails. */
+/** All kinds of notifications, with their wording in pages and mails. */
 
-/** How a person is notified: a mail at once or with those of the day, in the application only, or not. */
+/** How a person is notified: by a mail at once, in the daily mail, only in the application, or not at all. */
 export const deliveries = ['at_once', 'daily', 'app', 'off'] as const;
 export type Delivery = (typeof deliveries)[number];
 
-/** How loud a deal may be; what was chosen for a kind may be quieter. */
+/** The upper bound of the delivery for a deal; the delivery chosen for a kind may be lower. */
 export const dealDeliveries = ['daily', 'app', 'off'] as const;
 export type DealDelivery = (typeof dealDeliveries)[number];
 
-/** Where what happened is looked at: a tab of the deal, the deal itself, or a page of the settings. */
+/** Where the event can be viewed: in a tab of the deal, the deal itself, or a page of the settings. */
 export type NotificationPlace =
   | 'deal'
   | 'questions'
@@ -24,11 +24,11 @@ export type NotificationPlace =
 
 interface Words {
   readonly place: NotificationPlace;
-  /** The kind, in the settings. */
+  /** The name of the kind in the settings. */
   readonly title: string;
-  /** What happened, as a sentence without the deal's name; for `count` of the same. */
+  /** The event as a sentence without the deal's name, for `count` events of the kind. */
   readonly says: (count: number) => string;
-  /** What there is to do, the label of a mail's button. */
+  /** The label of the button in a mail. */
   readonly action: string;
 }
 
@@ -265,16 +265,16 @@ export const notificationKinds = {
 
 export type NotificationKind = keyof typeof notificationKinds;
 
-/** The notification of a person who was removed from a deal says only that. */
+/** Sent to a person who was removed from a deal; it must not say more than that. */
 const removedOneself = 'You no longer take part in a deal.';
 
-/** What happened, as a sentence; `ofDeal` false: to the reader's account, and to no deal that they see. */
+/** The event as a sentence; `ofDeal` is false when it concerns the reader's account, or no deal that they see. */
 export const sentenceOf = (kind: NotificationKind, count: number, ofDeal: boolean): string =>
   kind === 'removed' && !ofDeal ? removedOneself : notificationKinds[kind].says(count);
 
-/** What there is to do about it, the label of a mail's button; who was removed sees nobody of the deal. */
+/** The label of the button in a mail; a person who was removed from a deal cannot open it. */
 export const actionOf = (kind: NotificationKind, ofDeal: boolean): string =>
   kind === 'removed' && !ofDeal ? 'Open Dealkeep' : notificationKinds[kind].action;
 
-/** Whether there is a kind of that name. */
+/** Whether a kind of that name exists. */
 export const isNotificationKind = (kind: string): kind is NotificationKind => Object.hasOwn(notificationKinds, kind);

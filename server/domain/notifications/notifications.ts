@@ -1,4 +1,4 @@
-/** A person's notifications, as far as they may still open what they are about, and how they choose to be notified. */
+/** A person's notifications about records that they may still open, and their choices of how to be notified. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
@@ -17,16 +17,19 @@ export interface Notification {
   kind: NotificationKind;
   deal_id: string | null;
   deal_title: string | null;
-  /** The id of what it is about, and its name where it has one that stands in lists: never what a person wrote. */
+  /**
+   * The id of the record that it is about, and the name under which lists show that record, if any: never text that a
+   * person wrote.
+   */
   subject_id: string | null;
   subject_name: string | null;
-  /** Null also when the reader may not know of them. */
+  /** Also null when the reader may not know the actor. */
   actor_name: string | null;
   at: string;
   read_at: string | null;
   /** What happened, as a sentence. */
   summary: string;
-  /** Which page shows it. */
+  /** The page that shows the record. */
   place: NotificationPlace;
 }
 
@@ -41,7 +44,10 @@ const notificationOf = (found: Found): Notification => {
   };
 };
 
-/** No notification, but the place that was reached, when too many before it are hidden; the one there, if it is not, comes first. */
+/**
+ * Not a notification, but the position that was reached when too many notifications before it are hidden. A visible
+ * notification at the same position precedes it.
+ */
 interface Reached {
   kind: null;
   id: string;
@@ -53,7 +59,10 @@ const page = rows<Placed<Found> | Reached>(
   `select l.*, l.at::text as place from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc, l.kind is null`,
 );
 
-/** The caller's notifications of what they may still open, the latest first, in pages, which may be empty before the last one. */
+/**
+ * The caller's notifications about records that they may still open, latest first, in pages; pages before the last one
+ * may be empty.
+ */
 export const ownNotifications = (after: Place | null, limit: number): Statement<Page<Notification>> =>
   mapped(page(after?.key, after?.id, limit + 1), (found) =>
     pageUpTo(found, (one): one is Reached => one.kind === null, limit, notificationOf),
@@ -61,17 +70,17 @@ export const ownNotifications = (after: Place | null, limit: number): Statement<
 
 const unread = row<{ count: number }, []>('unread_notifications', 'select app.unread_notifications() as count');
 
-/** How much of it they have not read, at most 100. */
+/** How many notifications the caller has not read, at most 100. */
 export const unreadNotifications = (): Statement<number> => mapped(unread(), (found) => found?.count ?? 0);
 
 const read = row<unknown, [ids: string[]]>('read_notifications', 'select app.read_notifications($1)');
 
-/** Notes that the caller has read these notifications. */
+/** Marks these notifications as read by the caller. */
 export const readNotifications = (ids: readonly string[]): Statement<unknown> => read([...ids]);
 
-/** A part of all notifications that was noted as read. */
+/** One batch of notifications that were marked as read together. */
 export interface ReadPortion {
-  /** Until when those are noted that were there at the beginning, and not what came meanwhile. */
+  /** Only notifications up to this time are marked, so that those that arrive meanwhile stay unread. */
   until: string;
   /** Whether there may be more. */
   more: boolean;
@@ -82,18 +91,20 @@ const readAll = row<ReadPortion, [until: string | null]>(
   'select coalesce($1::timestamptz, app.now())::text as until, app.read_notifications(null, $1) >= 10000 as more',
 );
 
-/** Notes the same of those that there are, also of what they may not open any more: the latest 10,000, or the next ones behind a portion. How many these were is not for the caller. */
+/**
+ * Marks all notifications of the caller as read, also those that they may no longer open: the latest 10,000, or the
+ * next ones after an earlier batch. The caller must not learn how many they were.
+ */
 export const readAllNotifications = (earlier: ReadPortion | null): Statement<ReadPortion | null> =>
   readAll(earlier?.until ?? null);
 
 interface NotificationChoice {
   kind: NotificationKind;
-  /** The kind, in words. */
   title: string;
   delivery: Delivery;
-  /** What holds until they choose. */
+  /** The default until the caller chooses. */
   standard: Delivery;
-  /** It concerns the security of the account: it is never off. */
+  /** Whether the kind concerns the security of the account and cannot be turned off. */
   security: boolean;
 }
 
@@ -102,7 +113,7 @@ const choices = rows<Omit<NotificationChoice, 'title'>, []>(
   'select kind, delivery, standard, security from app.notification_choices()',
 );
 
-/** How the caller is notified of each kind, in the order of the settings. */
+/** How the caller is notified about each kind, in the order of the settings. */
 export const notificationChoices = (): Statement<NotificationChoice[]> =>
   mapped(choices(), (found) =>
     found.flatMap((one) =>
@@ -110,7 +121,7 @@ export const notificationChoices = (): Statement<NotificationChoice[]> =>
     ),
   );
 
-/** Chooses for a kind. Refused with `security_stays` where it cannot be off. */
+/** Chooses the delivery of a kind. Rejected with `security_stays` when the kind cannot be turned off. */
 export const chooseNotification = row<unknown, [kind: NotificationKind, delivery: Delivery]>(
   'choose_notification',
   'select app.choose_notification($1, $2)',
@@ -122,7 +133,7 @@ interface DealNotificationChoice {
   delivery: DealDelivery;
 }
 
-/** The deals that the caller sees and for which they chose something, by title. */
+/** The deals that the caller sees and for which they chose a delivery, by title. */
 export const dealNotificationChoices = rows<DealNotificationChoice, []>(
   'deal_notification_choices',
   `select c.deal_id, d.title as deal_title, c.delivery
@@ -134,7 +145,7 @@ const dealChoice = row<{ delivery: DealDelivery | null }, [dealId: string]>(
   'select app.deal_notification_choice($1) as delivery',
 );
 
-/** What the caller chose for a deal, or null. */
+/** The delivery that the caller chose for a deal, or null. */
 export const dealNotificationChoice = (dealId: string): Statement<DealDelivery | null> =>
   mapped(dealChoice(dealId), (found) => found?.delivery ?? null);
 
@@ -143,24 +154,24 @@ const chooseDeal = row<{ done: boolean }, [dealId: string, delivery: DealDeliver
   'select app.choose_deal_notification($1, $2) as done',
 );
 
-/** Chooses for a deal, or takes that back with null; false when there is none that the caller sees. */
+/** Chooses the delivery for a deal; null resets it. Returns false when the caller sees no such deal. */
 export const chooseDealNotification = (dealId: string, delivery: DealDelivery | null): Statement<boolean> =>
   mapped(chooseDeal(dealId, delivery), (found) => found?.done ?? false);
 
 export interface NotificationSettings {
-  /** An IANA name. */
+  /** An IANA time zone name. */
   time_zone: string;
-  /** The hour in that zone at which the mail of the day goes, 0 to 23. */
+  /** The hour in that time zone at which the daily mail is sent, 0 to 23. */
   digest_hour: number;
 }
 
-/** The caller's zone and hour; null until they have chosen them. */
+/** The caller's time zone and hour; null until chosen. */
 export const notificationSettings = row<NotificationSettings, []>(
   'notification_settings',
   'select time_zone, digest_hour from app.notification_settings()',
 );
 
-/** Sets the caller's zone and hour. Refused where there is no such zone. */
+/** Sets the caller's time zone and hour. Rejected when the time zone does not exist. */
 export const setNotificationSettings = row<unknown, [timeZone: string, hour: number]>(
   'set_notification_settings',
   'select app.set_notification_settings($1, $2)',

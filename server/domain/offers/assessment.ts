@@ -1,4 +1,4 @@
-/** Offers compared with the books of their deal, computed only from what the caller may see of both. */
+/** Compares offers with the books of their deal, using only what the caller may see of both. */
 
 import { row } from '../../database/statement.ts';
 import { absolute, compare, decimal, sum, written, writtenOrNull, type Decimal } from '../diligence/decimals.ts';
@@ -28,23 +28,23 @@ import {
 } from './debt.ts';
 import type { OfferPayload } from './offers.ts';
 
-/** The time of the database, and the day in UTC on which rules are looked up. */
+/** Returns the time of the database, and its day in UTC, for which SBA rules are looked up. */
 export const databaseTime = row<{ now: string; day: string }>(
   'database_time',
   `select app.now() as now, to_char(app.now() at time zone 'UTC', 'YYYY-MM-DD') as day`,
 );
 
-/** An offer as it is assessed. */
+/** An offer as input of the assessment. */
 export interface AssessedOffer {
   readonly id: string;
   readonly participant_id: string | null;
   readonly expired: boolean;
-  /** Whether it proposes to change the terms that are agreed, which stand until then. */
+  /** Whether the offer proposes to change the agreed terms, which stand until then. */
   readonly proposed?: boolean;
   readonly payload: OfferPayload;
 }
 
-/** An offer as it is read, with what was decided of it. */
+/** An offer as it is read, with its decision. */
 interface DecidedOffer extends Pick<AssessedOffer, 'id' | 'expired' | 'payload'> {
   readonly buyer_user_id: string;
   readonly participant_id?: string;
@@ -55,8 +55,9 @@ interface DecidedOffer extends Pick<AssessedOffer, 'id' | 'expired' | 'payload'>
 }
 
 /**
- * Which of a deal's offers are compared, wherever they are: the terms that are agreed, which stand whenever they expire, and of the current
- * offers those that were not declined and whose buyer takes part. The pages say alike (web/src/components/offers/payload.ts).
+ * Returns the deal's offers to compare, the same everywhere: the agreed terms, which count even when expired, and the
+ * current offers that were not declined and whose buyers take part. The web application has the same rule
+ * (web/src/components/offers/payload.ts).
  */
 export function toCompare(offers: readonly DecidedOffer[]): AssessedOffer[] {
   const holder = offers.find(({ agreed }) => agreed)?.buyer_user_id;
@@ -71,14 +72,17 @@ export function toCompare(offers: readonly DecidedOffer[]): AssessedOffer[] {
     }));
 }
 
-/** The longest amount that is computed with: a payload may hold any text, and arithmetic grows with its digits. */
+/**
+ * Longer amounts are not computed with, in characters: a payload may hold any text, and the cost of arithmetic grows
+ * with its digits.
+ */
 const longestComputedAmount = 60;
 
-/** The decimal that a value of a payload is; null of anything else. */
+/** Returns a value of a payload as a decimal; null when the value is not a decimal. */
 export const amountIn = (value: unknown): Decimal | null =>
   typeof value === 'string' && value.length <= longestComputedAmount && isDecimal(value) ? decimal(value) : null;
 
-/** The amounts of an offer; what is no decimal counts as not said. */
+/** Returns the amounts of an offer; a value that is not a decimal counts as not stated. */
 export function amountsOf(payload: OfferPayload): OfferAmounts {
   const parts = Object.fromEntries(moneyParts.map((part) => [part, amountIn(payload[part])]));
   return {
@@ -89,8 +93,8 @@ export function amountsOf(payload: OfferPayload): OfferAmounts {
 }
 
 /**
- * The period that offers are compared with: the one asked for, else of the whole periods the latest that a person has
- * adjusted, the last twelve months before a year; else the last twelve months, or the latest year.
+ * Returns the period to compare offers with: the requested period; otherwise, among the complete periods with
+ * adjustments, the last twelve months in preference to a year; otherwise the last twelve months, or the latest year.
  */
 export function comparedWith(periods: readonly Earnings[], label: string | null): Earnings | null {
   const asked = label === null ? undefined : periods.find((one) => one.label === label);
@@ -98,9 +102,9 @@ export function comparedWith(periods: readonly Earnings[], label: string | null)
   return asked ?? basisOf(adjusted) ?? basisOf(periods);
 }
 
-/** The most add-backs that are listed one by one, the largest; the others are added up. */
+/** At most this many add-backs, the largest, are listed separately; the others are added up. */
 const mostAddBacks = 50;
-/** The id of the smaller add-backs together. */
+/** The id of the sum of the smaller add-backs. */
 const otherAddBacks = 'others';
 
 function basisFor(period: Earnings): EarningsBasis {
@@ -132,7 +136,7 @@ export interface ValuationSummary {
     readonly beyond_price: string | null;
   } | null;
   readonly coverage: CoverageSummary | null;
-  /** What the rules of the day say; null where financing is off or the offer is not in US dollars. */
+  /** The results of the SBA rules in force on the day; null when financing is off or the offer is not in US dollars. */
   readonly sba: readonly SbaAnswer[] | null;
 }
 
@@ -158,26 +162,29 @@ export interface ComparisonSummary {
 }
 
 export interface Assessment {
-  /** What the offers are compared with; null where the caller sees no earnings. */
+  /** The figures that the offers are compared with; null when the caller sees no earnings. */
   readonly basis: BasisSummary | null;
-  /** The periods that can be chosen instead. */
+  /** The periods to choose from. */
   readonly periods: readonly string[];
   readonly offers: readonly ValuationSummary[];
-  /** The two highest offers in one currency, those that have expired after those that stand; null where there are no two. */
+  /** The two highest offers in one currency, expired ones last; null when there are no two. */
   readonly compared: ComparisonSummary | null;
-  /** The rules of the SBA that are in force today, where some offer is compared with them. */
+  /** The SBA rules in force today; empty unless they were applied to an offer. */
   readonly sba_rules: readonly Omit<SbaRule, 'judge' | 'needs' | 'superseded'>[];
 }
 
 export interface Given extends CoverageGiven {
   readonly offers: readonly AssessedOffer[];
-  /** Null where financing is off. */
+  /** Null when financing is off. */
   readonly funding: readonly FundingRow[] | null;
   readonly day: string;
   readonly label?: string | null;
 }
 
-/** The two highest offers in the currency that the highest is in, but for proposed changes; those that have expired come after those that stand. */
+/**
+ * Compares the two highest offers in the currency of the highest, without proposed changes; expired offers come after
+ * the others.
+ */
 function twoBest(offers: readonly AssessedOffer[]): ComparisonSummary | null {
   const priced = offers
     .filter(({ proposed }) => !proposed)
@@ -204,7 +211,7 @@ function twoBest(offers: readonly AssessedOffer[]): ComparisonSummary | null {
   };
 }
 
-/** What the offers are compared with. */
+/** The period and the figures that the offers are compared with. */
 interface Against {
   readonly period: Earnings;
   readonly basis: EarningsBasis;
@@ -262,9 +269,12 @@ function basisSummary({ period, basis: { addBacks, ...basis } }: Against): Basis
   };
 }
 
-/** The offers of a deal compared with its books. What is computed follows from what is given alone: give what one caller sees. */
+/**
+ * Returns the offers of a deal compared with its books. The result depends only on `given`: pass only what one caller
+ * sees.
+ */
 export function assessed(given: Given): Assessment {
-  // A price, and the debt of a year, are compared with twelve months.
+  // A price, and a year's debt service, are compared with twelve months.
   const periods = earnings(given.books).filter(({ kind }) => kind !== 'partial_year');
   const period = comparedWith(periods, given.label ?? null);
   const against = period && { period, basis: basisFor(period) };

@@ -1,4 +1,4 @@
-/** Two offers, or two revisions of one, compared with each other: every term, in which they differ, and by how much. */
+/** Compares two offers, or two revisions of one offer, term by term: both values, and by how much they differ. */
 
 import { daysFrom } from '../diligence/calendar.ts';
 import {
@@ -17,14 +17,18 @@ import { leastCoverage } from './debt.ts';
 import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision } from './offers.ts';
 
 /**
- * What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. How many days lie
- * between two times depends on the reader's zone: the page counts them.
+ * The kind of both values of a line, and so the unit of the difference: amounts, shares of one, times or days; other
+ * kinds have no difference. The number of days between two times depends on the reader's time zone, so the web
+ * application computes it.
  */
 type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
 
 const multiples = ['adjusted_ebitda', 'reported_ebitda', 'sde', 'revenue'] as const;
 
-/** What is compared, in the order of a table: what an offer says itself under the names of its payload. */
+/**
+ * The compared terms, in the order of the table. Terms that an offer states itself have the name of the payload's
+ * field.
+ */
 type ComparedLineTerm =
   | 'currency'
   | 'purchase_price'
@@ -44,20 +48,20 @@ type ComparedLineTerm =
 
 export interface ComparedLine {
   readonly term: ComparedLineTerm;
-  /** What the term leaves open: the name of another term, or how many times debt is to be covered. */
+  /** Completes the term: the name of another term, or how many times the debt is to be covered. */
   readonly of: string | null;
   readonly kind: LineKind;
-  /** As it is written; null where the offer does not say it, or nothing follows from it. */
+  /** As written; null when the offer does not state the value, or it cannot be computed. */
   readonly first: string | null;
   readonly second: string | null;
   readonly same: boolean;
-  /** By how much the first is higher, or how many days later; negative where it is less. */
+  /** First less second, or how many days later the first is; negative when the first is less or earlier. */
   readonly by: string | null;
   /** The same as a share of the second, to four digits. */
   readonly by_share: string | null;
 }
 
-/** One of the two, as it is named. */
+/** One of the two compared offers, as a heading names it. */
 export interface ComparedOffer {
   readonly id: string;
   readonly buyer_user_id: string;
@@ -73,7 +77,7 @@ export interface ComparedOffer {
 export interface TwoOffers {
   readonly first: ComparedOffer;
   readonly second: ComparedOffer;
-  /** What they are compared with; null where the caller sees no earnings. */
+  /** The period that the offers are compared with; null when the caller sees no earnings. */
   readonly period: string | null;
   readonly lines: readonly ComparedLine[];
 }
@@ -92,7 +96,7 @@ const textIn = (value: unknown): string | null =>
       ? value
       : JSON.stringify(value);
 
-/** How many days the first comes after the second. */
+/** Returns by how many days the first is later than the second. */
 const daysAfter = ([first, second]: Sides<string>): string => String(daysFrom(second, first) - 1n);
 
 interface Line {
@@ -100,7 +104,7 @@ interface Line {
   readonly of?: string | null;
   readonly kind: LineKind;
   readonly values: Sides<string | null>;
-  /** What the difference is of, where it is not of what is shown: an amount that is missing counts as zero. */
+  /** The values for the difference when they are not the displayed values: a missing amount counts as zero. */
   readonly counted?: Sides<Decimal | null>;
 }
 
@@ -120,7 +124,7 @@ function lineOf({ term, of = null, kind, values, counted }: Line): ComparedLine 
   return { ...line, by: written(by), by_share: share && written(share) };
 }
 
-/** What the payloads say in amounts. Two currencies are not subtracted from each other. */
+/** Returns the lines of the payloads' amounts. Amounts in two currencies are not subtracted. */
 function amountLines(payloads: Sides<OfferPayload>): Line[] {
   const [a, b] = [amountsOf(payloads[0]), amountsOf(payloads[1])];
   const comparable = a.currency === b.currency;
@@ -138,7 +142,7 @@ function amountLines(payloads: Sides<OfferPayload>): Line[] {
   ];
 }
 
-/** What follows from the amounts, and from the books where the caller sees them. */
+/** Returns the lines computed from the amounts, and from the books if the caller sees them. */
 function worthLines([a, b]: Sides<ValuationSummary>, sameCurrency: boolean): Line[] {
   const share = ({ money }: ValuationSummary, part: MoneyPart | 'unsaid') =>
     money && (money.parts.find((one) => one.part === part)?.share ?? '0');
@@ -185,7 +189,7 @@ function worthLines([a, b]: Sides<ValuationSummary>, sameCurrency: boolean): Lin
   ];
 }
 
-/** Conditions, dates, and what a person wrote in words or under names of their own. */
+/** Returns the lines of conditions, dates, free text and unknown keys. */
 function saidLines([a, b]: Sides<OfferPayload>): Line[] {
   const both = <T>(of: (payload: OfferPayload) => T): Sides<T> => [of(a), of(b)];
   const others = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => !offerFields.includes(name));
@@ -221,13 +225,13 @@ const named = (offer: OfferRevision, caller: string): ComparedOffer => ({
   currency: amountsOf(offer.payload).currency,
 });
 
-/** What two offers are compared with, as the caller sees it, and who asks. */
+/** The data that two offers are compared with, as the caller sees it, and the caller. */
 interface Asked extends Omit<Given, 'offers'> {
   readonly caller: string;
   readonly now: string;
 }
 
-/** Two offers that the caller sees side by side: what neither says nor follows for either is left out. */
+/** Returns two offers that the caller sees side by side, without the lines that have no value in either. */
 export function twoOffers(first: OfferRevision, second: OfferRevision, { caller, now, ...given }: Asked): TwoOffers {
   const payloads: Sides<OfferPayload> = [first.payload, second.payload];
   const { basis, offers } = assessed({
@@ -247,7 +251,7 @@ export function twoOffers(first: OfferRevision, second: OfferRevision, { caller,
     ...saidLines(payloads),
   ];
   const isKnown = ({ term, values }: Line): boolean =>
-    // A share of nothing in both says no more than the amount.
+    // A share of zero in both says no more than the amount.
     term.startsWith('share_') ? values.some((value) => value !== null && value !== '0') : values.some(Boolean);
   return {
     first: sides[0],

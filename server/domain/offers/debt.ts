@@ -1,4 +1,7 @@
-/** What is borrowed to pay an offer, how often the earnings of the business cover it, and what of it the rules of the SBA look at. */
+/**
+ * The debt that pays for an offer, how many times the earnings of the business cover it, and the facts that the rules
+ * of the SBA examine.
+ */
 
 import { rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
@@ -33,7 +36,7 @@ import type { SbaFacts } from '../diligence/sba-rules.ts';
 import type { CertainMoney, OfferAmounts } from './valuation.ts';
 import { counts, type SourceType } from './financing.ts';
 
-/** What a buyer's side has recorded of one kind of source in one currency. */
+/** The total that a buyer's side has recorded of one type of source in one currency. */
 export interface FundingRow {
   participant_id: string;
   source_type: SourceType;
@@ -41,7 +44,10 @@ export interface FundingRow {
   total: string;
 }
 
-/** What each buyer's side has recorded of where its money comes from, as the caller may see it; not what fell away. */
+/**
+ * Returns the totals of the financing sources by buyer's side, type and currency, as far as the caller may see them,
+ * without expired and withdrawn sources.
+ */
 export const funding = rows<FundingRow, [dealId: string]>(
   'funding_by_side',
   `select s.participant_id, s.source_type, s.currency, sum(s.commitment_amount)::text as total
@@ -50,15 +56,15 @@ export const funding = rows<FundingRow, [dealId: string]>(
    group by s.participant_id, s.source_type, s.currency`,
 );
 
-/** What a person typed in to see what it would come to; none of it is kept. */
+/** Terms that a person typed in to see their effect; they are not stored. */
 export interface TypedTerms {
-  /** Of what is borrowed beside the seller note. */
+  /** Terms of the debt other than the seller note. */
   readonly bank: Terms | null;
-  /** Of the seller note; those of the bank where nothing else is said. */
+  /** Terms of the seller note; null for the terms of `bank`. */
   readonly note: Terms | null;
-  /** Years in which nothing is paid on the seller note; null where nobody said. */
+  /** Years without payments on the seller note; null when not stated. */
   readonly noteStandby: bigint | null;
-  /** What the buyer puts in themselves. */
+  /** The equity that the buyer contributes. */
   readonly equity: Decimal | null;
 }
 
@@ -68,18 +74,18 @@ const loans: readonly SourceType[] = ['sba_7a', 'sba_504', 'conventional_senior_
 const investorMoney: readonly SourceType[] = ['equity_investor_check'];
 const ownMoney: readonly SourceType[] = ['cash_buyer_equity', ...investorMoney];
 
-/** What a buyer's side has recorded in a currency. Null is what it has not. */
+/** The totals that a buyer's side has recorded in a currency; null for each kind without a source. */
 export interface Recorded {
   readonly loans: Decimal | null;
   readonly sba: Decimal | null;
   readonly equity: Decimal | null;
-  /** What of the equity is of investors. */
+  /** The part of the equity that comes from investors. */
   readonly investors: Decimal | null;
   readonly note: Decimal | null;
   readonly all: Decimal | null;
 }
 
-/** What the side of a participant has recorded in a currency. */
+/** Returns the totals that a participant's side has recorded in a currency. */
 export function recordedBy(participant: string | null, currency: string | null, all: readonly FundingRow[]): Recorded {
   const own = all.filter((one) => one.participant_id === participant && one.currency === currency);
   const of = (types: readonly SourceType[]): Decimal | null => {
@@ -96,40 +102,44 @@ export function recordedBy(participant: string | null, currency: string | null, 
   };
 }
 
-/** Where the debt of an offer is read: the loans that the buyer's side recorded, or all money but what is known to be the buyer's own. */
+/**
+ * How the debt of an offer is determined: from the loans that the buyer's side recorded, or as all money that is not
+ * known to be the buyer's own.
+ */
 type DebtIs = 'recorded' | 'all_but_equity';
 
-/** What is borrowed to pay the price of an offer. */
+/** The debt that pays the price of an offer. */
 export interface Debt {
   readonly is: DebtIs;
-  /** What is borrowed beside the seller note. */
+  /** The debt other than the seller note. */
   readonly bank: Decimal;
   readonly note: Decimal;
   readonly equity: Decimal | null;
 }
 
-/** What is left of an amount without another, at least nothing. */
+/** Returns `amount` less `other`, at least zero. */
 function reducedBy(amount: Decimal, other: Decimal): Decimal {
   const left = subtract(amount, other);
   return isPositive(left) ? left : zero;
 }
 
-/** The seller note, as it was recorded, else as it was offered; null where neither says one. */
+/** Returns the seller note as recorded, otherwise as offered; null when neither is stated. */
 const noteOf = (offer: OfferAmounts, recorded: Recorded): Decimal | null => recorded.note ?? offer.seller_note;
 
-/** What is borrowed to pay an offer, by what was recorded, else by what it offers. */
+/** Returns the debt that pays for an offer, from the recorded sources, otherwise from the offer itself. */
 export function debtOf(offer: OfferAmounts, money: CertainMoney | null, recorded: Recorded, typed: TypedTerms): Debt {
   const note = noteOf(offer, recorded) ?? zero;
   const equity = typed.equity ?? recorded.equity;
   if (recorded.loans !== null) return { is: 'recorded', bank: recorded.loans, note, equity };
   const unsaid = money === null ? offer.purchase_price : money.parts.find(({ part }) => part === 'unsaid')?.amount;
-  // What is recorded of the note beyond what is offered pays what the offer leaves open, and is not borrowed twice.
+  // The recorded seller note in excess of the offered one pays part of the unstated rest of the price, and must not be
+  // borrowed twice.
   const open = reducedBy(unsaid ?? zero, reducedBy(note, offer.seller_note ?? zero));
   const cash = add(offer.cash_at_close ?? zero, open);
   return { is: 'all_but_equity', bank: reducedBy(cash, equity ?? zero), note, equity };
 }
 
-/** The loans of a debt with their terms; null where those of one that is not zero are missing. */
+/** Returns the loans of a debt with their terms; null when the terms of a loan that is not zero are missing. */
 function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
   const noteTerms = typed.note ?? typed.bank;
   const all = [
@@ -139,7 +149,7 @@ function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
   return all.every((loan) => loan !== null) ? all : null;
 }
 
-/** How many times EBITDA is to cover the debt: what lenders ask for, and what the SBA asks for since 1 October 2026. */
+/** How many times EBITDA is to cover the debt: 1.15 is asked by lenders, 1.25 by the SBA since 1 October 2026. */
 export const askedCoverages = ['1.15', '1.25'] as const;
 export type AskedCoverage = (typeof askedCoverages)[number];
 
@@ -149,7 +159,10 @@ interface YearSummary {
   readonly coverage: string | null;
 }
 
-/** What the debt may cost a year at most, as a share of itself rounded down, to be covered so many times; null where nothing is earned. */
+/**
+ * The highest annual cost of the debt at this coverage, as a share of the debt, rounded down; null when nothing is
+ * earned.
+ */
 interface MostCost {
   readonly covered: AskedCoverage;
   readonly cost: string | null;
@@ -157,33 +170,36 @@ interface MostCost {
 
 export interface CoverageSummary {
   readonly debt: string;
-  /** What of it is borrowed beside the seller note. */
+  /** The part of the debt other than the seller note. */
   readonly bank: string;
   readonly debt_is: DebtIs;
   readonly most_cost: readonly MostCost[];
-  /** What the debt may cost a year at most to be covered 1.15 times, and 1.25 times. */
+  /** The highest annual cost of the debt at each of the {@link askedCoverages}, in words. */
   readonly sentences: readonly string[];
-  /** The same when the largest customer goes; null where the books have no customers of twelve months. */
+  /** The same without the largest customer; null when the books have no twelve months of revenue by customer. */
   readonly without_largest: {
     readonly customer: string;
     readonly ebitda: string;
     readonly most_cost: readonly MostCost[];
     readonly sentences: readonly string[];
   } | null;
-  /** With the terms that were typed in; null without them. */
+  /** Coverage year by year with the terms typed in; null without terms. */
   readonly years: readonly YearSummary[] | null;
   readonly years_without_largest: readonly YearSummary[] | null;
 }
 
-/** What coverage is computed with, beside the offer. */
+/** The inputs of the computation of coverage other than the offer. */
 export interface CoverageGiven {
   readonly books: Books;
   readonly typed?: TypedTerms;
-  /** How sentences say amounts; {@link spokenMoney} unless it is given. */
+  /** Formats amounts in sentences; defaults to {@link spokenMoney}. */
   readonly sayMoney?: (amount: Decimal, currency: string) => string;
 }
 
-/** EBITDA without the largest customer, where the books have its revenue of twelve months; else null. */
+/**
+ * Returns the largest customer and the EBITDA without that customer; null when the books lack the customer's revenue of
+ * twelve months.
+ */
 function withoutLargest(period: Earnings, books: Books): { name: string; ebitda: Decimal } | null {
   const { adjusted_ebitda: ebitda } = period;
   const { revenue, gross_profit: grossProfit } = period.amounts;
@@ -200,7 +216,7 @@ const yearSummaries = (ebitda: Decimal, all: readonly Loan[]): YearSummary[] =>
     coverage: writtenOrNull(coverage),
   }));
 
-/** What is supposed of a debt that nobody recorded. */
+/** Returns the assumption about a debt that nobody recorded, as the beginning of a sentence; null for recorded debt. */
 function supposed({ is, equity }: Debt, say: (amount: Decimal) => string): string | null {
   if (is === 'recorded') return null;
   const own = equity !== null && isPositive(equity) ? ` but ${say(equity)}` : '';
@@ -214,7 +230,7 @@ function sentencesOn(ebitda: Decimal, debt: Debt, say: (amount: Decimal) => stri
     const said = coverageInWords(ebitda, all, decimal(coverage), say, terms);
     return lead === null ? said : `${lead}, ${said.charAt(0).toLowerCase()}${said.slice(1)}`;
   });
-  // Where nothing is earned, the sentence names no coverage and is the same for each.
+  // When nothing is earned, the sentence names no coverage and would be repeated for each.
   return [...new Set(sentences)];
 }
 
@@ -224,7 +240,10 @@ const mostCost = (ebitda: Decimal, debt: Decimal): MostCost[] =>
     return { covered: coverage, cost: most && written(rounded(most, 3n, 'down')) };
   });
 
-/** How often the EBITDA of the period covers the debt of an offer; null where there is no debt, or no EBITDA in its currency. */
+/**
+ * Returns how many times the EBITDA of the period covers the debt of an offer; null when there is no debt, or no EBITDA
+ * in the offer's currency.
+ */
 export function coverageOf(
   offer: OfferAmounts,
   debt: Debt,
@@ -255,13 +274,13 @@ export function coverageOf(
   };
 }
 
-/** The coverage of the worst year, which is what a rule looks at. */
+/** Returns the lowest coverage of any year, which the rules examine; null without any. */
 export const leastCoverage = (years: readonly YearSummary[] | null | undefined): Decimal | null => {
   const all = (years ?? []).flatMap(({ coverage }) => (coverage === null ? [] : [decimal(coverage)]));
   return all.toSorted(compare)[0] ?? null;
 };
 
-/** What the rules of the SBA ask about an offer. */
+/** Returns the facts about an offer that the rules of the SBA ask for. */
 export function sbaFactsOf(
   offer: OfferAmounts,
   recorded: Recorded,
@@ -278,9 +297,9 @@ export function sbaFactsOf(
     rollover: offer.rollover_equity,
     loan: recorded.sba,
     equity: debt.equity,
-    // What is typed is the buyer's own.
+    // Equity that was typed in is the buyer's own.
     investors: typed.equity === null ? recorded.investors : null,
-    // Sources that do not even come to the price are not all of them.
+    // Recorded sources that total less than the price are incomplete.
     project_cost: all !== null && price !== null && compare(all, price) >= 0 ? all : null,
     full_standby: noteStandby === null || bank === null ? null : noteStandby >= bank.years,
     loan_years: bank?.years ?? null,

@@ -1,4 +1,6 @@
-/** How a purchase is to be paid for: sources of financing and what they come to (docs/decisions.md, "People and visibility"). */
+/**
+ * How a purchase is to be paid for: financing sources and their totals (docs/decisions.md, "People and visibility").
+ */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
@@ -21,7 +23,7 @@ export const sourceTypes = [
 ] as const;
 export type SourceType = (typeof sourceTypes)[number];
 
-/** In the order in which a source moves forward; the last end it. */
+/** In the order in which a source advances; the last two end it. */
 export const commitmentStatuses = [
   'identified',
   'applied',
@@ -33,10 +35,10 @@ export const commitmentStatuses = [
 ] as const;
 export type CommitmentStatus = (typeof commitmentStatuses)[number];
 
-/** Those that end a source, which counts in no total from then on. */
+/** The statuses that end a source; an ended source counts in no total. */
 export const endedStatuses: readonly CommitmentStatus[] = ['expired', 'withdrawn'];
 
-/** In SQL: whether a source in this status counts. */
+/** Returns SQL: whether a source in this status counts in totals. */
 export const counts = (status: string): string => `${status} <> all ('{${endedStatuses.join(',')}}')`;
 
 export interface FinancingSource {
@@ -48,24 +50,30 @@ export interface FinancingSource {
   commitment_amount: number;
   currency: string;
   commitment_status: CommitmentStatus;
-  /** Null also when the caller may not know of them. */
+  /** Null also when the caller may not know the creator. */
   created_by: string | null;
   created_at: string;
   updated_at: string;
 }
 
-/** In SQL: the account of the participant whose side a source belongs to; null where the caller may not know of them. */
+/**
+ * SQL for the account of the participant whose side a source belongs to; null when the caller may not know the
+ * participant.
+ */
 const sideOf = (source: string) => `(select p.user_id from participants p where p.id = ${source}.participant_id)`;
 
 const orderOfStatus = (status: string) => `array_position('{${commitmentStatuses.join(',')}}', ${status})`;
 
-// A double holds every whole number that the table takes.
+// A double holds exactly every whole number that the column accepts.
 const fields = (amount: 'float8' | 'text', creator = 'creator.id') => `s.id, s.deal_id, s.source_type, s.source_name,
   s.commitment_amount::${amount} as commitment_amount, s.currency, s.commitment_status, ${creator} as created_by,
   s.created_at, s.updated_at`;
 const tables = `financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}`;
 
-/** The sources of a deal that the caller may see, with the person whose side each belongs to, the latest first, at most 200. */
+/**
+ * Returns the sources of a deal that the caller may see, each with the person whose side it belongs to, latest first,
+ * at most 200.
+ */
 export const financingSources = rows<
   FinancingSource & { creator_person: Mentioned | null; side_user_id: string | null; side_person: Mentioned | null },
   [dealId: string]
@@ -84,11 +92,14 @@ export interface FinancingTotal {
   commitment_status: CommitmentStatus;
   currency: string;
   sources: number;
-  /** A decimal string: a sum may be more than a JSON integer holds exactly. */
+  /** A decimal string, as a sum may be more than a JSON integer holds exactly. */
   total: string;
 }
 
-/** What all sources of a deal that the caller may see come to, by status and currency, in the order of the statuses. */
+/**
+ * Returns the totals of all sources of a deal that the caller may see, by status and currency, in the order of the
+ * statuses.
+ */
 export const financingTotals = rows<FinancingTotal, [dealId: string]>(
   'financing_totals',
   `select commitment_status, currency, count(*)::int as sources, sum(commitment_amount) as total
@@ -99,11 +110,11 @@ export const financingTotals = rows<FinancingTotal, [dealId: string]>(
 );
 
 interface SideTotal extends FinancingTotal {
-  /** The person whose side it is; null when the caller may not know of them. */
+  /** The person whose side it is; null when the caller may not know the person. */
   side_user_id: string | null;
 }
 
-/** The same of each side apart; none where all sources are of one side. */
+/** Returns the same totals for each side; none when all sources belong to one side. */
 export const financingTotalsBySide = rows<SideTotal, [dealId: string]>(
   'financing_totals_by_side',
   `select t.side_user_id, t.commitment_status, t.currency, t.sources, t.total
@@ -119,9 +130,9 @@ export const financingTotalsBySide = rows<SideTotal, [dealId: string]>(
 interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {
   /** Whole units of the currency, as a decimal string. */
   commitment_amount: string;
-  /** The person whose side it belongs to; null when the caller may not know of them. */
+  /** The person whose side the source belongs to; null when the caller may not know the person. */
   side_user_id: string | null;
-  /** The statuses that the caller can move it to now; none when they may not. */
+  /** The statuses to which the caller can move the source now; empty when the caller may not move it. */
   moves: CommitmentStatus[];
 }
 
@@ -133,16 +144,19 @@ const select = `
     else '{}'::text[] end as moves
   from ${tables}`;
 
-/** The most sources on a deal's page, whose totals are of all. The pages have this number, too. */
+/**
+ * At most this many sources are shown on a deal's page; its totals include all sources. The web application has the
+ * same number.
+ */
 export const mostSources = 500;
 
-/** The sources of a deal that the caller may see, the latest first, at most {@link mostSources}. */
+/** Returns the sources of a deal that the caller may see, latest first, at most {@link mostSources}. */
 export const sourcesOnPage = rows<SourceOnPage, [dealId: string]>(
   'sources_on_page',
   `${select} where s.deal_id = $1 order by s.created_at desc, s.id desc limit ${mostSources}`,
 );
 
-/** One source, or null when there is none that the caller sees. */
+/** Returns one source, or null when there is none that the caller sees. */
 export const sourceOnPage = row<SourceOnPage, [id: string]>('source_on_page', `${select} where s.id = $1`);
 
 interface NewSource {
@@ -155,7 +169,7 @@ interface NewSource {
 
 interface AddedSource {
   id: string;
-  /** The deal's. */
+  /** The deal's currency. */
   currency: string;
 }
 
@@ -188,8 +202,8 @@ const move = row<SourceStatusChange>(
 );
 
 /**
- * Moves a source on. One that has the status already stays as it is, and no change is recorded. Refused with `move_not_allowed`; rejects with Denied when
- * there is none that the caller may change.
+ * Moves a source to a status. A source that already has the status stays unchanged, and no change is recorded. Refused
+ * with `move_not_allowed`; rejects with Denied when there is no such source that the caller may change.
  */
 export const moveSource = (
   id: string,
@@ -210,8 +224,8 @@ const inOrder = {
   direction: 'desc',
 } as const;
 
-/** The sources of a deal that the caller may see, the latest first, in pages. */
+/** The sources of a deal that the caller may see, latest first, in pages. */
 export const sourcesOfDeal = listOfDeal<SourceResource>('sources_of_deal', inOrder);
 
-/** Those of these sources that the caller sees. */
+/** Returns the sources with these ids that the caller sees. */
 export const sourcesByIds = recordsByIds<SourceResource>('sources_by_ids', inOrder);

@@ -1,4 +1,7 @@
-/** Offers of buyers, each a revision with a payload (specification, section 2.2): submitted, accepted, changed since. */
+/**
+ * Offers of buyers, each a sequence of revisions with a payload (specification, section 2.2): submitting, deciding and
+ * reading them.
+ */
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
@@ -9,7 +12,7 @@ import { knownPerson, type Mentioned } from '../deals/participants.ts';
 import { holdings, mostRows, noBooks, type Books } from '../diligence/books.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
-/** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
+/** The terms of an offer: amounts are decimal strings; unknown keys are kept as submitted. */
 export interface OfferPayload {
   currency?: string | null;
   purchase_price?: string | null;
@@ -26,7 +29,7 @@ export interface OfferPayload {
 
 type Named<T> = keyof { [Key in keyof T as string extends Key ? never : Key]: T[Key] };
 
-/** The fields that the service knows, in their order: what a payload has besides is shown as it was submitted. */
+/** The fields that the service knows, in display order; other keys of a payload are shown as submitted. */
 export const offerFields = Object.keys({
   currency: true,
   purchase_price: true,
@@ -40,20 +43,20 @@ export const offerFields = Object.keys({
   terms: true,
 } satisfies Record<OfferField, true>);
 
-/** One of them. */
+/** The name of a known field of a payload. */
 export type OfferField = Named<OfferPayload>;
 
 export interface Offer {
   id: string;
   buyer_user_id: string;
-  /** Counts a buyer's submissions from 1. */
+  /** The number of this submission among the buyer's submissions, from 1. */
   revision_number: number;
   is_current: boolean;
   submitted_at: string;
   payload: OfferPayload;
 }
 
-// Not yet in TypeScript's library: ECMAScript's JSON.parse source text access.
+// ECMAScript's JSON.parse source text access, which TypeScript's library does not declare yet.
 interface ExactJson {
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;
@@ -62,43 +65,46 @@ interface ExactJson {
 
 const exactJson = JSON as unknown as ExactJson;
 
-// A number under an unknown key may have more digits than JavaScript's hold: it then stays what was written.
-/** A payload, or what it comes in, from its text, every digit of it. */
+// A number under an unknown key may have more digits than a JavaScript number holds: it is then kept as raw JSON.
+/** Parses a payload, or JSON that contains payloads, without losing digits of any number. */
 export function exactly(text: string): OfferPayload {
-  // What holds no number needs no look at each value, which takes ten times as long.
+  // Text without numbers is parsed without a reviver, which takes ten times as long.
   if (!/(?:^|[:,[])\s*-?\d/.test(text)) return JSON.parse(text) as OfferPayload;
   return exactJson.parse(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined && String(value) !== source ? exactJson.rawJSON(source) : value,
   ) as OfferPayload;
 }
 
-/** Whether something of {@link exactly} has a number in it that takes very many digits when it is written out, as the database does. */
+/**
+ * Whether a value returned by {@link exactly} contains a raw JSON number with an exponent of 100 or more, which the
+ * database would write out in full.
+ */
 export function isVast(value: unknown): boolean {
   if (exactJson.isRawJSON(value)) return /e[+-]?0*[1-9]\d{2}/i.test(value.rawJSON);
   return typeof value === 'object' && value !== null && Object.values(value).some(isVast);
 }
 
-/** The most characters of the terms in words. The pages have this number, too. */
+/** At most this many characters of terms in words. The web application has the same number. */
 export const longestTerms = 20_000;
 
-/** How many bytes a payload may take as it is stored; the database measures it again, with every number written out. */
+/** At most this many bytes of a stored payload; the database measures it again, with every number written out. */
 const mostPayloadBytes = 32_768;
 
-/** Whether a payload is too large before it is stored already. */
+/** Whether a payload is too large even before the database writes out its numbers. */
 export const isTooLarge = (payload: unknown): boolean => Buffer.byteLength(JSON.stringify(payload)) > mostPayloadBytes;
 
 export const offerDecisions = ['accepted', 'declined'] as const;
 type OfferDecision = (typeof offerDecisions)[number];
 
-/** An offer as it is listed, with who made it. */
+/** An offer in the list, with the buyer who made it. */
 interface ListedOffer extends Offer {
   buyer_person: Mentioned | null;
-  /** Whether the time until which it stands has passed. */
+  /** Whether the offer's `expires_at` has passed. */
   expired: boolean;
-  /** When it was accepted or declined; absent where it was not. */
+  /** When the offer was accepted or declined; absent otherwise. */
   accepted_at?: string;
   declined_at?: string;
-  /** Whether these are the terms that are agreed on the deal now; absent where they are not. */
+  /** Whether these are the terms currently agreed on the deal; absent otherwise. */
   agreed?: true;
 }
 
@@ -109,7 +115,7 @@ interface FoundOffer extends Omit<ListedOffer, 'payload' | 'expired' | 'accepted
   agreed: boolean;
 }
 
-/** An offer as it is listed at `now`. */
+/** Returns the offer as it is listed at `now`. */
 function listed({ payload: text, decision, decided_at, agreed, ...offer }: FoundOffer, now: string): ListedOffer {
   const payload = exactly(text);
   return {
@@ -121,7 +127,8 @@ function listed({ payload: text, decision, decided_at, agreed, ...offer }: Found
   };
 }
 
-// Revisions of one buyer must not crowd out what the others offer now.
+// Within its limit of 50, `app.offers_in_sight` prefers current offers, so that one buyer's revisions do not displace
+// other buyers' current offers.
 const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
   'offers',
   `select s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at, s.payload, s.buyer as buyer_person, s.told_at,
@@ -130,22 +137,25 @@ const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
    order by s.submitted_at desc, s.id desc`,
 );
 
-/** The time that a payload names, as everybody writes it; null of what is no time (app.time_in says alike of the database). */
+/**
+ * Returns the time in a value of a payload as an ISO 8601 string in UTC; null when the value is not a time
+ * (`app.time_in` in the database agrees).
+ */
 export function timeIn(value: unknown): string | null {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value)) return null;
   const at = Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(value) ? value : `${value}Z`);
   return Object.is(at, NaN) ? null : new Date(at).toISOString();
 }
 
-/** Whether the time that a payload names has passed at `now`; false of what is no time. */
+/** Whether the time in a value of a payload has passed at `now`; false when the value is not a time. */
 export function hasPassed(time: unknown, now: string): boolean {
   const at = timeIn(time);
   return at !== null && Date.parse(at) <= Date.parse(now);
 }
 
 /**
- * The offers on the deal that the transaction is narrowed to that the caller may see, the latest first, at most 50: every buyer's current one, the one
- * that is agreed, and as many earlier revisions, the latest of them, as there is room for.
+ * Returns the offers that the caller may see on the deal that the transaction is narrowed to, latest first, at most 50:
+ * every buyer's current offer, the agreed offer, and the latest earlier revisions that fit.
  */
 export function offers(dealId: string): Statement<ListedOffer[]> {
   return mapped(list(dealId), (found) => found.map(({ told_at, ...offer }) => listed(offer, told_at)));
@@ -162,7 +172,10 @@ const readOffers = enteringRead<OffersFields | false>(
   `'offers', ${mostRows.uploads}, ${mostRows.adjustments}, $11`,
 );
 
-/** The same and the books of that deal, read by the statement that enters; null, and without a record of the call, where the node does not hold the books. */
+/**
+ * Returns those offers and the deal's books, read by the statement that enters with the token. Null, and no audit
+ * record of the call is written, when the node does not hold the books.
+ */
 export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books] | null> {
   const { held, take } = holdings(dealId);
   return readOffers(
@@ -200,16 +213,16 @@ export interface DealOffer extends Offer {
   deal_id: string;
   buyer_name: string;
   participant_id: string;
-  /** When it was accepted or declined, to those who may know; else null. */
+  /** When the offer was accepted or declined; null before that, and when the caller may not know. */
   accepted_at: string | null;
   declined_at: string | null;
-  /** Whether these are the terms that are agreed on the deal now. */
+  /** Whether these are the terms currently agreed on the deal. */
   agreed: boolean;
-  /** Whether it proposes to change the terms that are agreed, and waits for a broker to decide. */
+  /** Whether the offer proposes to change the agreed terms and awaits a broker's decision. */
   proposed: boolean;
-  /** Whether its buyer takes no part in the deal now, so that it cannot be accepted. */
+  /** Whether the buyer is no longer an active buyer of the deal, so that the offer cannot be accepted. */
   buyer_left: boolean;
-  /** Whether the caller made it. */
+  /** Whether the caller made the offer. */
   mine: boolean;
 }
 
@@ -223,7 +236,7 @@ const fields = `o.id, o.deal_id, o.buyer_user_id, u.name as buyer_name, o.partic
   coalesce(o.is_current and c.offer_id is null and o.participant_id = agreed.participant_id, false) as proposed,
   (part.role = 'buyer' and part.status = 'active') is not true as buyer_left`;
 
-// Once for a statement, as the deal is the same for all its rows.
+// A subquery, evaluated once per statement, as the deal is the same for all rows.
 const tables = (deal: string) => `join users u on u.id = o.buyer_user_id
   left join participants part on part.id = o.participant_id
   left join offer_decisions c on c.offer_id = o.id
@@ -231,7 +244,7 @@ const tables = (deal: string) => `join users u on u.id = o.buyer_user_id
 
 const shown = (found: Found): DealOffer => ({ ...found, payload: exactly(found.payload) });
 
-/** How many offers with their payloads come in one page. */
+/** At most this many offers with their payloads are in one page. */
 export const mostOffersAPage = 50;
 
 const current = rows<Placed<Found>>(
@@ -242,7 +255,7 @@ const current = rows<Placed<Found>>(
    order by o.submitted_at desc, o.id desc limit $4`,
 );
 
-/** The current offer of each buyer whose offers the caller may see, the latest first, in pages. */
+/** Returns the current offer of each buyer whose offers the caller may see, latest first, in pages. */
 export const dealOffers = (dealId: string, after: Place | null, limit: number): Statement<Page<DealOffer>> =>
   paged(current(dealId, after?.key, after?.id, limit + 1), limit, shown);
 
@@ -251,7 +264,9 @@ const agreed = row<Found, [dealId: string]>(
   `select ${fields} from offers o ${tables('$1')} where o.deal_id = $1 and o.id = agreed.id`,
 );
 
-/** The revision whose terms are agreed on a deal now, or null: there is none that the caller may see. */
+/**
+ * Returns the revision whose terms are currently agreed on a deal, or null when there is none that the caller may see.
+ */
 export const agreedOffer = (dealId: string): Statement<DealOffer | null> =>
   mapped(agreed(dealId), (found) => found && shown(found));
 
@@ -262,11 +277,17 @@ const selected = row<Found, [dealId: string]>(
    where o.deal_id = $1 and o.is_current`,
 );
 
-/** What the buyer who holds the exclusivity of a deal offers now, or null: there is nothing that the caller may see. */
+/**
+ * Returns the current offer of the buyer who holds the exclusivity of a deal, or null when there is none that the
+ * caller may see.
+ */
 export const selectedOffer = (dealId: string): Statement<DealOffer | null> =>
   mapped(selected(dealId), (found) => found && shown(found));
 
-/** Current offers and the agreed one, which may be among them, and whether the time until which each stands has passed at `now`. */
+/**
+ * Returns the current offers and the agreed offer, which may be among them, without duplicates, each with whether it
+ * has expired at `now`.
+ */
 export const currentAndAgreed = (
   latest: readonly DealOffer[],
   accepted: DealOffer | null,
@@ -284,7 +305,7 @@ const revisions = rows<Placed<Found>>(
    order by o.revision_number desc limit $4`,
 );
 
-/** Every revision of one buyer's offer on a deal that the caller may see, the latest first, in pages. */
+/** Returns every revision of one buyer's offer on a deal that the caller may see, latest first, in pages. */
 export const offerRevisions = (
   dealId: string,
   buyer: string,
@@ -300,8 +321,8 @@ const submit = row<Found>(
 );
 
 /**
- * Submits an offer of the caller's, or the next revision of it. Denied to all but buyers of the deal; a payload that is
- * too large, or over before it came, is refused at its place.
+ * Submits the caller's offer or its next revision. Denied to all but buyers of the deal; a payload that is too large or
+ * has dates in the past is refused with the field's path.
  */
 export const submitOffer = (dealId: string, payload: OfferPayload, origin: Origin): Statement<DealOffer | null> =>
   mapped(submit(...from(origin), dealId, JSON.stringify(payload)), (found) => found && shown(found));
@@ -315,11 +336,11 @@ const accept = row<{ deal_id: string }>(
    select granted.deal_id from granted ${audited('offer.accept', { subject: '$3', deal: 'granted.deal_id' })}`,
 );
 
-/** Accepts an offer by granting its buyer exclusivity until a time. Denied to all but the deal's brokers. */
+/** Accepts an offer by granting its buyer exclusivity until `expiresAt`. Denied to all but the deal's brokers. */
 export const acceptOffer = (id: string, expiresAt: string, origin: Origin): Statement<boolean> =>
   tookPlace(accept(...from(origin), id, expiresAt));
 
-// What is agreed is looked up as it was before the statement, without the decision itself.
+// `app.accepted_offer` uses the snapshot from before the statement, without the decision itself.
 const decisions = new Map(
   offerDecisions.map((decision) => [
     decision,
@@ -337,7 +358,7 @@ const decisions = new Map(
   ]),
 );
 
-/** Accepts or declines what the buyer with the exclusivity offers by now; false when the caller may not. */
+/** Accepts or declines the current offer of the buyer who holds the exclusivity; false when the caller may not. */
 export function decideOffer(id: string, decision: OfferDecision, origin: Origin): Statement<boolean> {
   const decide = decisions.get(decision);
   if (!decide) throw new Error(`There is no decision ${String(decision)}.`);
@@ -346,7 +367,7 @@ export function decideOffer(id: string, decision: OfferDecision, origin: Origin)
 
 const dealOf = row<{ deal_id: string }, [id: string]>('deal_of_offer', 'select deal_id from offers where id = $1');
 
-/** The deal of an offer that the caller sees, or null. */
+/** Returns the deal of an offer that the caller sees, or null. */
 export const dealOfOffer = (id: string): Statement<string | null> =>
   mapped(dealOf(id), (found) => found?.deal_id ?? null);
 
@@ -364,18 +385,18 @@ const revisionTables = (deal: string) => `${decidedRevisions}
 /** A revision of an offer, as the REST API and webhooks return it. */
 export interface OfferRevision extends Offer {
   deal_id: string;
-  /** Null when the caller may not know of the buyer. */
+  /** Null when the caller may not know the buyer. */
   buyer_name: string | null;
   participant_id: string;
   accepted_at: string | null;
   declined_at: string | null;
-  /** Whether these are the terms that are agreed on the deal now. */
+  /** Whether these are the terms currently agreed on the deal. */
   agreed: boolean;
 }
 
 type FoundRevision = Omit<OfferRevision, 'payload'> & { payload: string };
 
-/** A revision with its payload, every digit of it. */
+/** Returns a revision with its payload parsed without losing digits. */
 export const readRevision = <R extends { payload: string }>(
   found: R,
 ): Omit<R, 'payload'> & { payload: OfferPayload } => ({
@@ -383,7 +404,7 @@ export const readRevision = <R extends { payload: string }>(
   payload: exactly(found.payload),
 });
 
-/** The current offer of each buyer on a deal, the latest first. */
+/** The current offer of each buyer on a deal, latest first. */
 export const currentOffers = listOfDeal<FoundRevision>('current_offers', {
   columns: revisionColumns,
   tables: revisionTables('seen.deal'),
@@ -395,7 +416,10 @@ export const currentOffers = listOfDeal<FoundRevision>('current_offers', {
   direction: 'desc',
 });
 
-/** Every revision of the buyer of an offer, the latest first; none when there is no such offer on the deal that the caller sees. */
+/**
+ * Every revision by the buyer who made the given offer, latest first; none when the caller sees no such offer on the
+ * deal.
+ */
 export const revisionsOfOffer = listOfDeal<FoundRevision, [offerId: string]>('revisions_of_offer', {
   columns: revisionColumns,
   tables: revisionTables('seen.deal'),
@@ -412,7 +436,7 @@ const oneRevision = row<FoundRevision, [dealId: string, id: string]>(
   `select ${revisionColumns} from ${revisionTables('$1')} where o.deal_id = $1 and o.id = $2`,
 );
 
-// What is agreed is looked for on the deals where an offer was accepted, and nowhere else.
+// The agreed terms are looked up only on deals where one of these offers was accepted.
 const byIds = recordsByIds<FoundRevision>('offers_by_ids', {
   columns: columnsOfRevision('o.id = agreed.offer_id'),
   tables: `${decidedRevisions}
@@ -421,10 +445,10 @@ const byIds = recordsByIds<FoundRevision>('offers_by_ids', {
   id: 'o.id',
 });
 
-/** Those of these revisions of offers that the caller sees. */
+/** Returns the revisions with these ids that the caller sees. */
 export const offersByIds = (ids: readonly string[]): Statement<OfferRevision[]> =>
   mapped(byIds(ids), (found) => found.map(readRevision));
 
-/** One revision of an offer on a deal, or null when there is none that the caller sees. */
+/** Returns one revision of an offer on a deal, or null when there is none that the caller sees. */
 export const offerOfDeal = (dealId: string, id: string): Statement<OfferRevision | null> =>
   mapped(oneRevision(dealId, id), (found) => found && readRevision(found));

@@ -1,4 +1,6 @@
-/** The summary of a deal's offers that goes with their list: how they compare with its books and with each other, in few words. */
+/**
+ * The short summary that goes with the list of a deal's offers: how they compare with its books and with each other.
+ */
 
 import type { Books } from '../diligence/books.ts';
 import { memoizedWith } from '../diligence/caches.ts';
@@ -14,30 +16,33 @@ import {
   type ValuationSummary,
 } from './assessment.ts';
 
-/** The offers of a deal in few words. Shares are from 0 to 1, in the order in which money is sure. */
+/** The short summary of a deal's offers. Shares are from 0 to 1, most certain part first. */
 export interface Summary {
   readonly basis?: Omit<BasisSummary, 'add_backs'>;
-  /** The highest first, at most {@link mostSummarized}. */
+  /** Highest price first, at most {@link mostSummarized}. */
   readonly offers: {
     readonly offer_id: string;
     readonly multiples?: NonNullable<ValuationSummary['multiples']>;
     readonly money?: Readonly<Partial<Record<MoneyPart | 'unsaid', string>>>;
-    /** By how much its parts together, of which `money` has the shares, are more than its price. */
+    /** The sum of the parts, whose shares are in `money`, less the price; absent unless positive. */
     readonly parts_beyond_price?: string;
     readonly coverage?: string;
     readonly coverage_without_largest_customer?: string;
   }[];
-  /** By how much the first of the two highest, those that have expired after those that stand, is higher than the second; negative where it is lower. */
+  /**
+   * The two highest offers, expired ones last, and for each term the first less the second; negative when the first is
+   * lower.
+   */
   readonly two_best?: {
     readonly first: string;
     readonly second: string;
     readonly higher_by: Readonly<Partial<Record<ComparedTerm, string>>>;
-    /** What one of them says and the other leaves open: by how much they differ in it is not known. */
+    /** The terms that one of the two states and the other does not: their difference is unknown. */
     readonly unsaid?: ComparedTerm[];
   };
 }
 
-/** The most offers that are summarized. */
+/** At most this many offers are summarized. */
 const mostSummarized = 5;
 
 function inShort(
@@ -56,7 +61,9 @@ function inShort(
   };
 }
 
-/** The summary of these offers of a deal, compared with what the same caller sees of its books; null where there are none. */
+/**
+ * Returns the summary of a deal's offers, compared with the books as the same caller sees them; null without offers.
+ */
 export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOffer[]): Summary | null => {
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
   const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
@@ -66,7 +73,7 @@ export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOff
     offers: highest,
     funding: null,
     day: '',
-    // Assistants read the code of the currency, as beside every other amount of theirs.
+    // Assistants read the currency as a code, as in every other amount they get.
     sayMoney: (amount, currency) => `${currency} ${spoken(amount)}`,
   });
   const { add_backs: _addBacks, ...figures } = basis ?? { add_backs: [] };

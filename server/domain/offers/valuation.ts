@@ -1,18 +1,23 @@
-/** What an offer is worth by the books: multiples, what each add-back adds to the price, how certain the money is, and how two offers differ. */
+/**
+ * Values an offer by the books: multiples, the price paid for each add-back, how certain the money is, and how two
+ * offers differ.
+ */
 
 import { compare, divide, isPositive, isZero, one, subtract, sum, zero, type Decimal } from '../diligence/decimals.ts';
 import { apportion } from '../diligence/fractions.ts';
 
-/** What a business earned in a period, as an offer is compared with it. Null is what the books do not say. */
+/**
+ * The earnings of a business in a period, for comparison with an offer. Null for figures that the books do not have.
+ */
 export interface EarningsBasis {
-  /** "TTM", "FY2025": the period, as the books call it. */
+  /** The period as the books name it: "TTM", "FY2025". */
   readonly period: string;
   readonly currency: string;
   readonly revenue: Decimal | null;
   readonly reportedEbitda: Decimal | null;
   readonly adjustedEbitda: Decimal | null;
   readonly sde: Decimal | null;
-  /** What leads from reported to adjusted EBITDA. */
+  /** The adjustments from reported to adjusted EBITDA. */
   readonly addBacks: readonly AddBack[];
 }
 
@@ -21,17 +26,20 @@ export interface AddBack {
   readonly amount: Decimal;
 }
 
-/** The parts that a price is paid in, from the surest to the least sure. */
+/** The parts in which a price is paid, most certain first. */
 export const moneyParts = ['cash_at_close', 'seller_note', 'earnout', 'rollover_equity'] as const;
 export type MoneyPart = (typeof moneyParts)[number];
 
-/** The amounts of an offer. Null is what it does not say. */
+/** The amounts of an offer. Null for amounts that it does not state. */
 export interface OfferAmounts extends Readonly<Record<MoneyPart, Decimal | null>> {
   readonly currency: string | null;
   readonly purchase_price: Decimal | null;
 }
 
-/** `price` as a multiple of what is earned, to two digits; null where nothing was earned, as no multiple means anything there. */
+/**
+ * Returns `price` as a multiple of `earned`, to two digits; null when nothing was earned, as a multiple is then
+ * meaningless.
+ */
 export const multiple = (price: Decimal | null, earned: Decimal | null): Decimal | null =>
   price === null || earned === null || !isPositive(earned) ? null : divide(price, earned, 2n);
 
@@ -42,11 +50,14 @@ export interface Multiples {
   readonly revenue: Decimal | null;
 }
 
-/** Whether an offer can be compared with the books: it names a price, in their currency. */
+/** Whether an offer can be compared with the books: it states a price, in the currency of the books. */
 const comparable = (offer: OfferAmounts, basis: EarningsBasis): offer is OfferAmounts & { purchase_price: Decimal } =>
   offer.purchase_price !== null && offer.currency === basis.currency;
 
-/** An offer as multiples of what the business earned; null without a price in the currency of the books. */
+/**
+ * Returns the price of an offer as multiples of the business's earnings; null without a price in the currency of the
+ * books.
+ */
 export function multiplesOf(offer: OfferAmounts, basis: EarningsBasis): Multiples | null {
   if (!comparable(offer, basis)) return null;
   const price = offer.purchase_price;
@@ -61,22 +72,25 @@ export function multiplesOf(offer: OfferAmounts, basis: EarningsBasis): Multiple
 interface AddBackWorth {
   readonly id: string;
   readonly amount: Decimal;
-  /** The part of the price that is paid for it at the multiple of adjusted EBITDA. */
+  /** The part of the price that is paid for the add-back at the multiple of adjusted EBITDA. */
   readonly worth: Decimal;
-  /** The price at the same multiple if it does not stand. */
+  /** The price at the same multiple without the add-back. */
   readonly price_without: Decimal;
 }
 
 interface PriceByEarnings {
-  /** What is paid for reported EBITDA. */
+  /** The part of the price that is paid for reported EBITDA. */
   readonly reported: Decimal;
-  /** What is paid for each add-back, by id. With what is paid for reported EBITDA they add up to the price, to the last digit. */
+  /**
+   * The part of the price that is paid for each add-back, by id. Together with the part for reported EBITDA they add up
+   * to the price, to the last digit.
+   */
   readonly add_backs: readonly AddBackWorth[];
 }
 
 /**
- * What of a price is paid for reported EBITDA and what for each add-back, all at the multiple of adjusted EBITDA. Null where
- * there is no such multiple.
+ * Divides a price into the parts paid for reported EBITDA and for each add-back, all at the multiple of adjusted
+ * EBITDA. Null when there is no such multiple.
  */
 export function priceByEarnings(offer: OfferAmounts, basis: EarningsBasis): PriceByEarnings | null {
   const { reportedEbitda, adjustedEbitda } = basis;
@@ -96,18 +110,21 @@ export function priceByEarnings(offer: OfferAmounts, basis: EarningsBasis): Pric
 }
 
 export interface CertainMoney {
-  /** What each part comes to and its share of the whole, from 0 to 1; the shares add up to 1, to the last digit. */
+  /** The amount of each part and its share of the total, from 0 to 1; the shares add up to 1, to the last digit. */
   readonly parts: readonly {
-    /** `unsaid` is what of the price no part of the offer covers. */
+    /** `unsaid` is the rest of the price that no stated part covers. */
     readonly part: MoneyPart | 'unsaid';
     readonly amount: Decimal;
     readonly share: Decimal;
   }[];
-  /** What the parts come to beyond the price; null where they do not. */
+  /** The sum of the parts less the price; null unless positive. */
   readonly beyond_price: Decimal | null;
 }
 
-/** How a price is to be paid, from the surest part to the least sure; null when the offer does not say, or comes to nothing. */
+/**
+ * Returns how a price is to be paid, most certain part first; null when the offer states no part, or they come to
+ * nothing.
+ */
 export function certainMoney(offer: OfferAmounts): CertainMoney | null {
   const said = moneyParts.flatMap((part) => {
     const amount = offer[part];
@@ -130,25 +147,25 @@ export function certainMoney(offer: OfferAmounts): CertainMoney | null {
   };
 }
 
-/** The parts of its price that an offer does not say, where those that it says do not come to the price. */
+/** Returns the parts of the price that an offer does not state, unless the stated parts already cover the price. */
 export function openParts(offer: OfferAmounts): MoneyPart[] {
   const said = sum(moneyParts.map((part) => offer[part] ?? zero));
   const isWhole = offer.purchase_price !== null && compare(said, offer.purchase_price) >= 0;
   return isWhole ? [] : moneyParts.filter((part) => offer[part] === null);
 }
 
-/** What two offers can differ in. */
+/** The amounts in which two offers can differ. */
 export type ComparedTerm = 'purchase_price' | MoneyPart;
 
 interface OfferDifference {
   readonly term: ComparedTerm;
   readonly first: Decimal;
   readonly second: Decimal;
-  /** By how much the first is higher; negative where the second is. What an offer does not state counts as zero. */
+  /** First less second; negative when the second is higher. An amount that an offer does not state counts as zero. */
   readonly by: Decimal;
 }
 
-/** Where two offers differ in an amount, and by how much; null when they are not in the same currency. */
+/** Returns the amounts in which two offers differ; null when they are not in the same currency. */
 export function differencesOf(first: OfferAmounts, second: OfferAmounts): OfferDifference[] | null {
   if (first.currency === null || first.currency !== second.currency) return null;
   const terms: readonly ComparedTerm[] = ['purchase_price', ...moneyParts];

@@ -1,22 +1,22 @@
-/** The outbox: mails that wait to be delivered, each written in the transaction of what causes it (040_outbox.sql). */
+/** The outbox: mails waiting for delivery, each written in the transaction of its cause (040_outbox.sql). */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 
-/** What is known of each kind of mail, beside its recipient and its link: facts of the moment at which it was caused. */
+/** The facts that each kind of mail holds besides its recipient and its link, as they were when it was caused. */
 export interface MailFacts {
-  /** `deal`: its title; null for an invitation to the brokerage. */
+  /** `deal`: the deal's title; null for an invitation to the brokerage. */
   invitation: { name: string; by: string; brokerage: string; deal: string | null };
   password_reset: { name: string };
   address_change: { name: string };
   address_changed: { name: string; new_email: string };
   security_change: { name: string; what: SecurityChange };
-  /** To each admin: a webhook to this host was turned off, which has taken nothing for three days. */
+  /** To each admin: a webhook to this host was turned off because it accepted no delivery for three days. */
   webhook_off: { name: string; brokerage: string; host: string; error: string | null };
-  /** To each admin of it. `by`: who asked for the deletion or canceled it; null: the operator. */
+  /** To each admin of the brokerage. `by`: who requested or canceled the deletion; null for the operator. */
   brokerage_deletion: { name: string; brokerage: string; by: string | null; due_at: string; cancelled: boolean };
 }
 
-/** How the protection of an account was changed. */
+/** A change of an account's security settings. */
 export type SecurityChange =
   | 'password_changed'
   | 'password_reset'
@@ -29,23 +29,23 @@ export type SecurityChange =
 export type MailKind = keyof MailFacts;
 
 interface Queued {
-  /** The address, in SQL; where it is null, no mail is written. */
+  /** SQL of the address; no mail is written when it is null. */
   readonly to: string;
-  /** A jsonb of the facts, in SQL. */
+  /** SQL of a jsonb with the facts. */
   readonly facts: string;
-  /** The brokerage in whose name it is sent, or the deal, in SQL: their admins see whether it was delivered. */
+  /** SQL of the brokerage in whose name the mail is sent, or of the deal: their admins see whether it was delivered. */
   readonly brokerage?: string;
   readonly deal?: string;
-  /** The token of the mail's link, sealed, and its digest; in SQL. */
+  /** SQL of the sealed token of the mail's link, and of the token's digest. */
   readonly secret?: string;
   readonly link?: string;
-  /** False for a mail that may wait behind those that a person is waiting for. */
+  /** False for a mail that may be delivered after those that a person is waiting for. */
   readonly urgent?: boolean;
 }
 
 /**
- * An expression in SQL that puts a mail into the outbox: stands in the list of a select whose rows are what took place, so
- * that the mail is written with it or not at all.
+ * Returns an SQL expression that puts a mail into the outbox, for the select list of a query whose rows are the changes
+ * made: the mail is written together with them or not at all.
  */
 export const queueMail = (
   kind: MailKind,
@@ -53,7 +53,7 @@ export const queueMail = (
 ): string =>
   `app.queue_mail('${kind}', ${to}, null, ${brokerage}, ${deal}, ${urgent}, ${facts}, ${secret}::text, ${link}::bytea)`;
 
-/** A mail that was taken to be delivered. */
+/** A mail claimed for delivery. */
 export interface ClaimedMail {
   id: string;
   kind: string;
@@ -62,14 +62,14 @@ export interface ClaimedMail {
   brokerage_name: string | null;
   deal_id: string | null;
   facts: Record<string, unknown>;
-  /** The token of its link, as it was sealed. */
+  /** The sealed token of its link. */
   secret: string | null;
-  /** Which attempt this is; named when its end is noted. */
+  /** The number of this attempt, passed along when the outcome is recorded. */
   attempts: number;
   created_at: string;
 }
 
-/** Takes a mail that is due, for five minutes in which nobody else takes it; null when none is. */
+/** Claims a due mail for five minutes, in which no other process claims it; null when none is due. */
 export const claimMail: () => Statement<ClaimedMail | null> = row<ClaimedMail, []>(
   'claim_mail',
   `select id, kind, recipient, brokerage_name, deal_id, facts, secret, attempts, created_at from app.claim_mails(1)`,
@@ -77,7 +77,7 @@ export const claimMail: () => Statement<ClaimedMail | null> = row<ClaimedMail, [
 
 const sent = row<{ done: boolean }, [string, number]>('mail_sent', 'select app.mail_sent($1, $2) as done');
 
-/** Notes that a mail was delivered, and empties it; false when another process has taken it since. */
+/** Records that a mail was delivered, and clears its content; false when another process has claimed it since. */
 export const mailSent = ({ id, attempts }: ClaimedMail): Statement<boolean> =>
   mapped(sent(id, attempts), (answer) => answer?.done ?? false);
 
@@ -86,7 +86,7 @@ const notNeeded = row<{ done: boolean }, [string, number]>(
   'select app.mail_not_needed($1, $2) as done',
 );
 
-/** Deletes a mail that has nothing to say to its reader any more; false when another process has taken it since. */
+/** Deletes a mail that its reader no longer needs; false when another process has claimed it since. */
 export const mailNotNeeded = ({ id, attempts }: ClaimedMail): Statement<boolean> =>
   mapped(notNeeded(id, attempts), (answer) => answer?.done ?? false);
 
@@ -95,6 +95,6 @@ const failed = row<{ done: boolean }, [string, number, string, boolean]>(
   'select app.mail_failed($1, $2, $3, $4) as done',
 );
 
-/** Notes why a mail was not delivered; it is tried again later, unless that is `final` or a day has passed. */
+/** Records why a mail was not delivered; it is retried later, unless the failure is `final` or a day has passed. */
 export const mailFailed = ({ id, attempts }: ClaimedMail, reason: string, final: boolean): Statement<boolean> =>
   mapped(failed(id, attempts, reason, final), (answer) => answer?.done ?? false);

@@ -1,4 +1,7 @@
-/** Deleting a brokerage: requested by an admin or the operator, canceled before its day, or carried out on it. */
+/**
+ * Deletion of a brokerage: requested by an admin or the operator, canceled before its due date, or carried out when
+ * due.
+ */
 
 import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
@@ -9,8 +12,8 @@ const ask = row<{ due_at: string | null }>(
 );
 
 /**
- * Has a brokerage deleted after so many days; for its admins, with a recent sign-in. When that is; null: the caller is no admin of it.
- * Refused with `legal_hold` and `deletion_asked`.
+ * Schedules the deletion of a brokerage in this many days; for its admins, with a recent sign-in. Returns the due time;
+ * null: the caller is not an admin of the brokerage. Refused with `legal_hold` and `deletion_asked`.
  */
 export const askBrokerageDeletion = (
   id: string,
@@ -23,18 +26,21 @@ const cancel = row<{ done: boolean | null }>(
   'select app.cancel_brokerage_deletion($1, $2, $3) as done',
 );
 
-/** Takes that back; for its admins. False: the caller is none; null: nothing was asked for. Refused with `deletion_begun`. */
+/**
+ * Cancels the deletion; for admins. False: the caller is not an admin; null: no deletion was requested. Refused with
+ * `deletion_begun`.
+ */
 export const cancelBrokerageDeletion = (id: string, { address, requestId }: Origin): Statement<boolean | null> =>
   mapped(cancel(id, address, requestId), (answer) => answer?.done ?? null);
 
 interface DeletedPart {
-  /** Nothing is left of it. */
+  /** Whether nothing of the brokerage is left. */
   finished: boolean;
 }
 
 const next = row<{ id: string | null }>('brokerage_to_delete', 'select app.brokerage_to_delete($1) as id');
 
-/** The first brokerage whose time has come, of those that are not named; null when there is none. */
+/** The first brokerage whose deletion is due, except those in `skipped`; null when there is none. */
 export const brokerageToDelete = (skipped: readonly string[]): Statement<string | null> =>
   mapped(next(skipped), (found) => found?.id ?? null);
 
@@ -43,7 +49,10 @@ const mails = rows<{ id: string }>(
   'select m.id from app.mails_of_deleted_brokerage($1, $2) m (id)',
 );
 
-/** Which of these mails were sent in the name of a brokerage whose time has come, or of one of its deals: as long as their rows are there. */
+/**
+ * Which of these mails were sent in the name of a brokerage whose deletion is due, or of one of its deals: as long as
+ * their rows exist.
+ */
 export const mailsOfDeletedBrokerage = (id: string, among: readonly string[]): Statement<string[]> =>
   mapped(mails(id, among), (found) => found.map((mail) => mail.id));
 
@@ -52,6 +61,9 @@ const deletePart = row<DeletedPart, [id: string, most: number]>(
   'select finished from app.delete_brokerage_part($1, $2)',
 );
 
-/** Deletes about `most` rows of a brokerage whose time has come; null when it is not so any more, or another node is at it. */
+/**
+ * Deletes about `most` rows of a brokerage whose deletion is due; null when it is no longer due, or another node is
+ * deleting it.
+ */
 export const deleteBrokeragePart = (id: string, most: number): Statement<DeletedPart | null> =>
   takingLong(deletePart(id, most));

@@ -5,7 +5,7 @@ import { tookPlace, type Origin } from '../audit/audited.ts';
 
 const may = row<{ may: boolean }>('may_export', 'select app.may_export($1) as may');
 
-/** Whether the caller may take along what a brokerage has: its admins, with a recent sign-in. */
+/** Whether the caller may export the data of a brokerage: only its admins, with a recent sign-in. */
 export const mayExport = (brokerageId: string): Statement<boolean> =>
   mapped(may(brokerageId), (answer) => answer?.may ?? false);
 
@@ -14,28 +14,28 @@ const begin = row<{ id: string }>(
   `select id, app.audit('brokerage.export', id::text, 'done', id, null, $2, $3, '{}') from brokerages where id = $1 and app.may_export(id)`,
 );
 
-/** Notes in the audit trail that an export begins. False: the caller may not make it. */
+/** Records in the audit trail that an export begins. False: the caller may not export. */
 export const beginExport = (brokerageId: string, { address, requestId }: Origin): Statement<boolean> =>
   tookPlace(begin(brokerageId, address, requestId));
 
 export interface ExportedTable {
   name: string;
   columns: string[];
-  /** Which of the columns are free text. */
+  /** For each column, whether it is free text. */
   texts: boolean[];
-  /** Its rows are found by their deals; otherwise by the brokerage. */
+  /** Whether the rows are found by their deals; otherwise by the brokerage. */
   by_deal: boolean;
-  /** How its rows are read. */
+  /** The query that reads the rows. */
   query: string;
 }
 
-/** The tables of a brokerage. */
+/** The tables of a brokerage's export. */
 export const exportTables = rows<ExportedTable, []>(
   'export_tables',
   'select name, columns, texts, by_deal, query from app.export_tables()',
 );
 
-/** The next deals of a brokerage, by id. */
+/** The next deals of a brokerage, at most 200, by id. */
 export const exportDeals = rows<{ id: string }, [brokerageId: string, after: string | null]>(
   'export_deals',
   `select id from public.deals where organization_id = $1 and ($2::uuid is null or id > $2) order by id limit 200`,
@@ -44,9 +44,9 @@ export const exportDeals = rows<{ id: string }, [brokerageId: string, after: str
 export interface ExportedRow {
   /** All columns, as JSON text. */
   json: string;
-  /** The same as texts. */
+  /** The columns as texts. */
   cells: (string | null)[];
-  /** Where the next portion begins. */
+  /** The position after which the next portion begins. */
   place: string[];
 }
 

@@ -9,23 +9,23 @@ export interface BrokerageOfCaller {
   slug: string;
   name: string;
   created_at: string;
-  /** Whether its members are nobody there without a second factor. */
+  /** Whether members without a second factor have no access to the brokerage. */
   requires_second_factor: boolean;
-  /** Whether deals that people make here are open to its API keys from the start. */
+  /** Whether deals that people create here are open to the brokerage's API keys from the start. */
   admit_keys_by_default: boolean;
-  /** What the caller is there. */
+  /** The caller's role in the brokerage. */
   role: MemberRole;
-  /** When it is deleted with all that it has; null: it is not. */
+  /** When the brokerage is deleted with all its data; null when no deletion is scheduled. */
   deleted_at: string | null;
-  /** Who asked for that; null: the operator. */
+  /** Who requested the deletion; null: the operator. */
   deletion_asked_by: string | null;
-  /** When its logo was uploaded; null: it has none. */
+  /** When the logo was uploaded; null when there is none. */
   logo_at: string | null;
 }
 
 /**
- * A brokerage of which the caller is an active member, or null. The roles are those of all members: what a caller is not a member of is known by
- * them before the policy puts together the brokerages of all their deals.
+ * A brokerage of which the caller is an active member, or null. The listed roles are those of all members: they exclude
+ * other brokerages before the policy collects the brokerages of all deals of the caller.
  */
 export const brokerageOfCaller = row<BrokerageOfCaller, [id: string]>(
   'brokerage_of_caller',
@@ -43,7 +43,7 @@ const rename = row<{ id: string }>(
    select id, app.audit('brokerage.rename', id::text, 'done', id, null, $3, $4, '{}') from changed`,
 );
 
-/** Renames a brokerage; for its admins. False: the caller may change no such brokerage. */
+/** Renames a brokerage; for its admins. False: there is no such brokerage that the caller may change. */
 export const renameBrokerage = (id: string, name: string, { address, requestId }: Origin): Statement<boolean> =>
   tookPlace(rename(id, name, address, requestId));
 
@@ -53,8 +53,9 @@ const demand = row<{ done: boolean }>(
 );
 
 /**
- * Asks the members of a brokerage for a second factor, or no longer; for its admins, with a recent sign-in. False: the
- * caller is none. Refused with `second_factor_missing` to an admin who has not shown one in this session.
+ * Sets whether the members of a brokerage need a second factor; for its admins, with a recent sign-in. False: the
+ * caller is not an admin. Refused with `second_factor_missing` to an admin who has not shown a second factor in this
+ * session.
  */
 export const requireSecondFactor = (
   id: string,
@@ -65,11 +66,11 @@ export const requireSecondFactor = (
 interface SecondFactorOwed {
   brokerage_id: string;
   brokerage_name: string;
-  /** Whether they have one: then signing in with it is enough. */
+  /** Whether the caller has a second factor: signing in with it is then enough. */
   has_one: boolean;
 }
 
-/** The brokerages of the caller that are closed to them until they show a second factor. */
+/** The brokerages of the caller that are inaccessible until the caller shows a second factor. */
 export const secondFactorOwed = rows<SecondFactorOwed, []>(
   'second_factor_owed',
   'select brokerage_id, brokerage_name, has_one from app.second_factor_owed()',

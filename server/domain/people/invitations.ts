@@ -1,4 +1,4 @@
-/** Invitations to a brokerage or a deal: a link that works once, for 14 days, mailed or handed on. */
+/** Invitations to a brokerage or a deal: a one-time link, valid for 14 days, that is mailed or handed over. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
@@ -18,13 +18,16 @@ interface MailedInvitation {
   readonly to: string;
   readonly name: string;
   readonly brokerage: readonly [id: string, name: string];
-  /** The deal to which it invites. */
+  /** The deal that the person is invited to, if any. */
   readonly deal?: readonly [id: string, title: string];
   readonly secret: string;
   readonly link: string;
 }
 
-/** Mails an invitation of the caller's, all in SQL; where `secret` is null, the link is handed on and no mail is written. */
+/**
+ * SQL that mails an invitation by the caller; the arguments are SQL expressions. Where `secret` is null, the link is
+ * handed over and no mail is queued.
+ */
 export const mailedInvitation = ({ to, name, brokerage, deal, secret, link }: MailedInvitation): string =>
   queueMail('invitation', {
     to: `case when ${secret}::text is not null then ${to} end`,
@@ -45,9 +48,9 @@ const inviteOne = row<{ person_id: string }>(
 );
 
 /**
- * Invites a person, known or new, to a brokerage of which the caller is an admin; the id by which the member is known,
- * which does not show whether there is an account. Inviting again renews
- * the link. A mailed link goes to their mailbox and nobody sees it, so that using it proves that the mailbox is theirs.
+ * Invites a person, known or new, to a brokerage of which the caller is an admin. Returns the id of the member, which
+ * does not reveal whether there is an account. Inviting again renews the link. A mailed link goes only to the person's
+ * mailbox, and the caller does not see it, so that using it proves that the mailbox belongs to the person.
  */
 export const inviteMember = (
   { brokerageId, email, name, role }: NewMember,
@@ -70,7 +73,7 @@ const renew = row<{ person_id: string }>(
    cross join lateral app.invite_member(i.brokerage_id, i.email, i.name, i.role, $3, $6::text is not null, $4, $5) as again(person_id)`,
 );
 
-/** Makes another link for a person who is invited, in place of the earlier one; false when nobody such is. */
+/** Replaces the link of an invited person; false when there is no such invited person. */
 export const renewMemberInvitation = (
   brokerageId: string,
   personId: string,
@@ -79,7 +82,7 @@ export const renewMemberInvitation = (
 ): Statement<boolean> => tookPlace(renew(brokerageId, personId, token, address, requestId, secret));
 
 export interface Invitation {
-  /** Whose it is; in no answer. */
+  /** Id of the invited person; not part of any response. */
   user_id: string;
   email: string;
   name: string;
@@ -87,11 +90,14 @@ export interface Invitation {
   brokerage_name: string;
   deal_id: string | null;
   deal_title: string | null;
-  /** The person has an account and accepts by signing in; else the link opens one. Null: not said, because the link was passed on. */
+  /**
+   * Whether the person has an account and accepts by signing in; otherwise the link opens an account. Null: not
+   * disclosed, because the link was handed over.
+   */
   has_password: boolean | null;
 }
 
-/** What a link invites to, or null when it is used up, too old, taken back or unknown. */
+/** The invitation of a link, or null when the link is used, expired, withdrawn or unknown. */
 export const findInvitation: (token: Buffer) => Statement<Invitation | null> = row(
   'find_invitation',
   `select user_id, email, name, role, brokerage_name, deal_id, deal_title, has_password from app.invitation($1)`,
@@ -99,7 +105,7 @@ export const findInvitation: (token: Buffer) => Statement<Invitation | null> = r
 
 const accept = row<{ done: boolean }>('accept_invitation', 'select app.accept_invitation($1, $2, $3, $4) as done');
 
-/** The session's owner accepts an invitation of theirs; false when it is not theirs, used up or too old. */
+/** The session's user accepts an invitation; false when it is addressed to another user, used or expired. */
 export const acceptInvitation = (
   session: Buffer | null,
   token: Buffer,
@@ -111,7 +117,10 @@ const acceptFirst = row<{ done: boolean }>(
   'select app.accept_first_invitation($1, $2, $3, $4, $5, $6, $7, $8) as done',
 );
 
-/** A person without an account accepts, with a name and a password, and is signed in; false when they have an account. */
+/**
+ * A person without an account accepts, with a name and a password, and is signed in; false when the person has an
+ * account.
+ */
 export const acceptFirstInvitation = (
   invitation: Buffer,
   name: string,

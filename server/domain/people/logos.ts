@@ -1,27 +1,30 @@
-/** The logos of brokerages: their admins change them; pages for everybody who sees the brokerage, and its mails, show them. */
+/**
+ * The logos of brokerages: changed by their admins, and shown on pages to everybody who may see the brokerage, and in
+ * its mails.
+ */
 
 import { row, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
 
 export interface Logo {
   media_type: string;
-  /** In pixels. */
+  /** Pixels. */
   width: number;
   height: number;
   picture: Buffer;
 }
 
-/** What a file of it is called. */
+/** The name of a file with the logo. */
 export const logoFileName = ({ media_type }: Pick<Logo, 'media_type'>): string =>
   `logo.${media_type.replace('image/', '').replace('jpeg', 'jpg')}`;
 
-/** The logo of a brokerage that the caller sees; null when there is none. */
+/** The logo of a brokerage that the caller may see; null when there is none. */
 export const logoOf = row<Logo, [brokerageId: string]>(
   'brokerage_logo',
   'select media_type, width, height, picture from brokerage_logos where brokerage_id = $1',
 );
 
-/** The logo of the brokerage in whose name a mail is sent, for the delivery. */
+/** The logo of the brokerage in whose name a mail is sent, for its delivery. */
 export const logoOfMail = row<Logo, [mailId: string]>(
   'logo_of_mail',
   'select media_type, width, height, picture from app.logo_of_mail($1)',
@@ -37,7 +40,7 @@ const keep = row<{ id: string }>(
    select brokerage_id as id, app.audit('brokerage.logo', brokerage_id::text, 'done', brokerage_id, null, $6, $7, '{}') from kept`,
 );
 
-/** Keeps the logo of a brokerage, in place of the one before; for its admins. Rejects with Denied for others. */
+/** Stores the logo of a brokerage, replacing an earlier one; for its admins. Rejects with Denied for others. */
 export const keepLogo = (
   brokerageId: string,
   { media_type, width, height, picture }: Logo,
@@ -50,6 +53,6 @@ const remove = row<{ id: string }>(
    select brokerage_id as id, app.audit('brokerage.logo.remove', brokerage_id::text, 'done', brokerage_id, null, $2, $3, '{}') from removed`,
 );
 
-/** Takes the logo of a brokerage away; for its admins. False: there is none that the caller may take away. */
+/** Deletes the logo of a brokerage; for its admins. False: there is none that the caller may delete. */
 export const removeLogo = (brokerageId: string, { address, requestId }: Origin): Statement<boolean> =>
   tookPlace(remove(brokerageId, address, requestId));

@@ -1,24 +1,25 @@
-/** The people of a brokerage. */
+/** The members of a brokerage. */
 
 import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import type { MemberRole } from './member-roles.ts';
 
-// Of who has not accepted shows what was typed, whatever else the caller knows of the account behind the address.
+// For a member who has not accepted the invitation, the name and address as typed are shown, whatever else the caller
+// knows of the account with that address.
 const nameOf = 'case when m.joined_at is null then m.invited_name else u.name end';
 const emailOf = 'case when m.joined_at is null then m.invited_email else u.email end';
 
-/** A deal that a member alone runs. */
+/** A deal of which a member is the only broker. */
 interface DealRunAlone {
   id: string;
   title: string;
 }
 
 export interface DealsRunAlone {
-  /** The newest hundred. */
+  /** The newest 100. */
   items: DealRunAlone[];
-  /** How many there are. */
+  /** Number of all of them. */
   count: number;
 }
 
@@ -29,16 +30,19 @@ const runAlone = row<DealsRunAlone, [brokerageId: string, userId: string]>(
    from app.deals_run_alone($1, $2) with ordinality d (id, title, nr)`,
 );
 
-/** The deals, not over, of which nobody would be the broker without this member; none but for admins of the brokerage. */
+/**
+ * The deals, not over, that would have no broker without this member; empty unless the caller is an admin of the
+ * brokerage.
+ */
 export const dealsRunAlone = (brokerageId: string, userId: string): Statement<DealsRunAlone> =>
   mapped(runAlone(brokerageId, userId), (found) => found ?? { items: [], count: 0 });
 
 export interface Removal {
-  /** The newest hundred of the deals of which the member was the only broker. */
+  /** The newest 100 of the deals of which the member was the only broker. */
   deals: DealRunAlone[];
-  /** How many there are. */
+  /** Number of all of them. */
   count: number;
-  /** Whether the successor is their broker now; false: they have none. */
+  /** Whether the successor is now the broker of these deals; if false, they have none. */
   handed_over: boolean;
 }
 
@@ -49,9 +53,10 @@ const remove = row<Removal, [string, string, string | null, string | null, strin
 );
 
 /**
- * Removes a member, who leaves the brokerage's deals with it, or takes an invitation back; for admins of the brokerage.
- * Null: there is no such member. The successor becomes the broker of the deals that would have none: an active admin or
- * broker, else refused with `not_a_broker`; with `successor_takes_part` where they sell or buy in one of them.
+ * Removes a member, who also leaves the brokerage's deals, or withdraws an invitation; for admins of the brokerage.
+ * Null: there is no such member. The successor becomes the broker of the deals that would have none, and must be an
+ * active admin or broker, else refused with `not_a_broker`; refused with `successor_takes_part` if the successor sells
+ * or buys in one of the deals.
  */
 export const removeMember = (
   brokerageId: string,
@@ -60,17 +65,17 @@ export const removeMember = (
   { address, requestId }: Origin,
 ): Statement<Removal | null> => takingLong(remove(brokerageId, userId, successorId, address, requestId));
 
-/** A person of one brokerage. */
+/** A member of one brokerage. */
 export interface MemberOfBrokerage {
-  /** Their account, or, until they have accepted, their invitation. */
+  /** Id of the member's account, or of the invitation until it is accepted. */
   user_id: string;
   name: string;
   email: string;
   role: MemberRole;
   status: 'invited' | 'active';
-  /** Null to all but admins, and of who has not accepted yet. */
+  /** Null unless the caller is an admin, and for members who have not accepted yet. */
   second_factor: boolean | null;
-  /** What is wrong with the mail of their invitation; null to all but admins. */
+  /** What is wrong with the mail of the member's invitation; null unless the caller is an admin. */
   mail_trouble: MailTrouble;
   created_at: string;
 }
@@ -80,22 +85,25 @@ const person = `select m.person_id as user_id, ${nameOf} as name, ${emailOf} as 
     case when m.status = 'invited' then app.member_mail_trouble(m.brokerage_id, m.person_id) end as mail_trouble, m.created_at
   from members m left join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
 
-/** How many members of a brokerage are listed. */
+/** At most this many members of a brokerage are listed. */
 export const mostMembers = 2000;
 
-/** The members of a brokerage, invited ones too, by name, at most {@link mostMembers}; none when the caller is no member of it. */
+/**
+ * The members of a brokerage, including invited ones, by name, at most {@link mostMembers}; none when the caller is not
+ * a member of the brokerage.
+ */
 export const membersOf = rows<MemberOfBrokerage, [brokerageId: string]>(
   'members_of',
   `${person} order by lower(${nameOf}), m.person_id limit ${mostMembers}`,
 );
 
-/** One of them, or null. */
+/** One member of a brokerage by user id, or null. */
 export const memberOf = row<MemberOfBrokerage, [brokerageId: string, userId: string]>(
   'member_of',
   `${person} and m.person_id = $2`,
 );
 
-/** The same by e-mail address. */
+/** One member of a brokerage by e-mail address, or null. */
 export const memberByEmail = row<MemberOfBrokerage, [brokerageId: string, email: string]>(
   'member_by_email',
   `${person} and ${emailOf} = lower($2)`,
@@ -109,7 +117,7 @@ const changeRole = row<{ user_id: string }>(
   from changed`,
 );
 
-/** Gives a member another role; for admins. False: there is no such member. Refused with `last_admin`. */
+/** Changes a member's role; for admins. False: there is no such member. Refused with `last_admin`. */
 export const changeMemberRole = (
   brokerageId: string,
   userId: string,
@@ -123,8 +131,8 @@ const endSessions = row<{ ended: number | null }>(
 );
 
 /**
- * Ends every session of a member and every connection of their clients; for admins, with a recent sign-in. How many
- * sessions; null: there is no such active member.
+ * Ends every session of a member and every connection of the member's clients; for admins, with a recent sign-in.
+ * Returns the number of sessions; null: there is no such active member.
  */
 export const endMemberSessions = (
   brokerageId: string,

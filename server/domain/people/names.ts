@@ -1,4 +1,6 @@
-/** What the names of people and brokerages have in common: they stand in mails, on consent pages and in other people's lists. */
+/**
+ * Rules for the names of people and brokerages, which appear in mails, on consent pages and in other people's lists.
+ */
 
 import { charactersIn } from '../characters.ts';
 import { lengths } from '../lengths.ts';
@@ -8,13 +10,16 @@ const directions = String.raw`\u202a-\u202e\u2066-\u2069`;
 
 const oneLine = new RegExp(`^[^${controls}]*$`);
 
-/** A name without signs that turn the direction of writing, and with it what stands beside the name. */
+/** Matches a name without characters that change the direction of writing, also of the text next to the name. */
 export const keepsDirection = new RegExp(`^[^${directions}]*$`);
 
-/** A text without such signs. */
+/** The text without the characters that change the direction of writing. */
 export const withoutDirections = (text: string): string => text.replaceAll(new RegExp(`[${directions}]`, 'g'), '');
 
-/** What is wrong with the name of a person or a brokerage, without the space around it, as a sentence for whoever gave it; null: nothing is. */
+/**
+ * The fault of a trimmed name of a person or a brokerage, as a sentence for the person who entered it; null when there
+ * is none.
+ */
 export function faultOfName(name: string): string | null {
   if (name === '') return 'Enter a name.';
   const most = lengths.users.name;

@@ -1,4 +1,4 @@
-/** What a person is: their name, and the brokerages that they are a member of. */
+/** A person's name and brokerage memberships. */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import type { MemberRole } from './member-roles.ts';
@@ -7,7 +7,7 @@ export interface Membership {
   brokerage_id: string;
   brokerage_name: string;
   role: MemberRole;
-  /** Whether the caller may open deals in it, as `app.open_deal` decides. */
+  /** Whether the caller may open deals in the brokerage, as `app.open_deal` decides. */
   can_open_deals: boolean;
 }
 
@@ -20,7 +20,7 @@ export const listMemberships: () => Statement<Membership[]> = rows(
   where m.user_id = (select app.user_id()) and m.status = 'active' order by lower(b.name), b.id`,
 );
 
-/** Gives the caller another name; the name as it is now. */
+/** Changes the caller's name; returns the name as stored. */
 export const renameOneself: (name: string) => Statement<{ name: string } | null> = row(
   'rename_oneself',
   `update users set name = $1 where id = (select app.user_id()) returning name`,

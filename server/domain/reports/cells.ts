@@ -1,6 +1,6 @@
-/** Sheets of a workbook as they are put together: cells of text, of amounts, and of formulas with what they come to. */
+/** The cells and sheets that make up a workbook: text, amounts, and formulas with their results. */
 
-/** How a number is shown. */
+/** The number formats. */
 export const formats = {
   amount: '#,##0.00',
   share: '0.0%',
@@ -16,9 +16,9 @@ interface Look {
   readonly wrap?: boolean;
   readonly title?: boolean;
   readonly head?: boolean;
-  /** Of a text behind numbers, which end where it begins. */
+  /** Whether the text is indented, to separate it from the right-aligned numbers before it. */
   readonly indent?: boolean;
-  /** Over so many columns. */
+  /** Number of columns that the cell spans. */
   readonly span?: number;
 }
 
@@ -26,9 +26,9 @@ export type SheetCell = Look &
   (
     | { readonly text: string; readonly right?: boolean }
     | { readonly number: number; readonly format: Format }
-    /** A day on which a spreadsheet can count. */
+    /** A day as a spreadsheet date. */
     | { readonly day: string; readonly right?: boolean }
-    /** Without its `=`; `comes` is what it comes to, null nothing. */
+    /** A formula without its `=`; `comes` is its result, null for none. */
     | { readonly formula: string; readonly comes: number | string | null; readonly format: Format }
   );
 
@@ -36,26 +36,26 @@ export interface ReportSheet {
   readonly name: string;
   readonly widths: readonly number[];
   readonly rows: readonly (readonly (SheetCell | null)[])[];
-  /** How many of the first rows and columns stay in sight, and how many rows stand on each printed page. */
+  /** Number of first rows and columns that stay visible on screen and are repeated on each printed page. */
   readonly frozen?: { readonly rows: number; readonly columns: number };
   readonly landscape: boolean;
 }
 
-/** The letters of a column, the first being 0. */
+/** The letters of a column, counted from 0. */
 export const letters = (column: number): string =>
   column < 26
     ? String.fromCharCode(65 + column)
     : letters(Math.floor(column / 26) - 1) + String.fromCharCode(65 + (column % 26));
 
-/** "A1", "$A$1" of a column, the first being 0, and a row as it is called, the first being 1. */
+/** The relative reference of a cell, "A1"; columns are counted from 0, rows from 1. */
 export const at = (column: number, row: number): string => `${letters(column)}${row}`;
-/** The absolute name of a cell: column and row do not move when a formula is copied. */
+/** The absolute reference of a cell, "$A$1": it stays the same when a formula is copied. */
 export const fixed = (column: number, row: number): string => `$${letters(column)}$${row}`;
-/** "$A$1:$A$9" of one column. */
+/** The absolute range of rows in one column, "$A$1:$A$9". */
 export const downFrom = (column: number, first: number, last: number): string =>
   `${fixed(column, first)}:${fixed(column, last)}`;
 
-/** The most digits of a number that spreadsheets keep. */
+/** Spreadsheets keep at most this many digits of a number. */
 const mostDigits = 15;
 
 /** Whether a spreadsheet keeps every digit of a written decimal. */
@@ -64,7 +64,7 @@ export const isKept = (amount: string): boolean =>
 
 /** A cell of text. */
 export const text = (value: string, look: Look & { right?: boolean } = {}): SheetCell => ({ text: value, ...look });
-/** A column's heading; `right` above numbers. */
+/** A column's heading; `right` aligns it above numbers. */
 export const head = (value: string, right = true, look: Look = {}): SheetCell => ({
   text: value,
   head: true,
@@ -72,33 +72,35 @@ export const head = (value: string, right = true, look: Look = {}): SheetCell =>
   right,
   ...look,
 });
-/** A written decimal; nothing for null. */
+/** A cell of a written decimal; null for null. */
 export const amount = (value: string | null, look: Look & { format?: Format } = {}): SheetCell | null => {
   const { format = 'amount', ...rest } = look;
   return value === null ? null : { number: Number(value), format, ...rest };
 };
 /** A cell of a whole number. */
 export const count = (value: number): SheetCell => ({ number: value, format: 'count' });
-/** A formula and the written decimal that it comes to. */
+/** A cell of a formula with its result, a written decimal. */
 export const formula = (body: string, comes: string | null, format: Format = 'amount', look: Look = {}): SheetCell => ({
   formula: body,
   comes: comes === null ? null : Number(comes),
   format,
   ...look,
 });
-/** A formula that comes to a text. */
+/** A cell of a formula whose result is text. */
 export const textFormula = (body: string, comes: string, look: Look = {}): SheetCell => ({
   formula: body,
   comes,
   format: 'amount',
   ...look,
 });
-/** Whether the text is a day that there is. */
+/** Whether the text is an existing day, "YYYY-MM-DD". */
 const isDay = (value: string): boolean => {
   const date = new Date(`${value}T00:00:00Z`);
   return /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
 };
 
-/** A day; what is none, or one before spreadsheets count days, is a text. */
+/**
+ * A cell of a day; text when it is not a day or is before 1900-03-01, the first day that all spreadsheets number alike.
+ */
 export const day = (value: string, look: { right?: boolean } = {}): SheetCell =>
   isDay(value) && value >= '1900-03-01' ? { day: value, ...look } : { text: value, ...look };

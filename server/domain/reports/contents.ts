@@ -1,4 +1,7 @@
-/** The contents of a report on a deal: what the pages show its reader, read in one transaction with their rights (docs/books.md). */
+/**
+ * The contents of a report on a deal: the data that the pages show its reader, read in one transaction with the
+ * reader's rights (docs/books.md).
+ */
 
 import { hash } from 'node:crypto';
 import { serialize } from 'node:v8';
@@ -31,7 +34,7 @@ interface UploadInReport {
   snapshot_type: Snapshot['snapshot_type'];
   source_name: string | null;
   completed_at: string;
-  /** Null when the caller may not know of them. */
+  /** Name of the uploader; null when the caller may not know of them. */
   by: string | null;
 }
 
@@ -41,18 +44,18 @@ interface DealInReport {
   readonly organization_id: string;
   readonly brokerage: string;
   readonly currency: string;
-  /** A decimal. */
+  /** A decimal, in the deal's currency. */
   readonly asking_price: string | null;
 }
 
-/** What a report has of the deal itself; null where the caller sees none. */
+/** The deal's own fields in a report; null when the caller does not see the deal. */
 export const dealInReport = row<DealInReport, [dealId: string]>(
   'deal_in_report',
   `select d.id, d.title, d.organization_id, b.name as brokerage, d.currency, trim_scale(d.asking_price) as asking_price
    from deals d join brokerages b on b.id = d.organization_id where d.id = $1`,
 );
 
-/** What was uploaded to a deal's books and by whom, the latest first, at most 200. */
+/** The completed uploads to a deal's books and their uploaders, latest first, at most 200. */
 const uploadsInReport = rows<UploadInReport, [dealId: string]>(
   'uploads_in_report',
   `select s.id, s.snapshot_type, s.source_name, s.completed_at, u.name as by
@@ -66,11 +69,11 @@ const note = row(
    select changed.id from changed ${audited('report.download', { details: `jsonb_build_object('format', $4::text)` })}`,
 );
 
-/** Notes in the audit trail that a person takes along a report on a deal that they see. */
+/** Records in the audit trail that the caller downloads a report on a deal that they see. */
 export const noteReport = (dealId: string, format: string, origin: Origin): Statement<boolean> =>
   tookPlace(note(...from(origin), dealId, format));
 
-/** What a report is made of, for one transaction, to be given to {@link reportInput}. */
+/** The statements that read a report's contents, for one transaction; their answers go to {@link reportInput}. */
 export const reportReads = (dealId: string, withFinancing: boolean) =>
   [
     dealInReport(dealId),
@@ -83,7 +86,7 @@ export const reportReads = (dealId: string, withFinancing: boolean) =>
     ...(withFinancing ? [funding(dealId)] : []),
   ] as const satisfies readonly Statement<unknown>[];
 
-/** The most customers that are listed one by one; the others are added up. */
+/** At most this many customers are listed one by one; the others are added up. */
 const mostCustomers = 5_000;
 
 const customersOf = (books: Books) => {
@@ -92,7 +95,7 @@ const customersOf = (books: Books) => {
   const counting = resolved(books);
   const largest = found.customers.slice(0, mostCustomers);
   const others = found.customers.slice(mostCustomers).map(({ revenue }) => revenue);
-  // Of another currency no figure of the profit and loss is of the same dates.
+  // `revenue` is null for customers in another currency than the books: rows of the same dates do not count for them.
   const of = found.revenue ? rowsOf(found.first, found.last, counting) : [];
   return writtenOut({
     ...found,
@@ -127,7 +130,7 @@ function changesOf(bridge: CustomerBridge | null) {
   return writtenOut({ before: bridge.before, after: bridge.after, currency: bridge.currency, parts });
 }
 
-/** An offer, and whether the time until which it stands had passed. */
+/** An offer, and whether it has expired. */
 type OfferInReport = DealOffer & { readonly expired: boolean };
 
 function offerIn(offer: OfferInReport) {
@@ -141,11 +144,13 @@ function offerIn(offer: OfferInReport) {
     submitted_at: offer.submitted_at,
     expired: offer.expired,
     agreed: offer.agreed,
-    /** Accepted in an exclusivity that ended. */
+    /** Whether the offer was accepted in an exclusivity that has ended. */
     accepted_earlier: !offer.agreed && offer.accepted_at !== null,
     currency,
     amounts: writtenOut(amounts),
-    /** Behind the point, as it was offered: the price is divided to as many. */
+    /**
+     * Digits after the decimal point in the price as offered; add-backs' parts of the price are computed to as many.
+     */
     price_digits: Number(amounts.purchase_price?.scale ?? 0n),
     target_close_date: typeof close === 'string' ? close : null,
     financing_contingency: typeof contingent === 'boolean' ? contingent : null,
@@ -166,9 +171,9 @@ function offersOf(
   return {
     basis,
     compared,
-    /** Those in force on the day of the report; none where no offer is compared with them. */
+    /** The SBA rules in force on the day of the report; empty when no offer is compared with them. */
     sba_rules,
-    /** Whether there are more than are listed. */
+    /** Whether there are more offers than are listed. */
     more,
     items: byPrice.map((offer) => {
       const { multiples, money, coverage, paid_for, sba } = worths.find(({ offer_id }) => offer_id === offer.id) ?? {};
@@ -194,7 +199,10 @@ function offersOf(
   };
 }
 
-/** The rows of profit and loss that count, with EBITDA and gross profit that follow from the others where they are missing. */
+/**
+ * The rows of profit and loss that count, with EBITDA and gross profit computed from the other lines where they are
+ * missing.
+ */
 const countingRows = (books: Books) =>
   resolved(books).rows.map(({ id, snapshot_id, label, first, last, amounts }) =>
     writtenOut({
@@ -212,12 +220,15 @@ const countingRows = (books: Books) =>
 /** The answers of {@link reportReads}. */
 type ReportAnswers = Results<ReturnType<typeof reportReads>>;
 
-/** All that a report is made of. */
+/** Everything that a report is made from. Throws when the deal or the time is missing. */
 export function reportInput(reader: string, answers: ReportAnswers, withFinancing: boolean) {
   const [deal, time, books, sight, uploads, { items, next }, agreed, sources] = answers;
   if (!deal || !time) throw new Error('There is no report without a deal.');
   return {
-    /** When it is written, which stands among the properties of the file. Nothing that is printed follows from it but the day, and which offers have expired. */
+    /**
+     * Time of writing, set in the file's properties. Of the printed contents, only the day and which offers have
+     * expired depend on it.
+     */
     at: time.now,
     day: time.day,
     reader,
@@ -235,14 +246,14 @@ export function reportInput(reader: string, answers: ReportAnswers, withFinancin
 
 export type ReportInput = ReturnType<typeof reportInput>;
 
-/** Written out, since books are large, and kept as long as they. */
+/** Kept as long as the books: they are large to serialize. */
 const digestOfBooks = memoized((books: Books) => hash('sha256', serialize(books), 'base64'));
 
-/** The same for reports with the same contents, whenever they are written, and for no others. */
+/** A digest that is equal for reports with the same contents, whenever they are written, and for no others. */
 export const digestOfInput = ({ books, ...rest }: ReportInput): string =>
   hash('sha256', serialize([digestOfBooks(books), { ...rest, at: null }]), 'base64');
 
-/** The contents of a reader's report on a deal that they see. All amounts are written decimals. */
+/** The contents of a reader's report on a deal. All amounts are written decimals. */
 export function reportContents(input: ReportInput) {
   const { at, day, reader, deal, books, sight, uploads, offers, funding: sources } = input;
   const earned = earnings(books);
@@ -253,7 +264,7 @@ export function reportContents(input: ReportInput) {
     deal,
     uploads,
     computed: qoeOverview(books, sight),
-    /** In the order of the earnings. */
+    /** One entry for each of `computed.earnings`, in the same order. */
     years_before: rowsYearBefore(books, earned),
     periods: countingRows(books),
     adjustments: writtenOut(books.adjustments),
@@ -264,7 +275,10 @@ export function reportContents(input: ReportInput) {
   };
 }
 
-/** Each row of what was read, as text. Of the books each upload and adjustment stands for its figures, which never change. */
+/**
+ * Each row that was read, as text. An upload's or adjustment's figures never change, so its row in the books stands for
+ * them.
+ */
 function readRows([deal, , books, sight, uploads, offers, agreed, sources]: ReportAnswers): Set<string> {
   const { all, answers } = sight;
   return new Set(
@@ -281,7 +295,10 @@ function readRows([deal, , books, sight, uploads, offers, agreed, sources]: Repo
   );
 }
 
-/** Whether all that was read for a report is read again: what has come since does not matter, what has changed or is not seen any more does. */
+/**
+ * Whether a second read returns every row of the first. Rows added since are ignored; a row that has changed or that
+ * the reader no longer sees makes it false.
+ */
 export function isStillCurrent(before: ReportAnswers, now: ReportAnswers): boolean {
   const still = readRows(now);
   return [...readRows(before)].every((one) => still.has(one));

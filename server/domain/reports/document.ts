@@ -1,4 +1,4 @@
-/** A report as a document for printing: the contents of the workbook, the most important first. */
+/** A report as a PDF for printing: the contents of the workbook, the most important first. */
 
 import { answerInWords } from '../diligence/contradiction-answers.ts';
 import { absolute, compare, decimal, multiply, round, spoken, sum, whole, written } from '../diligence/decimals.ts';
@@ -25,7 +25,7 @@ import {
 } from './words.ts';
 import { paperOf } from './workbook.ts';
 
-/** How much of each list is printed; the workbook has all of it. */
+/** At most this many entries of each list are printed, or stand side by side; the workbook has more. */
 const most = {
   periods: 24,
   adjustments: 40,
@@ -37,7 +37,7 @@ const most = {
   addBacks: 15,
   uploads: 60,
   names: 20,
-  /** Signs of each name at the foot of a page. */
+  /** Characters of each name in a page's footer. */
   foot: 42,
 };
 
@@ -65,7 +65,7 @@ const andMore = (pages: Pages, count: number): void => {
   if (count > 0) pages.soft(`And ${spoken(whole(BigInt(count)))} more, in the workbook.`);
 };
 
-/** Rows that are printed only where they have a value. */
+/** Rows that are printed only when they have a value. */
 const seldom: ReadonlySet<string> = new Set([termWords.unsaid, 'Parts beyond the price']);
 
 const right = (head: string, of = 1): Column => ({ head, share: of, right: true });
@@ -357,7 +357,7 @@ function writeOffers(pages: Pages, contents: ReportContents): void {
   for (const offer of items.slice(0, most.offers)) writeCoverage(pages, offer);
 }
 
-/** As many beside each other as there is room for, about as many each time. */
+/** The items in groups of at most `room` side by side, all of about the same size. */
 function beside<T>(items: readonly T[], room: number): T[][] {
   const each = Math.ceil(items.length / Math.ceil(items.length / room));
   return Array.from({ length: Math.ceil(items.length / each) }, (_, at) => items.slice(at * each, (at + 1) * each));
@@ -389,7 +389,7 @@ function writeSba(pages: Pages, { offers: { items, sba_rules: rules } }: ReportC
   if (held.length > shown.length) pages.soft(`And ${held.length - shown.length} more, in the workbook.`);
 }
 
-/** Multiples only where there is something to be multiples of. */
+/** Lines with multiples are printed only when there are earnings. */
 const earnedOnly = (lines: typeof offerLines, earned: boolean): typeof offerLines =>
   earned ? lines : lines.filter(([label]) => !/^(of |Multiple)/.test(label));
 
@@ -434,7 +434,7 @@ function shortened(text: string, length: number): string {
   return `${kept.trimEnd()}…`;
 }
 
-/** The document's bytes. */
+/** Writes a report as a PDF; returns its bytes. */
 export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<Buffer> {
   const { deal, reader, day, computed, offers } = contents;
   const title = titleOf(contents);

@@ -1,9 +1,12 @@
-/** Pages that are filled from top to bottom: headings, sentences, facts, and tables that go on over pages under their headings. */
+/**
+ * Pages that are filled from top to bottom with headings, sentences, facts, and tables that continue over several pages
+ * under repeated column headings.
+ */
 
 import Document from 'pdfkit';
 import type { Paper as PaperSize } from './xlsx.ts';
 
-/** Where the two weights of the type family lie. */
+/** The files of the type family's two weights. */
 export interface Fonts {
   readonly regular: string;
   readonly bold: string;
@@ -11,23 +14,26 @@ export interface Fonts {
 
 const ink = { text: '#1f2328', soft: '#4d545c', faint: '#6b7178', line: '#d5d8dc', band: '#f4f5f6' };
 const margin = { side: 48, top: 52, bottom: 64 };
-/** What is set in digits of one width, so that amounts stand below each other: with it hyphens are as wide as digits, too. */
+/**
+ * Text set in tabular figures, so that amounts align. Text with hyphens is not: the feature makes hyphens as wide as
+ * digits, too.
+ */
 const figures = /^[\d.,+−%×()]+$/;
-/** No signs that change with their neighbours, which take long to work out. */
+/** Contextual alternates are off: they take long to shape. */
 const featuresOf = (text: string) => ({ calt: false, tnum: figures.test(text) });
 
-/** The fewest rows of a table that begins on a page. */
+/** A table begins on a page only if at least this many rows fit. */
 const fewest = 3;
 
-/** What of a page may be left empty so that a table that would be torn apart stands whole on the next. */
+/** At most this fraction of a page is left empty to move a table that would be split to the next page. */
 const mostEmpty = 0.3;
 
-/** The most characters of a text, and of a page's height that one row takes. */
+/** At most this many characters of a text are printed, and at most this fraction of a page's height for one row. */
 const longest = { characters: 2_400, row: 0.6 };
 
 export interface Column {
   readonly head: string;
-  /** Of the width of all columns. */
+  /** Width in relation to the sum of all columns' shares. */
   readonly share: number;
   readonly right?: boolean;
 }
@@ -35,18 +41,18 @@ export interface Column {
 export interface TableRow {
   readonly cells: readonly string[];
   readonly strong?: boolean;
-  /** Belongs to the row above it. */
+  /** Whether the row is a detail of the row above. */
   readonly sub?: boolean;
 }
 
 export interface Fact {
   readonly label: string;
   readonly value: string;
-  /** Where some amounts have cents, all have them. */
+  /** Whether the value is an amount; when some amounts of a list have cents, all are printed with cents. */
   readonly isAmount?: boolean;
 }
 
-/** What is needed of a font beyond what the library exposes. */
+/** Members of a font that the library does not expose. */
 interface OpenFont {
   hasGlyphForCodePoint(point: number): boolean;
   layout(text: string, features: unknown, ...rest: unknown[]): unknown;
@@ -68,7 +74,7 @@ export interface About {
 const amountWithCents = /^[+−]?[\d,]+\.\d\d$/;
 const wholeAmount = /^[+−]?[\d,]+$/;
 
-/** In a column in which some amounts have cents, all have them. */
+/** Adds cents to the whole amounts of each column in which some amounts have cents. */
 function withCents(rows: readonly TableRow[]): TableRow[] {
   const columns = new Set(
     rows.flatMap(({ cells }) => cells.flatMap((cell, at) => (amountWithCents.test(cell) ? at : []))),
@@ -87,15 +93,16 @@ export class Pages {
   readonly #glyphs = new Map<string, boolean>();
   #y = margin.top;
   #lacks = false;
-  /** Headings that wait for what they are above, so that none ends a page. */
+  /** Headings that are drawn together with the content below them, so that no heading ends a page. */
   #waiting: { readonly type: string; readonly said: string; readonly words: Words; readonly gap: number }[] = [];
 
   constructor({ title, author, at, size }: About, fonts: Fonts) {
     this.#doc = new Document({
       size: size === 'A4' ? 'A4' : 'LETTER',
-      // Page breaks are ours: at the bottom the library would make pages of its own.
+      // This class breaks pages itself: with a bottom margin the library would add pages of its own.
       margins: { top: 0, left: 0, right: 0, bottom: 0 },
-      // Named below: one that is set by its file is read anew whenever it is set by its name.
+      // The fonts are registered by name below; a font first set by its file would be read again each time it is set by
+      // its name.
       font: '',
       bufferPages: true,
       pdfVersion: '1.7',
@@ -109,7 +116,8 @@ export class Pages {
       this.#doc.font(name);
       const font = this.#font;
       const layout = font.layout.bind(font);
-      // Set on the font itself: the library looks its own options up anew for every word.
+      // Replaced on the font itself: with features in its own options the library bypasses its cache and shapes every
+      // word anew.
       font.layout = (text, _features, ...rest) => layout(text, featuresOf(text.trim()), ...rest);
     }
     this.#doc.on('data', (chunk: Uint8Array) => this.#chunks.push(chunk));
@@ -125,13 +133,13 @@ export class Pages {
     return this.#doc.page.height - margin.bottom;
   }
 
-  /** The font that is set, as the library keeps it. */
+  /** The current font, from the library's private field. */
   get #font(): OpenFont {
     const { _font: set } = this.#doc as unknown as { readonly _font: { readonly font: OpenFont } };
     return set.font;
   }
 
-  /** Whether the type family has the sign. */
+  /** Whether the type family has glyphs for the character. */
   #has(sign: string): boolean {
     let known = this.#glyphs.get(sign);
     if (known === undefined) {
@@ -142,11 +150,11 @@ export class Pages {
     return known;
   }
 
-  /** Text in one line that can be shown: what the type family has no sign for is a box. */
+  /** The text on one line; each character without a glyph becomes a box. */
   #plain(text: string): string {
     const cut = text
       .toWellFormed()
-      // An accent that was typed behind its letter is one sign with it, which the type family has.
+      // Composes letters with the accents typed after them: the type family has glyphs for the composed characters.
       .normalize()
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .replace(/\p{Cf}+/gu, '')
@@ -168,7 +176,7 @@ export class Pages {
       .fillColor(color);
   }
 
-  /** Draws content with the structure tag `type` below `parent`, for readers of tagged PDF. */
+  /** Draws content tagged with the structure type `type` below `parent`, for readers of tagged PDF. */
   #tagged(parent: PDFKit.PDFStructureElement, type: string, draw: () => void): void {
     const element = this.#doc.struct(type);
     parent.add(element);
@@ -179,7 +187,7 @@ export class Pages {
     element.end();
   }
 
-  /** Draws what is only decoration, for no screen reader. */
+  /** Draws decoration, which screen readers skip. */
   #decorate(draw: () => void): void {
     this.#doc.markContent('Artifact', { type: 'Layout' });
     draw();
@@ -207,7 +215,7 @@ export class Pages {
     return Math.min(this.#set(words).heightOfString(plain, { width: this.#width, lineGap: 1.5 }), most);
   }
 
-  /** Begins a page where there is no room for as much and the headings above it, and sets these. */
+  /** Begins a new page unless the height and the waiting headings fit on this page, and draws these headings. */
   #need(height: number): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -255,7 +263,7 @@ export class Pages {
     if (plain !== '') this.#waiting.push({ type, said: plain, words, gap });
   }
 
-  /** A heading with its sentence, on the page of what follows. */
+  /** A heading with its sentence, kept on the same page as the content that follows. */
   section(title: string, sentence = ''): void {
     this.#wait('H2', title, { size: 13, bold: true }, 16);
     this.#wait('P', sentence, { size: 9, color: ink.soft }, 0);
@@ -269,7 +277,9 @@ export class Pages {
     this.#text('P', said, words, 5);
   }
 
-  /** Sentences that stand together on a page, under the headings above them. */
+  /**
+   * Sentences that are kept together on a page, under the headings above them, unless they take half a page or more.
+   */
   paragraphs(said: readonly string[]): void {
     const heights = said.map((one) => this.#heightOf(this.#plain(one), {}) + 5);
     const all = heights.reduce((sum, height) => sum + height, 0);
@@ -281,7 +291,7 @@ export class Pages {
     this.paragraph(said, { color: ink.faint, size: 8.5 });
   }
 
-  /** Facts beside each other, as many in a row as there is room for. */
+  /** Facts beside each other, `columns` in a row. */
   facts(facts: readonly Fact[], columns = 4): void {
     const width = this.#width / columns;
     const room = { width: width - 12, lineGap: 1 };
@@ -299,7 +309,7 @@ export class Pages {
       ]);
       const [labels, values] = [0, 1].map((part) => Math.max(...heights.map((both) => both[part] ?? 0)));
       const height = Math.min((labels ?? 0) + (values ?? 0), 200);
-      // On the page of what follows.
+      // With some of the content that follows on the same page.
       this.#need(height + 80);
       line.forEach(({ label, value }, place) => {
         const x = margin.side + place * width;
@@ -315,7 +325,7 @@ export class Pages {
     }
   }
 
-  /** A table; its headings are repeated on every page. `part` is what it takes of the page's width. */
+  /** A table whose headings are repeated on every page. `part` is its fraction of the page's width. */
   table(columns: readonly Column[], rows: readonly TableRow[], part = 1): void {
     if (rows.length === 0) return;
     const all = columns.reduce((sum, { share }) => sum + share, 0);
@@ -324,7 +334,7 @@ export class Pages {
     let left = margin.side;
     const places = columns.map(({ share, right = false }, at) => {
       const width = (share / all) * across;
-      // Text stands apart from numbers that end before it.
+      // Separates text from a column of right-aligned numbers before it.
       const gap = !right && columns[at - 1]?.right === true ? 3 * pad : pad;
       const place = { x: left + gap, width: width - gap - pad, right };
       left += width;
@@ -385,7 +395,7 @@ export class Pages {
       color: sub ? ink.faint : ink.text,
     }));
     const heights = printed.map(({ cells }, at) => heightOf(cells, words[at] ?? {}));
-    // What fits on a page is not torn apart, unless that would leave much of one empty.
+    // A table that fits on a page is not split, unless moving it would leave much of a page empty.
     const whole = headHeight + heights.reduce((sum, height) => sum + height, 0);
     const page = this.#bottom - margin.top;
     const isShort = whole <= page * 0.45 && this.#bottom - this.#y <= page * mostEmpty;
@@ -393,7 +403,7 @@ export class Pages {
     heading(false);
     printed.forEach((row, at) => {
       const height = heights[at] ?? 0;
-      // No row goes to the next page alone.
+      // No single row is left for the next page.
       const together = at === printed.length - 2 ? height + (heights[at + 1] ?? 0) : height;
       if (this.#y + together > this.#bottom) {
         this.#nextPage();
@@ -406,7 +416,7 @@ export class Pages {
     this.#y += 10;
   }
 
-  /** The largest of some sizes in which no amount has to be broken. */
+  /** The largest of the font sizes at which no amount has to be broken. */
   #fitting(places: readonly { width: number; right: boolean }[], rows: readonly TableRow[]): number {
     const sizes = [8.5, 8, 7.5, 7, 6.5, 6];
     const widest = places.map(({ right }, at) =>
@@ -417,12 +427,15 @@ export class Pages {
     return sizes.find((size) => places.every(({ width }, at) => ((widest[at] ?? 0) * size) / 100 <= width)) ?? 6;
   }
 
-  /** Whether something was to be printed in signs that the type family does not have. */
+  /** Whether a text had characters that the type family has no glyphs for. */
   get lacksSigns(): boolean {
     return this.#lacks;
   }
 
-  /** Ends the document with the same words at the foot of every page, the day and its number; its bytes. */
+  /**
+   * Ends the document with the same two texts, the day and the page number at the foot of every page; returns its
+   * bytes.
+   */
   async ended(first: string, second: string, day: string): Promise<Buffer> {
     const { start, count } = this.#doc.bufferedPageRange();
     const whole = { width: this.#width, height: 11, ellipsis: true, lineBreak: true };

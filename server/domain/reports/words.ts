@@ -1,4 +1,4 @@
-/** The words of a report, the same in the PDF and in the workbook. */
+/** The words of reports, the same in the PDF and in the workbook. */
 
 import type { answerWords } from '../diligence/contradiction-answers.ts';
 import { decimal, spoken } from '../diligence/decimals.ts';
@@ -8,7 +8,7 @@ import type { SbaAnswer } from '../diligence/sba-rules.ts';
 import { mostOffersAPage } from '../offers/offers.ts';
 import type { ReportContents } from './contents.ts';
 
-/** The pages have these words, too ({@link SharedWords}). */
+/** Also used by the pages ({@link SharedWords}). */
 export const categoryWords = {
   owner_comp: 'Owner compensation',
   related_party: 'Related party',
@@ -16,7 +16,7 @@ export const categoryWords = {
   other: 'Other',
 } as const satisfies Record<AdjustmentCategory, string>;
 
-/** The words of what is both in pages and in reports. */
+/** The words that the pages and the reports share. */
 export interface SharedWords {
   readonly lines: typeof lineWords;
   readonly categories: typeof categoryWords;
@@ -61,18 +61,18 @@ export const multipleWords = {
   revenue: 'Price to revenue',
 } as const;
 
-/** What is said of offers beside the books. */
+/** The words for comparing offers with the books. */
 export const worthWords = {
-  /** "Against FY2025, computed from what was uploaded: adjusted EBITDA USD 960,000", where there are books. */
+  /** With books: "Against FY2025, computed from what was uploaded: adjusted EBITDA USD 960,000". */
   against: 'Against',
   computed: 'computed from what was uploaded: adjusted EBITDA',
-  /** Where there are none. */
+  /** Without books. */
   partsOnly: 'The parts of each price as shares, the most certain first.',
   /** "Highest debt service at 1.25× coverage". */
   highestDebtService: 'Highest debt service at',
 } as const;
 
-/** What is said of an offer that was accepted: of the terms that are agreed now, and of those that were agreed before. */
+/** The words for an accepted offer: one whose terms are agreed now, or were agreed before. */
 export const acceptedWords = {
   now: 'Accepted',
   earlier: 'Accepted earlier',
@@ -80,7 +80,7 @@ export const acceptedWords = {
 
 export const restatedSentence = 'Line by line, where two uploads cover the same dates.';
 
-/** What a rule of the SBA answers, in the order in which it is shown, and the sentence that it answers with. */
+/** The result of an SBA rule, as it is shown, and the sentence that explains it. */
 export function sbaInWords(answer: SbaAnswer['answer']): readonly [result: string, sentence: string] {
   if (answer.result === 'ask') return ['Ask', answer.ask];
   return [answer.result === 'met' ? 'Met' : 'Not met', answer.why];
@@ -89,10 +89,10 @@ export function sbaInWords(answer: SbaAnswer['answer']): readonly [result: strin
 export const sbaSentence =
   'What the rules for 7(a) loans say of each offer, from what was entered. The lender decides.';
 
-/** What every report says of itself. */
+/** The disclaimer of every report. */
 export const computedFrom = 'Computed from the uploaded financials. This is not an audit and not advice.';
 
-/** Which customers are in none of the figures; empty where all are in them. */
+/** The sentence that names the customers left out of all figures; empty when there are none. */
 export function leftOutWords({
   count,
   items,
@@ -103,15 +103,15 @@ export function leftOutWords({
   return `In another currency, and in none of these figures: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-/** Whether a report is of offers alone: its reader sees no uploads. */
+/** Whether a report contains offers only: its reader sees no uploads. */
 export const isOfOffers = ({ uploads, offers }: Pick<ReportContents, 'uploads' | 'offers'>): boolean =>
   uploads.length === 0 && offers.items.length > 0;
 
-/** "Quality of earnings: Harbor HVAC": what a report is called. */
+/** The title of a report: "Quality of earnings: Harbor HVAC". */
 export const titleOf = (contents: Pick<ReportContents, 'uploads' | 'offers' | 'deal'>): string =>
   `${isOfOffers(contents) ? 'Offers' : 'Quality of earnings'}: ${contents.deal.title}`;
 
-/** The heading above the offers, which may be one. */
+/** The heading above the offers, of which there may be just one. */
 export const offersTitle = ({ offers: { items } }: ReportContents): string =>
   items.length > 1 ? 'Offers compared' : items[0]?.mine ? 'Your offer' : 'The offer';
 
@@ -126,7 +126,7 @@ export function standingOf({
   return expired ? 'Expired' : 'Open';
 }
 
-/** Printed where there are more offers than a report has. */
+/** Printed when there are more offers than the report contains. */
 export const moreOffers = `Only the latest ${mostOffersAPage} offers are shown; there are more.`;
 
 export const smallerAddBacks = 'The smaller ones together';

@@ -1,4 +1,4 @@
-/** A report as the sheets of a workbook: what was uploaded as numbers, everything that follows from it as formulas over them. */
+/** A report as the sheets of a workbook: uploaded figures as numbers, everything computed from them as formulas. */
 
 import type { ReportSheet } from './cells.ts';
 import type { ReportContents } from './contents.ts';
@@ -16,7 +16,7 @@ import { summarySheet } from './workbook/summary.ts';
 import { uploadsSheet } from './workbook/uploads.ts';
 import type { Paper } from './xlsx.ts';
 
-/** The sheets of a report; one that would be empty is left out. */
+/** The sheets of a report; empty ones are left out. */
 export function reportSheets(contents: ReportContents): ReportSheet[] {
   const hasEarnings = contents.computed.earnings.length > 0;
   return [
@@ -35,5 +35,8 @@ export function reportSheets(contents: ReportContents): ReportSheet[] {
   ].filter((sheet) => sheet !== null);
 }
 
-/** What the reader's printer is taken to hold: by the currency of the deal, as nothing else says where they are. */
+/**
+ * The paper size that the reader's printer presumably has, by the deal's currency: nothing else tells where the reader
+ * is.
+ */
 export const paperOf = ({ deal }: ReportContents): Paper => (['USD', 'CAD'].includes(deal.currency) ? 'Letter' : 'A4');

@@ -6,24 +6,28 @@ import { at, formats, letters, type ReportSheet, type SheetCell } from './cells.
 
 export type Paper = 'A4' | 'Letter';
 
-/** As the format of workbooks numbers them. */
+/** Paper sizes as the XLSX format numbers them. */
 const papers: Readonly<Record<Paper, number>> = { Letter: 1, A4: 9 };
 const colors = { faint: '#6b6f76', head: '#f1f2f4', line: '#c9ccd1' };
 
-/** The most characters of a cell, and of a name at the foot of a printed page, beside which the sheet's stands in the middle. */
+/**
+ * At most this many characters of a cell, and of the name in a printed page's footer, which shares its line with the
+ * sheet's name.
+ */
 const longest = { cell: 32_000, footer: { landscape: 44, portrait: 30 } };
 
-/** Points that a line of a cell takes, and the most that a row may have. */
+/** Height in points of a line in a cell, and the highest row. */
 const line = { normal: 15, title: 19, most: 405 };
-/** The widths, as columns have them, that a printed page holds at seven tenths of its size, which can still be read. */
+/** Sum of the column widths that fit on a printed page at seven tenths of its size, which is still legible. */
 const pageHolds = { landscape: 185, portrait: 130 };
 
 type WriterOptions = NonNullable<Parameters<typeof writeExcelFile>[1]>;
 type Feature = NonNullable<WriterOptions['features']>[number];
 
 /**
- * Text as the library takes it: without half characters, with what looks like the format's own escapes (`_x0041_`) escaped,
- * and with a space behind a name that every object has ("constructor"), as it looks texts up in one.
+ * Text as the library accepts it: without lone surrogates, with text that looks like the format's own escapes
+ * (`_x0041_`) escaped, and with a space after a name that every object has ("constructor"), as the library looks up
+ * texts in a plain object.
  */
 function plain(text: string): string {
   const whole = text.toWellFormed().replaceAll(/_(?=x[\dA-Fa-f]{4}_)/g, '_x005F_');
@@ -31,12 +35,12 @@ function plain(text: string): string {
   return cut in {} ? `${cut} ` : cut;
 }
 
-/** Letters and signs that are as wide as two. */
+/** Characters that are twice as wide as others. */
 const wide =
   /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]|\p{Extended_Pictographic}/gu;
 const widthOf = (text: string): number => text.length + (text.match(wide)?.length ?? 0);
 
-/** About how many lines a text takes in a column. */
+/** The approximate number of lines that a text takes in a column. */
 function linesOf(text: string, width: number): number {
   return text.split('\n').reduce((all, paragraph) => {
     let [lines, used] = [1, 0];
@@ -50,13 +54,13 @@ function linesOf(text: string, width: number): number {
   }, 0);
 }
 
-/** How high a row is that shows all its wrapped text; undefined where each takes a line. */
+/** The height in points of a row that shows all of its wrapped text; undefined when each cell takes a single line. */
 function heightOf(row: ReportSheet['rows'][number], widths: readonly number[]): number | undefined {
   const heights = row.map((cell, column) => {
     if (!cell || !('text' in cell) || !(cell.wrap || cell.head || cell.title)) return line.normal;
     const width = widths.slice(column, column + (cell.span ?? 1)).reduce((sum, one) => sum + one, 0);
     const size = cell.title ? line.title : line.normal;
-    // Widths count digits: letters are narrower, bold ones less so, larger ones wider.
+    // Column widths count digits: letters are narrower, bold letters less so, larger ones wider.
     const letter = cell.title ? 1.3 : cell.bold ? 1 : 0.92;
     return cell.title && !cell.span && !cell.wrap
       ? size
@@ -97,7 +101,7 @@ function cellOf(cell: SheetCell | null, height: number | undefined): CellObject 
   return { ...look, type: 'Formula', value: cell.formula, format };
 }
 
-/** What the formulas of a sheet come to, by their cells: for who shows a workbook without computing it. */
+/** The results of a sheet's formulas by cell, for readers that show a workbook without computing it. */
 function cachedValues(sheet: ReportSheet): Map<string, number | string> {
   const values = new Map<string, number | string>();
   sheet.rows.forEach((row, rowAt) =>
@@ -108,14 +112,14 @@ function cachedValues(sheet: ReportSheet): Map<string, number | string> {
   return values;
 }
 
-/** So many characters of a text at most. Excel's own marks begin with "&". */
+/** A text cut to at most `most` characters, for a footer. "&" is doubled, as it begins Excel's own codes. */
 function footerText(text: string, most: number): string {
   const whole = plain(text);
   const cut = whole.length > most ? `${whole.slice(0, most - 1).trimEnd()}…` : whole;
   return cut.toWellFormed().replaceAll('&', '&&');
 }
 
-/** Over how many pages beside each other a sheet is printed; the columns that stay in sight stand on each. */
+/** The number of pages side by side that a sheet is printed on; the frozen columns are repeated on each. */
 function pagesWide({ widths, frozen, landscape }: ReportSheet): number {
   const [kept, others] = [widths.slice(0, frozen?.columns ?? 0), widths.slice(frozen?.columns ?? 0)].map((part) =>
     part.reduce((sum, width) => sum + width, 0),
@@ -123,12 +127,12 @@ function pagesWide({ widths, frozen, landscape }: ReportSheet): number {
   return Math.max(1, Math.ceil(others / (pageHolds[landscape ? 'landscape' : 'portrait'] - kept)));
 }
 
-/** The least width of a column that holds the title and the sentence of its sheet. */
+/** Minimum width of the column that holds the sheet's title and sentence. */
 const leastForTitle = 30;
 
 /**
- * A sheet as it is written. Where several pages stand beside each other its title and sentence are within the columns that stand on
- * each, as what reaches beyond them is cut off on all but the first.
+ * A sheet as it is written. When it is printed on several pages side by side, the title and sentence are wrapped within
+ * the frozen columns: beyond them, they would be cut off on all pages but the first.
  */
 function fitted(sheet: ReportSheet): ReportSheet {
   const { frozen, widths, rows } = sheet;
@@ -142,7 +146,7 @@ function fitted(sheet: ReportSheet): ReportSheet {
   };
 }
 
-/** What the library leaves out: the values of formulas, and how each sheet is printed. */
+/** Adds the parts of the files that the library omits: results of formulas, and how each sheet is printed. */
 function printed(sheets: readonly ReportSheet[], paper: Paper, [name, day]: Footer): Feature {
   const sheetXml = (xml: string, sheet: ReportSheet): string => {
     const values = cachedValues(sheet);
@@ -189,10 +193,10 @@ function printed(sheets: readonly ReportSheet[], paper: Paper, [name, day]: Foot
   };
 }
 
-/** What stands at the foot of every printed page: whose it is, and of which day. */
+/** The footer of every printed page: a name and the day of the report. */
 type Footer = readonly [name: string, day: string];
 
-/** The workbook's bytes. */
+/** Writes the sheets as a workbook; returns its bytes. */
 export function writeXlsx(contents: readonly ReportSheet[], paper: Paper, footer: Footer): Promise<Buffer> {
   const sheets = contents.map(fitted);
   const written = sheets.map((sheet) => ({

@@ -1,8 +1,8 @@
-/** How the service itself is doing, for its operators and for the admins of a brokerage. */
+/** The state of the service itself, for its operators and for the admins of a brokerage. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 
-/** What the service does by the clock, by the names in the log, the metrics and the page Status. */
+/** Scheduled jobs, by their names in the log, the metrics and the Status page. */
 export type JobName =
   | 'sweep'
   | 'queue_reminders'
@@ -20,19 +20,19 @@ export type JobName =
   | 'clear_store'
   | 'delete_brokerages';
 
-/** The name under which it is noted that a backup was made, or failed. */
+/** The job name under which successful and failed backups are recorded. */
 export const backupJob = 'backup';
 
 const note = row<unknown, [job: string, succeeded: boolean]>('note_job_run', 'select app.note_job_run($1, $2)');
 
-/** Notes that a scheduled job has run. */
+/** Records that a scheduled job has run. */
 export const noteJobRun = (job: JobName | typeof backupJob, succeeded: boolean): Statement<unknown> =>
   note(job, succeeded);
 
 export interface MailCounts {
   waiting: number;
   given_up: number;
-  /** How long the oldest that waits has waited; 0 when none does. */
+  /** Seconds that the oldest waiting mail has waited; 0 when there is none. */
   oldest_seconds: number;
 }
 
@@ -41,12 +41,12 @@ const counts = row<MailCounts, []>(
   'select waiting::float8, given_up::float8, oldest_seconds from app.mail_counts()',
 );
 
-/** How many mails of all brokerages wait and were given up: for operators alone. */
+/** How many mails of all brokerages are waiting and how many were given up: for operators only. */
 export const mailCounts = (): Statement<MailCounts> =>
   mapped(counts(), (found) => found ?? { waiting: 0, given_up: 0, oldest_seconds: 0 });
 
 export interface ServiceState {
-  /** Events that wait for their notifications to be made, and those of them that have failed so far. */
+  /** Events whose notifications have not been created yet, and how many of them have failed so far. */
   events_waiting: number;
   events_failing: number;
   oldest_event_at: string | null;
@@ -60,19 +60,21 @@ const state = row<ServiceState, []>(
    from app.service_state()`,
 );
 
-/** How the queue of events and backups fare, of all brokerages and nodes: for operators alone. */
+/** The state of the event queue and of the backups, for all brokerages and nodes: for operators only. */
 export const serviceState = (): Statement<ServiceState | null> => state();
 
 export interface DeliveryState {
-  /** Changes that are not published to other systems yet, and since when some of them wait for transactions that are under way. */
+  /**
+   * Changes not yet published to other systems, and since when some of them have waited for transactions in progress.
+   */
   changes_waiting: number;
   changes_since: string | null;
-  /** Deliveries that wait for webhooks that are on, and those of them that have failed so far. */
+  /** Waiting deliveries of webhooks that are on, and how many of them have failed so far. */
   deliveries_waiting: number;
   deliveries_failing: number;
   oldest_delivery_at: string | null;
   webhooks_on: number;
-  /** Turned off because nothing was taken for three days. */
+  /** Webhooks turned off because no delivery succeeded for three days. */
   webhooks_failed: number;
 }
 
@@ -83,18 +85,21 @@ const deliveries = row<DeliveryState, []>(
    from app.delivery_state()`,
 );
 
-/** How changes and webhooks fare, of all brokerages and nodes: for operators alone. */
+/** The state of changes and webhooks, for all brokerages and nodes: for operators only. */
 export const deliveryState = (): Statement<DeliveryState | null> => deliveries();
 
 interface WebhookStatus {
   waiting: number;
-  /** Of those that wait, how many have failed so far. */
+  /** How many of the waiting deliveries have failed so far. */
   failing: number;
   oldest_at: string | null;
   switched_off: number;
 }
 
-/** How the webhooks of the brokerage fare, by 1,000 deliveries that wait at most: zeros for everybody but its admins. */
+/**
+ * The state of the brokerage's webhooks, from at most 1,000 waiting deliveries: zeros unless the caller is one of its
+ * admins.
+ */
 export const webhookStatus = (brokerageId: string): Statement<WebhookStatus> =>
   mapped(ofWebhooks(brokerageId), (found) => found ?? { waiting: 0, failing: 0, oldest_at: null, switched_off: 0 });
 
@@ -111,14 +116,14 @@ const ofWebhooks = row<WebhookStatus, [brokerageId: string]>(
 );
 
 interface JobStatus {
-  /** A {@link JobName}, or what another release that works on this database calls a job of its own. */
+  /** A {@link JobName}, or the name of a job of another release that works on this database. */
   job: string;
   last_run_at: string;
   last_success_at: string | null;
   last_failure_at: string | null;
 }
 
-/** When each scheduled job last ran, on any node; none but for an admin of the brokerage. */
+/** When each scheduled job last ran, on any node; no rows unless the caller is an admin of the brokerage. */
 export const jobStatus = rows<JobStatus, [brokerageId: string]>(
   'job_status',
   'select job, last_run_at, last_success_at, last_failure_at from app.job_status($1)',
@@ -126,7 +131,7 @@ export const jobStatus = rows<JobStatus, [brokerageId: string]>(
 
 interface QueueStatus {
   mails_waiting: number;
-  /** Of those that wait, how many have failed so far. */
+  /** How many of the waiting mails have failed so far. */
   mails_failing: number;
   mails_given_up: number;
   oldest_mail_at: string | null;
@@ -136,8 +141,8 @@ interface QueueStatus {
 }
 
 /**
- * How the mails of the brokerage and the events of its deals fare, 1,000 of each at most, and of events those among the oldest 10,000
- * of all brokerages; null but for an admin of it.
+ * The state of the brokerage's mails and of the events of its deals: at most 1,000 of each, and only events among the
+ * oldest 10,000 of all brokerages. Null unless the caller is an admin of the brokerage.
  */
 export const queueStatus = row<QueueStatus, [brokerageId: string]>(
   'queue_status',
@@ -150,20 +155,19 @@ interface BackupStatus {
   last_failure_at: string | null;
 }
 
-/** When backups were last made and failed, on any node; null but for an admin of the brokerage. */
+/** When a backup last succeeded and last failed, on any node; null unless the caller is an admin of the brokerage. */
 export const backupStatus = row<BackupStatus, [brokerageId: string]>(
   'backup_status',
   'select last_success_at, last_failure_at from app.backup_status($1)',
 );
 
 interface DatabaseVersions {
-  /** The release of PostgreSQL. */
   postgres: string;
-  /** The newest migration that was applied. */
+  /** The name of the newest applied migration. */
   schema: string;
 }
 
-/** What the database is. */
+/** The versions of PostgreSQL and of the schema. */
 export const databaseVersions = row<DatabaseVersions, []>(
   'database_versions',
   `select current_setting('server_version') as postgres, (select max(name) from app.migrations) as schema`,

@@ -1,9 +1,9 @@
-/** Who may learn of which of the announced changes. */
+/** Who is notified of which announced changes. */
 
 import type { Change } from '../../database/changes.ts';
 import { rows, type Statement } from '../../database/statement.ts';
 
-/** What a change is about, as the triggers that announce it call it. */
+/** The subject of a change, as the triggers that announce it name it. */
 export type Topic =
   | 'deal'
   | 'participants'
@@ -20,18 +20,18 @@ export type Topic =
   | 'settings'
   | 'notifications';
 
-/** Something changed that the caller may see. {topic: 'deal', deal_id: null} is anything. */
+/** A change that the caller may see. {topic: 'deal', deal_id: null} means that anything may have changed. */
 export interface SeenChange {
   topic: Topic;
   deal_id: string | null;
 }
 
-/** Records of one table and one deal that have changed, or are gone. */
+/** Records of one table and one deal that were changed or deleted. */
 export interface ChangedRecords extends Pick<Change, 'topic' | 'table' | 'deal_id' | 'gone'> {
   records: string[];
 }
 
-/** What the person of a session may learn. */
+/** A change that the person of a session may see. */
 export interface ListenerChange extends SeenChange {
   session_id: string;
 }
@@ -42,8 +42,8 @@ const forListeners = rows<ListenerChange>(
 );
 
 /**
- * Which of the changes the people of the listening sessions may learn of, by the same policies as when they ask for
- * the records. `presented` holds the first 16 bytes of the digest of each session, in ascending order.
+ * The changes that the people of the listening sessions may see, under the same policies as when they read the records.
+ * `presented` holds the first 16 bytes of the digest of each session, in ascending order.
  */
 export const changesForListeners = (
   changes: readonly ChangedRecords[],

@@ -1,25 +1,25 @@
-/** Lists of a deal's records, in pages that begin after a given row. Who does not see the deal gets nothing. */
+/** Lists of a deal's records, in pages that begin after a given row. Callers who cannot see the deal get null. */
 
 import { behindPlace, type Order, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, rows, type Row, type Statement, type Value } from '../../database/statement.ts';
 
-/** A list in one order. Filters are the parameters from $5 on. */
+/** A list in one order. Filters are parameters from $5 on. */
 interface Ordered extends Order {
-  /** The columns of a row, SQL over `tables`. */
+  /** SQL of a row's columns, over `tables`. */
   readonly columns: string;
-  /** SQL of what the rows are read from, and of which deal they are. */
+  /** SQL of the tables that the rows are read from, and of the deal that a row belongs to. */
   readonly tables: string;
   readonly deal: string;
   readonly where?: string;
 }
 
-/** SQL of the rows of deal `seen.deal`, at most $4 of them, each with its key as text in `place`. */
+/** SQL of at most $4 rows of deal `seen.deal`, each with its key as text in `place`. */
 export const orderedRows = (list: Ordered): string => `
   select ${list.columns}, (${list.key})::text as place from ${list.tables}
   where ${list.deal} = seen.deal and ${behindPlace(list)}${list.where ? ` and ${list.where}` : ''}
   order by ${list.key} ${list.direction}, ${list.id} ${list.direction} limit $4`;
 
-/** Declares the same records by their ids, of any deal: those that the caller sees. */
+/** Declares a query of the same records by their ids, on any deal; returns those that the caller sees. */
 export const recordsByIds = <Item>(
   name: string,
   { columns, tables, id }: Pick<Ordered, 'columns' | 'tables' | 'id'>,
@@ -34,15 +34,15 @@ type ListOfDeal<Item, Filters extends readonly Value[] = []> = (
 ) => Statement<Placed<Item>[] | null>;
 
 /**
- * Declares a list by the SQL of its rows, as {@link orderedRows} makes it: the first `limit` rows after a place; null when
- * the caller does not see the deal.
+ * Declares a list by the SQL of its rows, as {@link orderedRows} builds it: the first `limit` rows after a place; null
+ * when the caller does not see the deal.
  */
 export function listOfDeal<Item extends object, Filters extends readonly Value[] = []>(
   name: string,
   list: string | Ordered,
 ): ListOfDeal<Item, Filters> {
   const text = typeof list === 'string' ? list : orderedRows(list);
-  // The deal is one row, so that this is a loop that keeps the order of what it reads.
+  // `seen` has one row, so the join is a loop that keeps the order of the rows it reads.
   const found = rows<Row>(
     name,
     `select seen.deal as seen_deal, of_deal.* from (select app.seen_deal($1) as deal offset 0) seen

@@ -18,7 +18,7 @@ const guards = new Map(
   ]),
 );
 
-/** Refused with `not_found` unless the caller sees the record: what follows in the transaction then never happens. */
+/** A statement that fails with `not_found`, and with it the transaction, unless the caller sees the record. */
 export function requireVisible(table: (typeof tables)[number], id: string): Statement<unknown> {
   const guard = guards.get(table);
   if (!guard) throw new Error(`There is no guard for ${table}.`);

@@ -1,9 +1,9 @@
-/** Deliveries of webhooks: their log, and what is needed to make them (083_webhooks.sql). */
+/** Webhook deliveries: their log, and the queries of the sender (083_webhooks.sql). */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
-/** What becomes of a delivery. `dropped`: the key does not see the record any more. */
+/** `dropped`: the API key may no longer see the record. */
 export const deliveryStates = ['waiting', 'delivered', 'failed', 'dropped'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
@@ -14,23 +14,23 @@ export interface Delivery {
   object_type: string;
   object_id: string;
   deal_id: string | null;
-  /** Sent before, and asked for again. */
+  /** Whether this is a redelivery. */
   is_again: boolean;
   state: DeliveryState;
   attempts: number;
-  /** Null when it has ended, or waits for an earlier one of the same record. */
+  /** Null when the delivery has ended, or waits for an earlier one of the same record. */
   next_attempt_at: string | null;
   created_at: string;
   last_attempt_at: string | null;
   ended_at: string | null;
-  /** Of the last request: where it went, and the size and SHA-256 digest (hexadecimal) of its body, which is not kept. */
+  /** The last request: its address, and the size and SHA-256 digest (hexadecimal) of its body, which is not stored. */
   sent_to: string | null;
   sent_bytes: number | null;
   sent_digest: string | null;
-  /** Of its answer. */
+  /** HTTP status of the response. */
   status: number | null;
   error: string | null;
-  /** At most 4,096 characters of it. */
+  /** The response body, cut off after 4,096 characters. */
   answer: string | null;
   answer_type: string | null;
   millis: number | null;
@@ -41,8 +41,8 @@ const columns = `about_deal, id, event_id, type, object_type, object_id, is_agai
 const fields = columns.replaceAll(/\w+/g, 'd.$&').replace('d.about_deal', '$& as deal_id');
 
 /**
- * What a page of one state is read from. Of those that wait there are some thousands at most: all are read by their own index, and then put in order, since there may
- * be few of them in a long log, which would be read from one end to the other for them.
+ * The source of a page of deliveries in one state. At most some thousands are waiting: all of them are read through
+ * their own index and then sorted. Otherwise PostgreSQL might scan a long log for the few of them.
  */
 const ofState = (state: DeliveryState | null): string =>
   state === 'waiting'
@@ -50,8 +50,9 @@ const ofState = (state: DeliveryState | null): string =>
     : `webhook_deliveries d where d.endpoint_id = e.id${state === null ? '' : ` and d.state = '${state}'`}`;
 
 /**
- * SQL of a page of the log of webhook $1 of $2 rows; a row without `id` for a log with none. One plan serves every number of rows,
- * since PostgreSQL does not know it when it plans; a state is written out, since it must know whether an index is for it.
+ * SQL for $2 rows of the log of webhook $1; a single row without `id` when the log is empty. One plan serves every
+ * number of rows, as the limit is not known at planning time; the state is a literal, so that the planner can choose an
+ * index for it.
  */
 const page = (state: DeliveryState | null, behind: string) => `
   select l.* from webhook_endpoints e
@@ -63,7 +64,7 @@ const page = (state: DeliveryState | null, behind: string) => `
 type Found = Delivery | { id: null };
 const pagesOf = (state: DeliveryState | null, name: string) => ({
   first: rows<Found>(`first_${name}`, page(state, '')),
-  // Of the same millisecond, those that were written before it. When it is cleared away meanwhile, so are they.
+  // Within a millisecond, those written earlier. If the delivery was deleted meanwhile, so were these.
   after: rows<Found>(
     `${name}_after`,
     page(
@@ -81,7 +82,8 @@ const pages = {
 };
 
 /**
- * Those of a webhook, the newest first, or those behind a place in that list; null when the caller does not see the webhook.
+ * The deliveries of a webhook, newest first, or those after `place` in this order; null when the caller does not see
+ * the webhook.
  */
 export const deliveriesOf = (
   webhookId: string,
@@ -96,7 +98,7 @@ export const deliveriesOf = (
   );
 };
 
-/** One of a webhook, or null. */
+/** One delivery of a webhook, or null. */
 export const deliveryById = row<Delivery, [webhookId: string, id: string]>(
   'delivery',
   `select ${fields} from webhook_deliveries d where d.endpoint_id = $1 and d.id = $2`,
@@ -107,11 +109,14 @@ const again = row<{ written: number }>(
   'select app.redeliver($1, $2, null, null, false, $3, $4) as written',
 );
 
-/** Sends one that has ended again; false when there is none. Refused with `webhook_not_found` and `too_many_deliveries`. */
+/**
+ * Repeats a delivery that has ended; false when there is none. Refused with `webhook_not_found` and
+ * `too_many_deliveries`.
+ */
 export const redeliver = (webhookId: string, id: string, { address, requestId }: Origin): Statement<boolean> =>
   mapped(again(webhookId, id, address, requestId), (found) => (found?.written ?? 0) > 0);
 
-/** How many are sent again, and from when on others were left out: null when none were. */
+/** How many deliveries are repeated, and from when on others were left out; null when none were. */
 export interface Redelivered {
   readonly deliveries: number;
   readonly nextSince: string | null;
@@ -122,7 +127,10 @@ const period = row<Redelivered>(
   'select written as deliveries, next_since as "nextSince" from app.redeliver_period($1, $2, $3, $4, $5, $6)',
 );
 
-/** Sends those again that were written within a time and have ended, the earliest 10,000 of them. Refused as {@link redeliver} is. */
+/**
+ * Repeats the ended deliveries written between `since` and `until`, about 10,000 at most, earliest first. Refused like
+ * {@link redeliver}.
+ */
 export const redeliverRange = (
   webhookId: string,
   { since, until, failedOnly }: { since: string; until: string; failedOnly: boolean },
@@ -136,15 +144,15 @@ export const redeliverRange = (
 const queue = row<{ moved: string | null }, []>('queue_webhooks', 'select app.queue_webhooks()::text as moved');
 
 /**
- * Goes on with what has changed: puts webhooks of which something has into the line, or takes the first of it and writes deliveries, where there are any to write. Whether there may be more.
- * Nobody has entered.
+ * Processes changes: either queues the webhooks with new changes, or takes the first queued webhook and writes its
+ * deliveries, if any. Returns whether there may be more. The transaction must have no identity.
  */
 export const queueWebhooks = (): Statement<boolean> => mapped(queue(), (found) => (found?.moved ?? null) !== null);
 
-/** A delivery that was taken to be made. */
+/** A delivery that was claimed for sending. */
 export interface ClaimedDelivery {
   id: string;
-  /** Of the change in the stream; null for a test event. */
+  /** Number of the change in the stream; null for a test event. */
   seq: string | null;
   event_id: string;
   type: string;
@@ -152,19 +160,19 @@ export interface ClaimedDelivery {
   object_id: string;
   deal_id: string | null;
   occurred_at: string;
-  /** How often it was tried before. */
+  /** The number of earlier attempts. */
   attempts: number;
 }
 
-/** Deliveries of one webhook that were taken together, each of another record. */
+/** Deliveries of one webhook that were claimed together, each of a different record. */
 export interface ClaimedBatch {
   endpoint_id: string;
-  /** Named when what became of them is noted. */
+  /** Identifies the claim when results are recorded. */
   claim: string;
   url: string;
-  /** Attempts in a row that have failed. */
+  /** Consecutive failed attempts. */
   failures: number;
-  /** The secrets that sign them, the newest first, as they were sealed, and for which id. */
+  /** The signing secrets, newest first, sealed, and the ids they are sealed for. */
   secret_ids: string[];
   secrets: string[];
   deliveries: ClaimedDelivery[];
@@ -178,7 +186,10 @@ const take = rows<Omit<ClaimedBatch, 'deliveries'> & ClaimedDelivery, [most: num
   `select endpoint_id, claim, url, failures, secret_ids, secrets, ${claimed} from app.claim_deliveries($1)`,
 );
 
-/** Takes batches of up to so many webhooks: what is due of each, for a minute in which nobody else takes from it. */
+/**
+ * Claims due deliveries of at most `most` webhooks, one batch for each, for one minute during which nobody else can
+ * claim from them.
+ */
 export const claimDeliveries = (most: number): Statement<ClaimedBatch[]> =>
   mapped(take(most), (found) =>
     [...Map.groupBy(found, ({ endpoint_id }) => endpoint_id).values()].map((deliveries) => {
@@ -193,19 +204,19 @@ const enter = row<{ entered: boolean }>(
 );
 
 /**
- * Enters with the key of a webhook of which a batch was taken, for the rest of the transaction; false when the key has ended, or the claim has, or the webhook has another
- * address or other secrets than the batch was taken with.
+ * Enters with the API key of a claimed batch's webhook, for the rest of the transaction; false when the key or the
+ * claim has ended, when the webhook is off, or when its address or secrets have changed since the batch was claimed.
  */
 export const enterForDeliveries = ({ endpoint_id, claim, url, secret_ids }: ClaimedBatch): Statement<boolean> =>
   mapped(enter(endpoint_id, claim, url, secret_ids), (found) => found?.entered ?? false);
 
 const sees = row<{ seen: string[] }>('sees_changes', 'select app.sees_change_events($1)::text[] as seen');
 
-/** Which of these changes of the stream the caller sees. */
+/** The changes of the stream, among these, that the caller may see. */
 export const seesChanges = (seqs: readonly string[]): Statement<ReadonlySet<string>> =>
   mapped(sees(seqs), (found) => new Set(found?.seen));
 
-/** How an attempt went. */
+/** The result of one attempt. */
 export interface Attempted {
   readonly outcome: 'delivered' | 'failed' | 'dropped';
   readonly url: string | null;
@@ -218,17 +229,17 @@ export interface Attempted {
   readonly millis: number | null;
 }
 
-/** What became of a batch, or of a part of it. */
+/** The results of a batch, or of a part of it. */
 export interface NotedBatch {
   readonly endpoint: string;
   readonly claim: string;
-  /** Nothing more is sent of it: what was not tried is left to the next sender. */
+  /** The sender is done; deliveries not attempted are left to the next sender. */
   readonly is_over: boolean;
-  /** How many more to take of the webhook for this batch, 50 at most. */
+  /** How many more deliveries of the webhook to claim for this batch, at most 50. */
   readonly more: number;
-  /** Those of the batch that are not noted yet, so that they are not taken again. */
+  /** Deliveries of the batch without a result yet, so that they are not claimed again. */
   readonly held: readonly string[];
-  /** In the order in which they ended; `nth`: which attempt of the delivery it was. */
+  /** In the order in which they ended; `nth` is the number of the delivery's attempt. */
   readonly attempts: readonly (Attempted & { readonly id: string; readonly nth: number })[];
 }
 
@@ -237,7 +248,10 @@ const note = rows<ClaimedDelivery & { endpoint_id: string }>(
   `select endpoint_id, ${claimed} from app.note_deliveries($1)`,
 );
 
-/** Notes it; nothing of a batch that another claim has followed, and nothing twice. Answers with what was taken of each webhook for the same batch. */
+/**
+ * Records results. Ignores batches whose claim has been superseded, and results already recorded. Returns the
+ * deliveries claimed in addition for each batch, by webhook.
+ */
 export const noteDeliveries = (
   batches: readonly NotedBatch[],
 ): Statement<ReadonlyMap<string, readonly ClaimedDelivery[]>> =>
@@ -245,5 +259,8 @@ export const noteDeliveries = (
 
 const purge = row<{ deleted: number }, []>('purge_webhooks', 'select app.purge_webhooks() as deleted');
 
-/** Deletes deliveries of 30 days ago, and secrets that have ended, so many at a time; how many these were. */
+/**
+ * Deletes expired secrets, and in portions deliveries older than 30 days or of removed webhooks; returns how many
+ * deliveries.
+ */
 export const purgeWebhooks = (): Statement<number> => mapped(purge(), (found) => found?.deleted ?? 0);

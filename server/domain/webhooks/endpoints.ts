@@ -1,4 +1,7 @@
-/** Receivers of webhooks: each has the rights of an API key, which manages it, as the admins of its brokerage do (083_webhooks.sql). */
+/**
+ * Webhooks. Each has the rights of an API key and is managed by that key and by the admins of its brokerage
+ * (083_webhooks.sql).
+ */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
@@ -6,7 +9,10 @@ import type { KeyEnvironment } from '../clients/api-keys.ts';
 
 export const webhookStates = ['on', 'off'] as const;
 
-/** Whether a person switched it off, three days without success did, or it went off with the admin or key that it went by. */
+/**
+ * Why a webhook is off: a person turned it off, nothing succeeded for three days, its admin is no longer one, or its
+ * key was rotated.
+ */
 export const webhookOffReasons = ['asked', 'failing', 'admin_gone', 'key_rotated'] as const;
 
 type WebhookState = (typeof webhookStates)[number];
@@ -16,7 +22,7 @@ export interface Webhook {
   key_id: string;
   url: string;
   description: string | null;
-  /** Types of events; null for all. */
+  /** Event types; null for all. */
   types: string[] | null;
   state: WebhookState;
   off_reason: (typeof webhookOffReasons)[number] | null;
@@ -38,27 +44,27 @@ const ownAfter = rows<Webhook, [string, string, number]>(
    order by e.created_at desc, e.id desc limit $3`,
 );
 
-/** Those of the calling key, the newest first, or those behind a place in that list. */
+/** The webhooks of the calling key, newest first, or those after a place in this order. */
 export const ownWebhooks = (count: number, after: { createdAt: string; id: string } | null): Statement<Webhook[]> =>
   after === null ? firstOwn(count) : ownAfter(after.createdAt, after.id, count);
 
-/** One that the caller sees, or null. */
+/** The webhook with this id if the caller sees it, otherwise null. */
 export const webhookById = row<Webhook, [id: string]>(
   'webhook',
   `select ${fields} from webhook_endpoints e where e.id = $1`,
 );
 
-/** As an admin of its brokerage sees it: with the key whose rights it has, and how it is doing. */
+/** A webhook for the admins of its brokerage: with its API key and the state of its deliveries. */
 export interface ManagedWebhook extends Webhook {
   key_name: string;
   environment: KeyEnvironment;
-  /** Whether the key may be used: nothing is sent for one that has ended. */
+  /** Whether the key is in force; nothing is sent once it has ended. */
   is_key_in_force: boolean;
-  /** Deliveries that wait, 1,000 at most, those among them that have failed before, and since when the oldest of them waits. */
+  /** Waiting deliveries, at most 1,000; how many of these have failed before; and when the oldest was created. */
   waiting: number;
   failing: number;
   oldest_at: string | null;
-  /** When something was taken last. */
+  /** When a delivery last succeeded. */
   succeeded_at: string | null;
 }
 
@@ -69,16 +75,16 @@ const managed = `select ${fields}, k.name as key_name, k.environment, app.is_key
      select count(*)::int as waiting, count(*) filter (where d.attempts > 0)::int as failing, min(d.created_at) as oldest_at
      from (select w.attempts, w.created_at from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' limit 1000) d) w on true`;
 
-/** Those of a brokerage, the newest first, 1,000 at most; none for everybody but its admins. */
+/** The webhooks of a brokerage, newest first, at most 1,000; empty unless the caller is one of its admins. */
 export const webhooksOf = rows<ManagedWebhook, [brokerageId: string]>(
   'webhooks_of',
   `${managed} where k.brokerage_id = $1 order by e.created_at desc, e.id desc limit 1000`,
 );
 
-/** One that an admin of its brokerage sees, or null. */
+/** The webhook with this id if the caller is its brokerage's admin, otherwise null. */
 export const managedWebhook = row<ManagedWebhook, [id: string]>('managed_webhook', `${managed} where e.id = $1`);
 
-/** A secret as it is kept: under an id of its own, for which the server has sealed it. */
+/** A stored secret: sealed by the server for its own id. */
 export interface SealedSecret {
   readonly id: string;
   readonly secret: string;
@@ -96,8 +102,9 @@ const add = row<{ added: boolean }>(
 );
 
 /**
- * Adds one, under this id, to the calling key, or (for admins, who have signed in within ten minutes) to `keyId`; false when the key may
- * not. Refused with `api_key_not_found`, `api_key_ended`, `too_many_webhooks` (of the key) and `too_many_webhooks_on` (of the brokerage).
+ * Adds a webhook with this id to the calling key, or (for admins who have signed in within ten minutes) to `keyId`;
+ * false when the key may not have it. Refused with `api_key_not_found`, `api_key_ended`, `too_many_webhooks` (of the
+ * key) and `too_many_webhooks_on` (of the brokerage).
  */
 export const addWebhook = (
   webhookId: string,
@@ -113,9 +120,9 @@ export const addWebhook = (
 
 export interface WebhookChange {
   readonly url?: string | undefined;
-  /** Null takes it out. */
+  /** Null removes the description. */
   readonly description?: string | null | undefined;
-  /** Null for all. */
+  /** Null for all types. */
   readonly types?: readonly string[] | null | undefined;
   readonly state?: WebhookState | undefined;
 }
@@ -123,7 +130,8 @@ export interface WebhookChange {
 const change = row('change_webhook', 'select app.change_webhook($1, $2, $3, $4, $5, $6, $7)');
 
 /**
- * Changes what is given. Refused with `webhook_not_found`, and with `too_many_webhooks_on` where it is turned on beside as many as may be. Turned on again, it continues where it stopped.
+ * Changes the given fields. Refused with `webhook_not_found`, and with `too_many_webhooks_on` when turning it on would
+ * exceed the limit. A webhook that is turned on continues where it stopped.
  */
 export const changeWebhook = (
   id: string,
@@ -142,11 +150,14 @@ export const changeWebhook = (
 
 const remove = row('remove_webhook', 'select app.remove_webhook($1, $2, $3)');
 
-/** Takes it out, with the log of its deliveries, of which the job that deletes old ones deletes what is more than 10,000. Refused with `webhook_not_found`. */
+/**
+ * Removes a webhook with its delivery log; of a log longer than 10,000 the cleanup job deletes the rest. Refused with
+ * `webhook_not_found`.
+ */
 export const removeWebhook = (id: string, { address, requestId }: Origin): Statement<unknown> =>
   remove(id, address, requestId);
 
-/** How long the previous secret may sign beside a new one at most, in seconds: seven days. */
+/** The longest time during which the previous secret may sign along with a new one, in seconds: seven days. */
 export const longestSecretOverlap = 7 * 86_400;
 
 const rotate = row(
@@ -154,7 +165,10 @@ const rotate = row(
   'select app.rotate_webhook_secret($1, $2, $3, make_interval(secs => $4::double precision), $5, $6)',
 );
 
-/** Gives it another secret; the one before signs beside it for so many seconds, seven days at most. Refused with `webhook_not_found`. */
+/**
+ * Replaces the secret; the previous one signs as well for `overlapSeconds`, at most seven days. Refused with
+ * `webhook_not_found`.
+ */
 export const rotateWebhookSecret = (
   id: string,
   sealed: SealedSecret,
@@ -164,6 +178,6 @@ export const rotateWebhookSecret = (
 
 const sendTest = row<{ id: string }>('test_webhook', 'select app.test_webhook($1, $2, $3) as id');
 
-/** Sends a test event; the id of its delivery. Refused with `webhook_not_found` and `too_many_tests`. */
+/** Sends a test event; returns the id of its delivery. Refused with `webhook_not_found` and `too_many_tests`. */
 export const testWebhook = (id: string, { address, requestId }: Origin): Statement<string> =>
   mapped(sendTest(id, address, requestId), (made) => made?.id ?? '');

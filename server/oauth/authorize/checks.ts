@@ -1,13 +1,13 @@
 /**
- * What is asked of an authorization request once its client and redirect URI are known to be good, in this order; the
- * first error is what the client gets (specification, section 4.2; OAuth 2.1, section 4.1.2.1).
+ * Checks of an authorization request, in this order, once its client and redirect URI are known to be valid; the client
+ * is sent the first error (specification, section 4.2; OAuth 2.1, section 4.1.2.1).
  */
 
 import { scopes, type Scope } from '../../domain/clients/connected-clients.ts';
 import { resourceOf } from '../../http/resource-metadata.ts';
 import { scopeList, type Parameters } from '../parameters.ts';
 
-/** An error response, as it is sent to the client's redirect URI (OAuth 2.1, section 4.1.2.1). */
+/** An error response, sent to the client's redirect URI (OAuth 2.1, section 4.1.2.1). */
 export interface AuthorizationError {
   readonly error:
     | 'invalid_request'
@@ -105,7 +105,7 @@ const checks: readonly Check[] = [
   resource,
 ];
 
-/** The first error of the request, or null. */
+/** Returns the request's first error, or null. */
 export function firstError(parameters: Parameters, baseUrl: string): AuthorizationError | null {
   for (const check of checks) {
     const found = check(parameters, baseUrl);
@@ -114,7 +114,7 @@ export function firstError(parameters: Parameters, baseUrl: string): Authorizati
   return null;
 }
 
-/** The scopes of a request without error, in our order. */
+/** Returns the scopes of a valid request, in the order of `scopes`. */
 export function askedScopes(parameters: Parameters): Scope[] {
   const asked = scopeList(parameters.one('scope')) ?? [];
   return scopes.filter((name) => asked.includes(name));

@@ -1,6 +1,6 @@
 /**
- * What the consent page was shown for, carried by its form: signed with the session, so that what is approved is exactly
- * what was shown, and with a nonce, so that one showing leads to one usable code at most.
+ * The request that the consent page was shown for, carried by its form: signed with the session, so that exactly what
+ * was shown is approved, and with a nonce, so that each display of the page yields at most one usable code.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -9,27 +9,27 @@ import type { DocumentDetails } from '../../domain/clients/authorization.ts';
 import { endpoints } from '../metadata.ts';
 
 export interface ConsentRequest {
-  /** The id of the record, or the address of the client's document. */
+  /** The id of a registered client, or the URL of the client's metadata document. */
   readonly clientId: string;
-  /** What the document said as it was shown, and when that was, in Unix milliseconds. */
+  /** The contents of the document when the page was shown, and the time of that in Unix milliseconds. */
   readonly document?: DocumentDetails & { readonly shownAt: number };
   readonly redirectUri: string;
   readonly challenge: string;
   readonly scopes: readonly Scope[];
   readonly resource: string;
   readonly state: string;
-  /** 128 random bits, different each time the page is shown. */
+  /** The nonce: 128 random bits, different each time the page is shown. */
   readonly showing: string;
 }
 
-/** The nonce of one showing of the page. */
+/** Returns a new nonce for one display of the page. */
 export const newShowing = (): string => randomBytes(16).toString('base64url');
 
 function signature(session: string, payload: string): Buffer {
   return createHmac('sha256', session).update(`dealkeep consent ${payload}`).digest();
 }
 
-/** The request as the value of a form field. */
+/** Returns the request as the signed value of a form field. */
 export function sealRequest(session: string, request: ConsentRequest): string {
   const payload = Buffer.from(JSON.stringify(request)).toString('base64url');
   return `${payload}.${signature(session, payload).toString('base64url')}`;
@@ -43,10 +43,10 @@ function parsed(payload: string): ConsentRequest | null {
   }
 }
 
-/** The request that {@link sealRequest} made for this very session, or null. */
+/** Returns the request that {@link sealRequest} signed for this session, or null. */
 export function openRequest(session: string, field: string): ConsentRequest | null {
   const [payload = '', ...rest] = field.split('.');
-  // As text: base64 can be written in several ways.
+  // Compared as text: several base64 texts decode to the same bytes.
   const expected = Buffer.from(signature(session, payload).toString('base64url'));
   const presented = Buffer.from(rest.join('.'));
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) return null;
@@ -54,8 +54,9 @@ export function openRequest(session: string, field: string): ConsentRequest | nu
 }
 
 /**
- * The authorize request that a field was made from, as path and query: for a person who has to sign in again before deciding.
- * Unsigned, so good for starting over and for nothing else; null when there is nothing to start.
+ * Returns the path and query of the authorization request that a form field was made from, for a person who has to sign
+ * in again before deciding; null when the field holds no request. The signature is not checked, so the result may only
+ * be used to start over.
  */
 export function startOver(field: string): string | null {
   const request = parsed(field.split('.')[0] ?? '');

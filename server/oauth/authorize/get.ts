@@ -1,4 +1,4 @@
-/** GET /api/mcp/authorize: looks at an authorization request and asks the person. It changes nothing. */
+/** GET /api/mcp/authorize: checks an authorization request and shows the consent page. It changes nothing. */
 
 import type { Context, Handler } from 'hono';
 import type { Services } from '../../services.ts';
@@ -25,17 +25,23 @@ import {
 } from './pages.ts';
 import { redirectWithError, signInAndReturn } from './redirect.ts';
 
-/** What is said of a client that is unknown and of one that works for other people alone: no difference. */
+/**
+ * The message for an unknown client and for a client that works only for other people: the same, so that the two cannot
+ * be told apart.
+ */
 export const noSuchClient =
   'There is no client with this client_id that works for you. Register it under "Connected clients", or ask the person who registered it to share it with your brokerage.';
 
 const otherRedirectUri =
   'The redirect_uri is not registered for this client: it must be the registered one, character for character.';
 
-/** What is said of a client that was turned off, to a person who can turn it on again. */
+/** The message for a client that was turned off, to a person who can turn it on again. */
 export const turnedOff = 'This client was turned off. Turn it on again under "Connected clients" to connect it.';
 
-/** Why a registered client does not work for the person: those who see it in their settings learn that it was turned off. */
+/**
+ * Explains why a registered client does not work for the person: only people who see it in their settings learn that it
+ * was turned off.
+ */
 export async function whyRefused({ database }: Services, c: Context, clientId: string): Promise<string> {
   const [, own] = await database.together(enterWithSession(sessionDigest(c)), connectedClient(clientId));
   if (own === null || own.metadata_url !== null || !own.disabled) return noSuchClient;
@@ -44,24 +50,24 @@ export async function whyRefused({ database }: Services, c: Context, clientId: s
     : `This client was turned off. An admin of ${own.brokerage_name} can turn it on again.`;
 }
 
-/** What is wrong with a parameter that is not there once; undefined where it is, or is malformed. */
+/** The error of a parameter that is repeated or missing; undefined when it is present once or malformed. */
 function countFault(parameters: Parameters, name: 'client_id' | 'redirect_uri'): string | undefined {
   if (parameters.isRepeated(name)) return `${name} is there more than once: send it once.`;
   return parameters.one(name) === undefined && !parameters.isMalformed(name) ? `${name} is missing.` : undefined;
 }
 
 /**
- * Whether the person agreed to this client with this redirect URI before. Anybody can publish a document with any redirect URI: without this a link to us
- * would lead to any address that its author chooses.
+ * Whether the person has agreed to this client with this redirect URI before. Anybody can publish a document with any
+ * redirect URI: without this check a link to Dealkeep could redirect to any address that its author chooses.
  */
 const wasAgreedTo = ({ known }: DocumentAsking, redirectUri: string): boolean =>
   known !== null && redirectUriMatches(known.redirect_uris, redirectUri);
 
-/** The handler of GET and HEAD. */
+/** Returns the handler of GET and HEAD. */
 export function showConsent(services: Services, documents: ClientDocuments): Handler {
   const { baseUrl, clientMetadata, features } = services.config;
 
-  /** What to answer once client and redirect URI are known to be good, to a person who is signed in. */
+  /** The response to a signed-in person once client and redirect URI are known to be valid. */
   function consentOrError(c: Context, parameters: Parameters, client: AskingClient, asked: Asked): Response {
     const error = firstError(parameters, baseUrl);
     const { clientId, redirectUri } = asked;
@@ -111,13 +117,13 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
       const [, own] = await services.database.together(enterWithSession(sessionDigest(c)), connectedClient(clientId));
       return redirectUriPage(c, { redirectUri, here, signedIn: { session, person, client: own } });
     }
-    // Signing in comes before any redirect to the client: a link alone sends no stranger on.
+    // The person signs in before any redirect to the client: otherwise a link alone would be an open redirect.
     if (session === null || person === null) return signInAndReturn(c, here);
     const asked = { session, person, brokerages, grants, clientId, redirectUri, here };
     return consentOrError(c, parameters, { kind: 'registered', client }, asked);
   }
 
-  /** The same for a client that says who it is by a document, which is read for a person who is signed in alone. */
+  /** The same for a client identified by a metadata document, which is only fetched for a signed-in person. */
   async function showByDocument(
     c: Context,
     parameters: Parameters,
@@ -159,14 +165,15 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     const here = pathname + search;
     const parameters = urlencodedParameters(search.slice(1));
 
-    // Until client and redirect URI are known to be good, nobody is sent anywhere.
+    // Nobody is redirected until client and redirect URI are known to be valid.
     const named = parameters.one('client_id');
     const url = named !== undefined && isDocumentUrl(named) ? named : null;
     const clientId = asClientId(named);
     const redirectUri = parameters.one('redirect_uri');
     if (clientId === null && url === null)
       return refusalPage(c, 400, countFault(parameters, 'client_id') ?? noSuchClient);
-    // The database leaves out the port of a loopback address, of up to five digits: 99999 would match, and no browser could be sent there.
+    // The database ignores the port of a loopback address, up to five digits: 99999 would match, but no browser can be
+    // redirected to it.
     if (redirectUri === undefined || !URL.canParse(redirectUri))
       return refusalPage(c, 400, countFault(parameters, 'redirect_uri') ?? otherRedirectUri);
     if (url !== null) return showByDocument(c, parameters, url, redirectUri, here);

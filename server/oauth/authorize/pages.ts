@@ -1,4 +1,4 @@
-/** What a person sees at the authorize endpoint: the consent page, and why there is none. */
+/** The pages of the authorize endpoint: the consent page, and the pages that say why it is not shown. */
 
 import type { Context } from 'hono';
 import type { Config } from '../../config/config.ts';
@@ -18,7 +18,10 @@ import { oauthError, writeOAuthError } from '../oauth-error.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
 import { endpoints } from '../metadata.ts';
 
-/** An error page: what the person can do about it, never a way on to the client. `host`: where the client says it is from. */
+/**
+ * An error page: says what the person can do, and never links to the client. `host` is the host that the client claims
+ * to be from.
+ */
 export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: string, host?: string): Response {
   return page(c, {
     title: 'Not connected',
@@ -33,7 +36,7 @@ export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: 
   });
 }
 
-/** The answer to what may be asked again in some seconds: a page, or OAuth's error for programs. */
+/** The response to a request that can be retried in some seconds: a page for browsers, an OAuth error for programs. */
 export function tryAgainPage(
   c: Context,
   status: 429 | 503,
@@ -48,7 +51,7 @@ export function tryAgainPage(
   return page(c, { title, status, body });
 }
 
-/** The page for a person who owes a second factor: says what to do, and leads there and back `here`. */
+/** The page for a person who has to show a second factor: links to the place for it, which leads back to `here`. */
 export function secondFactorPage(c: Context, message: string, here: string): Response {
   return page(c, {
     title: 'Not connected yet',
@@ -62,7 +65,10 @@ export function secondFactorPage(c: Context, message: string, here: string): Res
   });
 }
 
-/** The page for a form of another session, such as the one before signing in again: takes no decision, and leads to its request `here`. */
+/**
+ * The page for a form of another session, such as the session before signing in again: decides nothing, and links to
+ * its request `here`.
+ */
 export function outOfDatePage(c: Context, here: string): Response {
   return page(c, {
     title: 'Out of date',
@@ -77,19 +83,19 @@ export function outOfDatePage(c: Context, here: string): Response {
   });
 }
 
-/** The decision that adds the redirect URI that was shown, as the form sends it. */
+/** The value of `decision` with which the form adds the shown redirect URI. */
 export const addsRedirectUri = 'add_redirect_uri';
 
-/** Text that came from elsewhere, with what cannot be seen or turns its direction in sight. */
+/** Text from elsewhere, with invisible and direction-changing characters replaced by U+FFFD. */
 const inSight = (text: string): string => text.replaceAll(/[^\P{C}]/gu, '\u{FFFD}');
 
 interface UnknownRedirectUri {
   readonly redirectUri: string;
   /** Path and query of this page. */
   readonly here: string;
-  /** The client's document, which lists its addresses itself. */
+  /** The client's metadata document, which lists its redirect URIs itself. */
   readonly document?: ClientDocument;
-  /** Who looks at it, with the client if they see it in their settings. */
+  /** The signed-in person, and the client if they see it in their settings. */
   readonly signedIn?: {
     readonly session: string;
     readonly person: { readonly name: string };
@@ -97,7 +103,7 @@ interface UnknownRedirectUri {
   };
 }
 
-/** What a person who manages the client can do: have the address added, and go on. */
+/** The form with which a person who manages the client adds the address and continues. */
 function offerToAdd(session: string, client: ConnectedClient, redirectUri: string, here: string): Html {
   const added = anyPort(redirectUri);
   const full = client.redirect_uris.length >= redirectUriLimits.count;
@@ -118,7 +124,10 @@ function offerToAdd(session: string, client: ConnectedClient, redirectUri: strin
   </form>`;
 }
 
-/** The page for a redirect URI that the client does not have: shows what came, and offers a person who manages the client to add it. */
+/**
+ * The page for a redirect URI that is not registered for the client: shows it, and offers a person who manages the
+ * client to add it.
+ */
 export function redirectUriPage(c: Context, { redirectUri, here, document, signedIn }: UnknownRedirectUri): Response {
   const client = signedIn?.client ?? null;
   const session = signedIn?.session;
@@ -157,7 +166,7 @@ export function redirectUriPage(c: Context, { redirectUri, here, document, signe
 const listOf = (words: readonly (string | false)[]): string =>
   new Intl.ListFormat('en-US').format(words.filter((word) => word !== false));
 
-/** What each scope lets the client do where these features are turned on. */
+/** Descriptions of what each scope allows, given the features that are turned on. */
 const scopeWords: Record<Scope, { title: string; words: (features: Config['features']) => string }> = {
   'mcp:read': {
     title: 'Read what you can see',
@@ -190,7 +199,7 @@ function scopeChoice(scope: Scope, { features, toolsOn, person }: Consenting): H
   ]
     .filter(Boolean)
     .join(' ');
-  // Reading is the least that can be allowed: shown as ticked, and sent by the hidden field.
+  // Reading is the minimum: shown as ticked and disabled, and sent by the hidden field.
   const box =
     scope === 'mcp:read'
       ? html`<input type="checkbox" checked disabled /><input type="hidden" name="scope" value="${scope}" />`
@@ -205,7 +214,7 @@ function registeredBy({ registered_by, registered_by_caller, shared_with, regist
   return html`${who}, on ${dayInWords(registered_at)}${shared_with === null ? null : html`; shared with ${shared_with}`}`;
 }
 
-/** Who asks and who is asked, side by side. */
+/** The icons of the client and of Dealkeep side by side. */
 function lockup(name: string): Html {
   const [initial = '?'] = name;
   return html`<div class="lockup" aria-hidden="true">
@@ -213,23 +222,26 @@ function lockup(name: string): Html {
   </div>`;
 }
 
-/** A client that asks and says who it is by a document. */
+/** A client that is identified by a metadata document. */
 export interface DocumentAsking {
   readonly kind: 'document';
   readonly document: ClientDocument;
-  /** What the person agreed to of it before. */
+  /** The state of the document that the person agreed to before; null for a new client. */
   readonly known: KnownDocumentClient | null;
 }
 
-/** The client that asks: one that a person registered, or one that says who it is by a document. */
+/** The requesting client: registered by a person, or identified by a metadata document. */
 export type AskingClient = { readonly kind: 'registered'; readonly client: AuthorizingClient } | DocumentAsking;
 
-/** Who is asked, and for what. */
+/** The person who is asked, and the request. */
 export interface Asked {
   readonly session: string;
   readonly person: { readonly name: string; readonly email: string; readonly recently_authenticated: boolean };
   readonly brokerages: readonly string[];
-  /** Which tools that write the person has turned on, for whichever clients: what they allowed before stays when a connection ends. */
+  /**
+   * The writing tools that the person has turned on, for any of their clients: these grants remain when a connection
+   * ends.
+   */
   readonly grants: readonly LiveToolGrant[];
   readonly clientId: string;
   readonly redirectUri: string;
@@ -240,16 +252,16 @@ export interface Asked {
 interface Consenting extends Asked {
   readonly client: AskingClient;
   readonly features: Config['features'];
-  /** How many tools that write are on for this client. */
+  /** Number of writing tools that are turned on for this client. */
   readonly toolsOn: number;
   readonly request: ConsentRequest;
 }
 
-/** Letters of more than Latin script, which can look like others; and hosts that were written with such. */
+/** Letters outside the Latin script, which can look like Latin ones; and, below, hosts with such letters (Punycode). */
 const lookAlike = /[^\P{L}\p{Script=Latin}]/u;
 const isInternational = (host: string): boolean => /(^|\.)xn--/.test(host);
 
-/** What is to be known of a client by its document before it is accepted. */
+/** The facts and warnings about a client with a metadata document, for the person to read before accepting. */
 function ofDocument({ document, known }: DocumentAsking, redirectUri: string): Html {
   const { hostname } = new URL(document.url);
   const answered = new URL(redirectUri).hostname;
@@ -296,7 +308,7 @@ function ofDocument({ document, known }: DocumentAsking, redirectUri: string): H
     }`;
 }
 
-/** The consent page. A form of its own, without scripts. */
+/** The consent page: a form that works without scripts. */
 export function consentPage(c: Context, consenting: Consenting): Response {
   const { session, person, brokerages, client, request, here } = consenting;
   const { host } = new URL(request.redirectUri);

@@ -1,4 +1,4 @@
-/** POST /api/mcp/authorize: what the person decided on the consent page, and back to the client with it. */
+/** POST /api/mcp/authorize: takes the decision made on the consent page and redirects to the client with the result. */
 
 import type { Context, Handler } from 'hono';
 import type { Services } from '../../services.ts';
@@ -30,7 +30,10 @@ import { noSuchClient, turnedOff, whyRefused } from './get.ts';
 import { addsRedirectUri, outOfDatePage, refusalPage, secondFactorPage } from './pages.ts';
 import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
 
-/** The request of the page is at most as long as the headers that it came in, 16 kB, written in base64. */
+/**
+ * Bytes of the largest form. The page's request is at most as long as the headers that it came in, 16 kB, here encoded
+ * in base64.
+ */
 const largestForm = 32_768;
 const outOfDate = 'The form is out of date, or was not shown to you.';
 
@@ -42,7 +45,7 @@ async function readForm(c: Context): Promise<Parameters | Response> {
   return body === 'not_text' ? refusalPage(c, 400, outOfDate) : urlencodedParameters(body.text);
 }
 
-/** What was asked for, narrowed to what was ticked: ticking more than was asked for adds nothing. */
+/** The requested scopes narrowed to the ticked ones: ticking a scope that was not requested adds nothing. */
 function decided(request: ConsentRequest, form: Parameters): Consent {
   const { clientId, redirectUri, challenge, resource, showing } = request;
   const ticked = form.all('scope');
@@ -50,26 +53,29 @@ function decided(request: ConsentRequest, form: Parameters): Consent {
   return { clientId, redirectUri, challenge, scopes, resource, consent: tokenDigest(showing) };
 }
 
-/** The authorization request that a page was shown for, as path and query, when the form says one. */
+/** The authorization request that the page was shown for, as path and query; null when the form does not name one. */
 function requestOf(here: string | undefined): string | null {
   if (here === undefined || !here.startsWith(`${endpoints.authorize}?`)) return null;
   const url = URL.parse(here, 'http://here');
   return url === null || url.pathname !== endpoints.authorize ? null : url.pathname + url.search;
 }
 
-/** The parameters of an authorization request as path and query. */
+/** The parameters of an authorization request, given as path and query. */
 const parametersOf = (request: string): Parameters => urlencodedParameters(request.slice(request.indexOf('?') + 1));
 
-/** For how long it may be decided on what a document said as it was shown. */
+/** Milliseconds after which a decision on a client's metadata document as it was shown is no longer accepted. */
 const longestShown = 600_000;
 
-/** The handler. */
+/** Returns the handler of POST. */
 export function takeDecision(services: Services): Handler {
   const issuer = services.config.baseUrl;
   const takesDocuments = services.config.clientMetadata.mode !== 'off';
   const isStale = (shownAt: number) => services.clock().getTime() - shownAt > longestShown;
 
-  /** Whether a page can be shown for an authorization request that a form names: without its session nothing vouches for that. */
+  /**
+   * Whether a page can be shown for an authorization request that a form names: without the form's session its
+   * signature cannot be checked.
+   */
   function canBeShown(request: string): boolean {
     const asked = parametersOf(request);
     const named = asked.one('client_id');
@@ -77,7 +83,10 @@ export function takeDecision(services: Services): Handler {
     return isClient && URL.canParse(asked.one('redirect_uri') ?? '') && firstError(asked, issuer) === null;
   }
 
-  /** Adds the redirect URI of an authorization request to its client, for a person who manages that, and goes back to the request. */
+  /**
+   * Adds the redirect URI of an authorization request to its client, for a person who manages the client, and redirects
+   * to the request again.
+   */
   async function addAndGoOn(c: Context, again: string): Promise<Response> {
     const asked = parametersOf(again);
     const clientId = asClientId(asked.one('client_id'));
@@ -94,7 +103,7 @@ export function takeDecision(services: Services): Handler {
       if (person === null) return signInAndReturn(c, again);
       return client?.manageable ? c.redirect(again, 303) : refusalPage(c, 403, noSuchClient);
     } catch (error) {
-      // Where a shared client answers to is changed by a person who has just shown who they are.
+      // Changing where a shared client's responses go requires a recent sign-in.
       if (error instanceof Refusal && error.reason === 'recent_sign_in_required') return confirmAndReturn(c, again);
       throw error;
     }
@@ -124,7 +133,7 @@ export function takeDecision(services: Services): Handler {
     const enter = enterWithSession(sessionDigest(c));
     const explain = async (outcome: Exclude<Approval | Denial, 'issued' | 'denied'>): Promise<Response> => {
       if (outcome === 'signed_out') return signIn();
-      // Back to the page afterwards, with the whole request: what was ticked is ticked again there.
+      // Afterwards the person returns to the page with the whole request, where all its scopes are ticked again.
       if (outcome === 'sign_in_again') return confirmAndReturn(c, again);
       if (outcome === 'client_refused')
         return refusalPage(c, 400, document ? turnedOff : await whyRefused(services, c, request.clientId));
@@ -132,7 +141,7 @@ export function takeDecision(services: Services): Handler {
     };
     const decision = form.one('decision');
 
-    // Unticking reading is turning the client down: there is nothing less to give.
+    // Unticking reading denies the request: there is no smaller scope.
     if (decision === 'deny' || (decision === 'approve' && !consent.scopes.includes('mcp:read'))) {
       const [, outcome] = await services.database.together(
         enter,
@@ -156,7 +165,7 @@ export function takeDecision(services: Services): Handler {
       const [, outcome] = await agreed;
       return outcome === 'issued' ? redirectWithCode(c, back, code.token) : explain(outcome);
     } catch (error) {
-      // A client shows no second factor later: who lets it in has shown theirs.
+      // A client can show no second factor later, so the person who approves it must have shown theirs.
       if (error instanceof Refusal && error.reason === 'second_factor_required')
         return secondFactorPage(c, error.message, again);
       throw error;

@@ -1,18 +1,24 @@
-/** Sends the person's browser back to the client: with a code or an error, the exact state, and who answers (RFC 9207). */
+/**
+ * Redirects the person's browser to the client, with a code or an error, the exact state, and the issuer (RFC 9207); or
+ * to the pages that have to come first.
+ */
 
 import type { Context } from 'hono';
 import { reauthenticatePath, signInPath } from '../../http/links.ts';
 import { describable } from '../oauth-error.ts';
 import type { AuthorizationError } from './checks.ts';
 
-/** Where an answer goes. `state` undefined: there was none to give back. */
+/** The destination of a response. `state` is undefined when the request had none. */
 export interface Return {
   readonly redirectUri: string;
   readonly state: string | undefined;
   readonly issuer: string;
 }
 
-/** The redirect URI with the answer added to its query, which it keeps. Percent-encoded, so that any decoder gives it back exactly. */
+/**
+ * The redirect URI with the response's parameters appended to its own query; percent-encoded, so that any decoder
+ * restores them exactly.
+ */
 function withAnswer(uri: string, answer: Record<string, string | undefined>): string {
   const added = Object.entries(answer)
     .filter((pair): pair is [string, string] => pair[1] !== undefined)
@@ -27,12 +33,12 @@ function redirect(c: Context, location: string): Response {
   return c.redirect(location, 302);
 }
 
-/** To the client with a code. */
+/** Redirects to the client with a code. */
 export function redirectWithCode(c: Context, { redirectUri, state, issuer }: Return, code: string): Response {
   return redirect(c, withAnswer(redirectUri, { code, state, iss: issuer }));
 }
 
-/** To the client with an error. */
+/** Redirects to the client with an error. */
 export function redirectWithError(
   c: Context,
   { redirectUri, state, issuer }: Return,
@@ -44,12 +50,15 @@ export function redirectWithError(
   );
 }
 
-/** To sign in, and from there to this authorization request, with everything that it had. */
+/** Redirects to the sign-in page, which leads back to this authorization request with all its parameters. */
 export function signInAndReturn(c: Context, pathAndQuery: string): Response {
   return redirect(c, signInPath(pathAndQuery));
 }
 
-/** To show that it is still the person who signed in, and from there to this authorization request. */
+/**
+ * Redirects to the page on which the signed-in person confirms their identity, which leads back to this authorization
+ * request.
+ */
 export function confirmAndReturn(c: Context, pathAndQuery: string): Response {
   return redirect(c, reauthenticatePath(pathAndQuery));
 }

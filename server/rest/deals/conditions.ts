@@ -59,7 +59,7 @@ const conditionChange = z
 
 const status = oneOfParameter('status', conditionStatuses, 'Only conditions of this status.');
 
-/** Its operations; `callers` lets keys in. */
+/** The operations on closing conditions; `callers` authenticates API keys. */
 export function conditionOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list } = dealResources(services, callers);
   const writes = openWrites(services, callers);
@@ -94,7 +94,7 @@ export function conditionOperations(services: Services, callers: Callers): reado
         const conditionId = idInPath(c, 'conditionId', 'condition_not_found');
         const given = await readBody(c, conditionChange);
         return {
-          // The transaction reaches the conditions of this deal alone.
+          // The transaction can only reach the conditions of this deal.
           statements: [
             requireVisible('closing_conditions', conditionId),
             changeCondition(conditionId, asked(given), originOf(c)),

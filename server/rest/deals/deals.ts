@@ -1,4 +1,4 @@
-/** Deals that are open to the brokerage's API keys. */
+/** The deals that the brokerage's API keys can reach. */
 
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -104,13 +104,16 @@ const updatedSince = timeParameter(
 );
 const search = searchParameter('Words that must all occur in title, industry or location.');
 
-/** The deal without its place in the list: JSON leaves out what is undefined, and copying each of a page costs more. */
+/**
+ * The deal without its position in the list: JSON leaves out undefined values, and copying every deal of a page would
+ * cost more.
+ */
 const withoutPlace = (listed: Partial<Placed<DealResource>>): Partial<DealResource> => {
   listed.place = undefined;
   return listed;
 };
 
-/** Its operations; `callers` lets keys in. */
+/** The operations on deals; `callers` authenticates API keys. */
 export function dealOperations(services: Services, callers: Callers): readonly Operation[] {
   const pages = openPages(services, callers);
   const { one } = dealResources(services, callers);
@@ -133,7 +136,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       };
     });
 
-  /** Changes the deal in the path, and answers with it. */
+  /** Changes the deal in the path, and responds with it. */
   const change = <T>(
     c: Context,
     action: 'deal.edit' | 'deal.move',

@@ -1,4 +1,4 @@
-/** Diligence on deals, to be read: questions, findings and NDAs' standing; how the purchase is financed. */
+/** Diligence on deals, read-only: questions, findings, the status of NDAs, and how the purchase is financed. */
 
 import { z } from 'zod';
 import { findingsOfDeal, findingStatuses, severities } from '../../domain/diligence/findings.ts';
@@ -106,7 +106,7 @@ const findingCategory = textParameter('category', lengths.findings.category, 'On
 const severity = oneOfParameter('severity', severities, 'Only findings of this severity.');
 const findingStatus = oneOfParameter('status', findingStatuses, 'Only findings of this status.');
 
-/** Its operations; `callers` lets keys in. */
+/** The operations on diligence; `callers` authenticates API keys. */
 export function diligenceOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list } = dealResources(services, callers);
   const { features } = services.config;

@@ -1,4 +1,4 @@
-/** Documents of a deal: what is known of them. */
+/** Documents of a deal: listing, reading and uploading them. */
 
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -89,7 +89,7 @@ const fileContent = z
   .string()
   .meta({ id: 'DocumentContent', format: 'binary', examples: ['%PDF-1.7 …'], description: 'The file, as it is.' });
 
-/** The same parameter, which cannot be left out. */
+/** The same parameter, but required. */
 const required = <T>(parameter: Parameter<T | null>): Parameter<T> => ({
   ...parameter,
   required: true,
@@ -161,7 +161,7 @@ const ofPart = {
   'Content-Range': header('Which bytes of how many: `bytes 0-99/2048`, or `bytes */2048` without a part.'),
 };
 
-/** Its operations; `callers` lets keys in. */
+/** The operations on documents; `callers` authenticates API keys. */
 export function documentOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list, one } = dealResources(services, callers);
   const writes = openWrites(services, callers);
@@ -180,7 +180,7 @@ export function documentOperations(services: Services, callers: Callers): readon
     return sendBody(services, c, c.req.param('documentId') ?? '', opened, whose, 'attachment', noSuchPart);
   }
 
-  /** Keeps the file in the store. Throws a problem that says why it is not taken. */
+  /** Stores the file. Throws a problem that says why it is rejected. */
   async function storeFile(c: Context, storageKey: string, name: string, whose: TransferredFor): Promise<StoredBody> {
     try {
       checkContentLength(c.req.header('content-length'));
@@ -211,7 +211,7 @@ export function documentOperations(services: Services, callers: Callers): readon
     const response = await writes
       .run(c, of, async ({ enter, admit }): Promise<Write<readonly [Statement<DocumentResource | null>]>> => {
         const dealId = dealInPath(c);
-        // A person who may not upload is refused before anything of the file is read.
+        // A key that may not upload is refused before any of the file is read.
         const [found, , brokerage] = await database.together(
           enter,
           requireVisible('deals', dealId),
@@ -239,11 +239,12 @@ export function documentOperations(services: Services, callers: Callers): readon
         };
       })
       .catch(async (error: unknown) => {
-        // Whether it is there we do not know when the database went away: then a scheduled job finds out.
+        // If the database could not be reached, it is unknown whether the document exists: a scheduled job clears up
+        // then.
         if (isStored && !(error instanceof Unavailable)) await clear();
         throw error;
       });
-    // The file of the first request is kept already.
+    // A repeated request: the first one has stored its own file.
     if (response.headers.get('Idempotent-Replayed') === 'true') await clear();
     return response;
   }

@@ -1,4 +1,4 @@
-/** Offers on deals, to be read: only a buyer submits one, and only a broker accepts it. */
+/** Offers on deals, read-only: only a buyer submits one, and only a broker accepts it. */
 
 import { z } from 'zod';
 import { mapped } from '../../database/statement.ts';
@@ -55,7 +55,7 @@ export const offer = z
   })
   .meta({ id: 'Offer', description: 'A revision of what a buyer offers.' });
 
-/** Its operations; `callers` lets keys in. */
+/** The operations on offers; `callers` authenticates API keys. */
 export function offerOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list, one } = dealResources(services, callers);
   const common = { tag: 'Offers', scope: 'offers:read', things: 'offers', item: offer, page: 'OfferList' } as const;
@@ -94,7 +94,7 @@ export function offerOperations(services: Services, callers: Callers): readonly 
       id: 'listOfferRevisions',
       summary: 'List the revisions of an offer',
       description: 'Every revision of the buyer who made this one, the latest first.',
-      // An offer has a revision, so that an empty beginning is that of no offer.
+      // Every offer has a revision, so an empty first page means that there is no such offer.
       rows: (c, dealId, after, limit) =>
         mapped(revisionsOfOffer(dealId, after, limit, idInPath(c, 'offerId', 'offer_not_found')), (found) =>
           after === null && found?.length === 0 ? null : found,

@@ -1,4 +1,4 @@
-/** Every operation on deals and what belongs to them. */
+/** Every operation on deals and their records. */
 
 import type { Services } from '../../services.ts';
 import type { Callers } from '../caller.ts';
@@ -11,7 +11,7 @@ import { offerOperations } from './offers.ts';
 import { participantOperations } from './participants.ts';
 import { qoeOperations } from './qoe.ts';
 
-/** All of them; `callers` lets keys in. */
+/** All operations; `callers` authenticates API keys. */
 export const operationsOnDeals = (services: Services, callers: Callers): readonly Operation[] =>
   [
     dealOperations,

@@ -1,4 +1,4 @@
-/** The people on a deal. */
+/** The participants of a deal. */
 
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -64,7 +64,7 @@ export const invitation = z
   .refine(advisesAsInvited, { path: ['advises'], error: advisesMessage })
   .meta({ id: 'Invitation' });
 
-/** Its operations; `callers` lets keys in. */
+/** The operations on participants; `callers` authenticates API keys. */
 export function participantOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list } = dealResources(services, callers);
   const writes = openWrites(services, callers);
@@ -83,7 +83,8 @@ export function participantOperations(services: Services, callers: Callers): rea
         const dealId = dealInPath(c);
         const { email, ...person } = await readBody(c, invitation);
         const given = { ...person, email: email.toLowerCase() };
-        // Nobody is shown the link: where no mail is sent, a broker makes another on the deal's page and hands it on.
+        // The response does not contain the link: if no mail is sent, a broker creates another on the deal's page and
+        // hands it on.
         const { link } = mintLink(services.secrets, mails);
         return {
           statements: [

@@ -1,4 +1,7 @@
-/** The quality of earnings of a deal: checklist, accounting snapshots and what they say, adjustments. Snapshots are delivered too. */
+/**
+ * The quality of earnings of a deal: checklist, accounting snapshots and their figures, adjustments. Snapshots can be
+ * delivered too.
+ */
 
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -115,7 +118,7 @@ export const normalization = z
   })
   .meta({ id: 'Normalization', description: 'An adjustment that makes the earnings of the business comparable.' });
 
-/** The most bytes of the books that are delivered at once. */
+/** Maximum size of the books in one delivery, in bytes. */
 const largestBooks = 1_048_576;
 
 const inPeriod = {
@@ -159,7 +162,7 @@ interface InPeriod {
   readonly customerName?: string;
 }
 
-/** Periods that end before they begin, and rows of which there is one already. */
+/** Errors for periods that end before they begin, and for repeated rows. */
 function faultsOf(
   rows: readonly InPeriod[],
   list: 'periods' | 'customers',
@@ -216,7 +219,7 @@ const asOf = dayParameter(
   'The day whose period is meant; without it the period of the snapshot that ends last.',
 );
 
-/** Its operations; `callers` lets keys in. */
+/** The operations on the quality of earnings; `callers` authenticates API keys. */
 export function qoeOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list } = dealResources(services, callers);
   const common = { tag: 'Quality of earnings', scope: 'qoe:read' } as const;

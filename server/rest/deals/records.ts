@@ -1,4 +1,4 @@
-/** What the resources of a deal have in common: the deal in the path, lists and single records, and what is refused. */
+/** What the resources of a deal have in common: the deal in the path, lists, single records, and errors. */
 
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ import type { Operation, Parameter } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages, type KeyPlace } from '../pages.ts';
 import { pagination } from '../schemas.ts';
 
-/** 404: there is no such record, or the key does not see it, or what is in the path is no id. The same answer for all. */
+/** 404: the record does not exist, the key does not see it, or the path has no valid id. The same response for all. */
 const missing = {
   deal_not_found: 'There is no such deal.',
   offer_not_found: 'There is no such offer.',
@@ -27,10 +27,10 @@ const missing = {
 
 export type Missing = keyof typeof missing;
 
-/** 404 with the code of that kind of record. */
+/** 404 with the code of this kind of record. */
 export const notFound = (code: Missing): Problem => new Problem(404, code, missing[code]);
 
-/** The id of a record in the path. Throws the problem of a record that is not there. */
+/** The id of a record in the path. Throws {@link notFound} with `code` if it is not an id. */
 export function idInPath(c: Context, name: string, code: Missing): string {
   const id = c.req.param(name) ?? '';
   if (!isUuid(id)) throw notFound(code);
@@ -40,7 +40,10 @@ export function idInPath(c: Context, name: string, code: Missing): string {
 /** The deal in the path. */
 export const dealInPath = (c: Context): string => idInPath(c, 'dealId', 'deal_not_found');
 
-/** The deal in the path, for the caller who enters: undefined where it is no id, which is answered after the scope is known. */
+/**
+ * The deal in the path as the scope in which the caller enters; undefined if it is not an id, which is reported only
+ * after the key's scope has been checked.
+ */
 export function withinDealInPath(c: Context) {
   const id = c.req.param('dealId') ?? '';
   return isUuid(id) ? withinDeal(id.toLowerCase()) : undefined;
@@ -48,14 +51,14 @@ export function withinDealInPath(c: Context) {
 
 const inSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** What was sent, under the names of the database. */
+/** The sent fields under the column names of the database. */
 export const asked = <T>(sent: object): T =>
   Object.fromEntries(Object.entries(sent).map(([name, value]) => [inSnakeCase(name), value])) as T;
 
-/** A page of records, as it is described. */
+/** The schema of a page of records. */
 export const listOf = (item: z.ZodType, id: string) => z.object({ data: z.array(item), pagination }).meta({ id });
 
-/** A list of records of a deal, as it is declared. */
+/** The declaration of a list of records of a deal. */
 interface ListOfRecords<Row extends KeyPlace> {
   readonly path: `/${string}`;
   readonly id: string;
@@ -63,23 +66,26 @@ interface ListOfRecords<Row extends KeyPlace> {
   readonly summary: string;
   readonly description: string;
   readonly scope: KeyScope;
-  /** What the records are called, in the plural. */
+  /** The plural name of the records. */
   readonly things: string;
   readonly item: z.ZodType;
   /** The `id` of the schema of a page. */
   readonly page: string;
   readonly filters?: readonly Parameter[];
-  /** What it is when there is nothing of which this would be the list: that there is no such deal, unless it is said. */
+  /** The error when there is nothing that could have such a list; optional; defaults to `deal_not_found`. */
   readonly absent?: Missing;
-  /** The rows of the deal behind a place, with the filters of the request; null when there is nothing of which they would be. */
+  /**
+   * The rows of the deal after a cursor, with the filters of the request; null when there is nothing that could have
+   * such a list.
+   */
   readonly rows: (c: Context, dealId: string, after: Place | null, limit: number) => Statement<Row[] | null>;
   readonly show?: (row: Row) => unknown;
 }
 
 interface DealResources {
-  /** GET of a list of records of a deal. */
+  /** Declares the GET operation for a list of records of a deal. */
   list<Row extends KeyPlace>(declared: ListOfRecords<Row>): Operation;
-  /** Answers one record of the deal in the path, or with the problem that there is none. */
+  /** Responds with one record of the deal in the path, or with the problem that it does not exist. */
   one<T extends object>(
     c: Context,
     scope: KeyScope,

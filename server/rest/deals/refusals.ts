@@ -1,4 +1,4 @@
-/** What the rules of a sale say against a change, as the REST API answers it: 409 `conflict`, with the rule's own words. */
+/** How the REST API reports that the rules of a sale forbid a change: 409 `conflict`, with the message of the rule. */
 
 import { Conflict, Denied, Invalid, Refusal } from '../../database/errors.ts';
 import { inCamelCase } from '../../domain/events/resources.ts';
@@ -6,7 +6,10 @@ import { secondsToWait } from '../../http/problem.ts';
 import { conflict, invalid, rateLimited } from '../envelope.ts';
 import { notFound, type Missing } from './records.ts';
 
-/** What an error means to a key that changes something of a deal; `code`: what it is when the key does not see that. */
+/**
+ * Translates an error for a key that changes a record of a deal; `code` is the error when the key does not see the
+ * record.
+ */
 export const refusedOn =
   (code: Missing) =>
   (fault: unknown): unknown => {

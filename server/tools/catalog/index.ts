@@ -1,4 +1,4 @@
-/** Every tool, in the order of the specification (section 4.3); clients keep the list, so the order stays. */
+/** Every tool, in the order of the specification (section 4.3). Clients keep the list, so the order must not change. */
 
 import type { Config } from '../../config/config.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
@@ -47,21 +47,21 @@ export const catalog: readonly Tool[] = [
 
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
 
-/** The tool of that name. */
+/** The tool with this name. */
 export const toolNamed = (name: string): Tool | undefined => byName.get(name);
 
-/** The names of the tools that write, in the order of the catalog. */
+/** The names of tools that write, in the order of the catalog. */
 export const writingTools: readonly string[] = catalog
   .filter(({ scope }) => scope === 'mcp:write')
   .map(({ name }) => name);
 
-/** A tool as tools/list shows it where these features are turned on: one that is turned off says so first. */
+/** A tool as listed by tools/list with these features: if its own feature is off, the description says so first. */
 export const listedWith = ({ feature, listed }: Tool, features: Config['features']): Tool['listed'] =>
   feature === undefined || features[feature]
     ? listed
     : { ...listed, description: `Turned off on this server. ${listed.description}` };
 
-/** What the other interfaces show of the tools, where these features are turned on. */
+/** The facts about tools that other interfaces show, given these features. */
 export const toolFacts = (features: Config['features']): readonly ToolFacts[] =>
   catalog.map(({ name, scope, feature, listed }) => ({
     name,

@@ -29,7 +29,7 @@ export const svcDealsList = defineTool({
     deals(state?.toLowerCase() ?? null, brokerage_id?.toLowerCase() ?? null),
     dealsCaller(),
   ],
-  // As specified where there is none: an empty list and nothing beside it.
+  // Without deals, the specified result is an empty list and nothing else.
   answer: (found, calling) => ({ deals: found.slice(0, mostDeals), ...(found.length > 0 ? calling : {}) }),
   hint({ state, brokerage_id }, found): Hint | null {
     if (found.length <= mostDeals) return null;

@@ -22,7 +22,7 @@ const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }
 });
 
 const mostAdjustments = 50;
-/** The most characters of a rationale: fifty whole ones would be 25,000 tokens. */
+/** The maximum number of characters of a rationale: fifty full ones would be 25,000 tokens. */
 const mostOfRationale = 300;
 
 const shownAdjustment = (
@@ -61,7 +61,7 @@ export const svcQoeGet = defineTool({
   ],
   work: ({ deal_id, category = null }) => [checklist(deal_id, category), recentSnapshots(deal_id), booksOf(deal_id)],
   answer: (progress, recent_accounting_snapshots, books) => {
-    // That of the adjusted EBITDA behind the multiples of svc_offers_list.
+    // The period whose adjusted EBITDA the multiples of svc_offers_list use.
     const basis = comparedWith(earnings(books), null);
     const bridge = bridgeOf(books, basis?.reported_ebitda ? basis.label : null);
     const adjustments = books.adjustments.slice(0, mostAdjustments);

@@ -1,4 +1,4 @@
-/** GET /deals/:id/activity: what was done on a deal, as each may see it, in pages. */
+/** GET /deals/:id/activity: the activity on a deal as far as the person may see it, in pages. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { withPersonAndDeal } from './visible-record.ts';
 const pageSize = 50;
 const Page = z.object({ cursor: pageCursor });
 
-/** Its routes, below /api/web. */
+/** The activity routes, below /api/web. */
 export function activityRoutes(services: Services) {
   const pages = listPages(services, { encrypted: true });
   return new Hono().get('/deals/:id/activity', query(Page), async (c) => {

@@ -1,4 +1,4 @@
-/** The API keys of a brokerage, for its admins. Each new token is answered once. */
+/** The API keys of a brokerage, for its admins. Each new token is returned once. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -52,7 +52,6 @@ const Rotation = z.strictObject({
 const hintOf = (environment: string, lastFour: string | null) =>
   lastFour === null ? null : `dk_${environment}_…${lastFour}`;
 
-/** A key as its page shows it. */
 const shown = (key: ApiKey) => ({
   id: key.id,
   brokerage_id: key.brokerage_id,
@@ -71,9 +70,9 @@ const shown = (key: ApiKey) => ({
   previous_valid_until: key.previous_valid_until,
 });
 
-/** Its routes, below /api/web. */
+/** The API key routes, below /api/web. */
 export function apiKeyRoutes(services: Services) {
-  /** The key after the change; a person who gets a token has signed in lately. */
+  /** Makes the change and returns the key after it with its new token. Requires a recent sign-in. */
   const issue = async (c: Context, id: string, change: Statement<unknown>, token: string) => {
     const recently = requireRecentSignIn(sessionDigest(c));
     const [, , key] = await orMissing(asPerson(services, c, recently, change, apiKey(id)));

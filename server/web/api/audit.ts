@@ -1,4 +1,4 @@
-/** The audit trail: the person's own records, and to admins those of their brokerage; as pages and as a file. */
+/** The audit trail: the person's own records, and for admins the records of their brokerage; in pages and as a file. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -60,10 +60,10 @@ const cellsOf = (record: AuditRecord) => [
   Object.keys(record.details).length > 0 ? JSON.stringify(record.details) : null,
 ];
 
-/** Its routes, below /api/web. */
+/** The audit routes, below /api/web. */
 export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
   const titles = new Map(tools.map(({ name, title }) => [name, title]));
-  /** The record with its title, and with that of the tool that its details name. */
+  /** The record with its title, and with the title of the tool that its details name. */
   const titled = (record: AuditRecord) => {
     const { tool } = record.details;
     return {
@@ -86,7 +86,8 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
 
     .get('/audit/export', query(Filter), async (c) => {
       const filter = filterOf(c.req.valid('query'));
-      // Each portion asks anew who reads it: a file goes on only with what the caller was when it began.
+      // Each portion authenticates the reader again: the export continues only while the caller has the role that they
+      // had at its start.
       let began: string | null = null;
       const read = async (after: Place | null, limit: number) => {
         const [memberships, found] = await asPerson(

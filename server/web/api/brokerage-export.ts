@@ -1,4 +1,7 @@
-/** The export of a brokerage for its admins: one file of what they may see, read with the policies as on the pages. */
+/**
+ * The export of a brokerage for its admins: one file with everything that they may see, read under the same policies as
+ * the pages.
+ */
 
 import { Readable } from 'node:stream';
 import { Hono, type Context } from 'hono';
@@ -17,13 +20,16 @@ import { requestIdOf } from '../../http/request-id.ts';
 import { mustKeepPace } from '../../http/unread-answers.ts';
 import { pathId } from './input.ts';
 
-/** How many are written at once by a node, of each brokerage one: each reads all that a brokerage has. */
+/** Maximum number of exports that a node writes at once, one per brokerage: each reads all data of a brokerage. */
 const atOnce = 2;
 
 const sight =
   'What the admin who made this export may see: everything of the brokerage, and of a sale in which they take no part what its viewers see. Who did what on a deal is not in it; the audit trail has an export of its own.';
 
-/** Reads as the person who asks, anew for each portion: it ends with their session and with their role. */
+/**
+ * Reads as the requesting person, authenticated again for each portion, so that the export ends with their session or
+ * their role.
+ */
 function personsSource(services: Services, c: Context, brokerageId: string): ExportSource {
   return {
     async run<T>(statement: Statement<T>) {
@@ -42,12 +48,12 @@ function personsSource(services: Services, c: Context, brokerageId: string): Exp
   };
 }
 
-/** Its routes, below /api/web. */
+/** The export routes, below /api/web. */
 export function brokerageExportRoutes(services: Services) {
-  /** The brokerages whose archives are being written. */
+  /** The brokerages whose exports are being written. */
   const running = new Set<string>();
 
-  /** The brokerage, for a person who may export it. Throws 404 and 403, and 503 while there is no place for one more. */
+  /** The brokerage, for a person who may export it. Throws 404 or 403, and 503 while the limit is reached. */
   async function exportable(c: Context, brokerageId: string): Promise<BrokerageOfCaller> {
     const [brokerage, may] = await asPerson(services, c, brokerageOfCaller(brokerageId), mayExport(brokerageId));
     if (!brokerage) throw nothingThere();
@@ -57,12 +63,15 @@ export function brokerageExportRoutes(services: Services) {
     return brokerage;
   }
 
-  /** Takes a place until what it returns is called, or the answer is closed, however that comes. Nothing may be awaited since {@link exportable}. */
+  /**
+   * Reserves a place until the returned function is called or the response is closed for any reason. There must be no
+   * `await` between {@link exportable} and this call.
+   */
   function takePlace(c: Context, brokerageId: string): () => void {
     const response = responseOf(c);
     let holds = !response.destroyed;
     const leave = () => {
-      // By then the place may be that of the next.
+      // After the first call the place may belong to the next export.
       if (holds) running.delete(brokerageId);
       holds = false;
     };
@@ -84,7 +93,7 @@ export function brokerageExportRoutes(services: Services) {
       const now = services.clock();
       c.header('Content-Type', 'application/zip');
       c.header('Content-Disposition', `attachment; filename="${slug}-${now.toISOString().slice(0, 10)}.zip"`);
-      // Who asks for the head alone gets no archive: nothing is written, and nothing noted.
+      // A HEAD request writes and records no export.
       if (c.req.method === 'HEAD') return c.body(null);
       const leave = takePlace(c, brokerageId);
       const [begun] = await asPerson(services, c, beginExport(brokerageId, originOf(c)));
@@ -95,14 +104,14 @@ export function brokerageExportRoutes(services: Services) {
         release: about.version,
         now,
         sight,
-        // The audit trail has an export of its own; events for webhooks are read by keys alone.
+        // The audit trail has an export of its own; only API keys read webhook events.
         without: ['audit_records', 'change_events'],
       };
       async function* body(): AsyncGenerator<Uint8Array> {
         try {
           yield* exportBrokerage(task);
         } catch (error) {
-          // A client that disconnects is no failure of the service.
+          // A client that disconnects is not a failure of the service.
           if (!responseOf(c).destroyed)
             services.log.warn({ err: error, requestId: requestIdOf(c) }, 'the export of a brokerage was interrupted');
           throw error;

@@ -1,4 +1,4 @@
-/** A brokerage and its members: renaming it, inviting, changing roles, removing. */
+/** A brokerage and its members: renaming it, inviting members, changing their roles, removing them. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -45,14 +45,17 @@ const Admission = z.strictObject({ admitted: z.boolean() });
 const Deletion = z.strictObject({ confirmation: z.string().trim().max(64) });
 const Successor = z.object({ successor_id: optional(id) });
 
-/** Why nothing was changed: 404 when the person sees no such brokerage or member, else 403. */
+/** The problem when nothing was changed: 404 when the person sees no such brokerage or member, otherwise 403. */
 const unchanged = (seen: unknown) => (seen ? notAllowed() : nothingThere());
 
-/** Its routes, below /api/web. */
+/** The brokerage routes, below /api/web. */
 export function brokerageRoutes(services: Services) {
   const { smtpUrl, baseUrl } = services.config;
 
-  /** Makes a link and mails it, or shows it: a mailed one is shown to nobody, so that it proves the mailbox. */
+  /**
+   * Creates an invitation link and mails or returns it. A mailed link is never returned, so that using it proves access
+   * to the mailbox.
+   */
   const invite = async (
     c: Context,
     brokerageId: string,
@@ -218,7 +221,7 @@ export function brokerageRoutes(services: Services) {
         cancelBrokerageDeletion(brokerageId, originOf(c)),
         brokerageOfCaller(brokerageId),
       );
-      // What was taken back already is taken back.
+      // Cancelling again is not an error.
       if (cancelled === false) throw unchanged(brokerage);
       return c.json(orNotFound(brokerage));
     })
@@ -239,7 +242,7 @@ export function brokerageRoutes(services: Services) {
     .get('/brokerages/:id/members/:user_id/deals', async (c) => {
       const brokerageId = pathId(c);
       const userId = pathId(c, 'user_id');
-      // What would be left without a broker, before a person is removed.
+      // The deals that would be left without a broker, shown before the person is removed.
       const [member, deals] = await asPerson(
         services,
         c,

@@ -1,11 +1,14 @@
-/** The text of a cell of an uploaded file, as far as it is read. */
+/** The text of a cell in an uploaded file, cut to the length that is read. */
 
-/** Longer than any text that is taken of most files: what is cut off here is refused later all the same. Contacts take more, and ask {@link isCut}. */
+/**
+ * Longer than any text accepted from most files: what is cut off here would be rejected later anyway. Contacts may be
+ * longer, and use {@link isCut}.
+ */
 const longest = 1_000;
 
-/** At most 1,000 characters of it, and no half of one. */
+/** The first 1,000 characters, without half of a surrogate pair at the end. */
 export const cellText = (text: string): string =>
   text.length > longest ? text.slice(0, longest).toWellFormed() : text;
 
-/** Whether {@link cellText} leaves out more than spaces at the end of it. */
+/** Whether {@link cellText} cuts off more than trailing spaces. */
 export const isCut = (text: string): boolean => text.length > longest && text.slice(longest).trim() !== '';

@@ -32,7 +32,7 @@ const Change = z
   })
   .partial();
 
-/** Its routes, below /api/web. */
+/** The closing condition routes, below /api/web. */
 export function conditionRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/conditions', async (c) => {

@@ -37,7 +37,7 @@ const Details = z.strictObject({
 const Share = z.strictObject({ brokerage_id: id.nullable() });
 const Switch = z.strictObject({ disabled: z.boolean('Send true or false.') });
 
-/** `isTaken`: which clients by their document are accepted. */
+/** The routes of connected clients. `isTaken` returns whether a client with a metadata document is accepted. */
 export function connectedClientRoutes(services: Services, isTaken: TakenDocuments) {
   const shown = (client: ConnectedClient, userId: string) => ({
     id: client.id,
@@ -58,7 +58,10 @@ export function connectedClientRoutes(services: Services, isTaken: TakenDocument
     last_used_at: client.last_used_at,
   });
 
-  /** Makes the change and answers the client as it is then. 403: the person sees it, and may not do this to it. */
+  /**
+   * Makes the change and responds with the client after it. Throws 403 when the person sees the client but may not make
+   * this change.
+   */
   const change = async (c: Context, statement: Statement<boolean>) => {
     const clientId = pathId(c);
     const [person, , changed, client] = await withPerson(
@@ -81,7 +84,8 @@ export function connectedClientRoutes(services: Services, isTaken: TakenDocument
           id: preset,
           name,
           redirect_uris: redirectUris,
-          // Of those that are pinned, which hosts identify themselves is for the operator to say: a client that is made works for each.
+          // With pinned documents only the operator knows which hosts identify themselves; a registered client works
+          // for every host.
           by_document: byDocument && services.config.clientMetadata.mode === 'on',
         })),
         tool_server: canonicalResource(services.config.baseUrl),
@@ -115,7 +119,7 @@ export function connectedClientRoutes(services: Services, isTaken: TakenDocument
 
     .post('/clients/:id/disconnect', async (c) => {
       const clientId = pathId(c);
-      // What is not connected already stays so.
+      // Disconnecting again is not an error.
       const [person, , , client] = await withPerson(
         services,
         c,

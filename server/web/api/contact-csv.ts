@@ -1,4 +1,7 @@
-/** Contacts as CSV: reading what a person exported elsewhere, fault by fault, and writing what opens anywhere. */
+/**
+ * Contacts as CSV: reads files that were exported from other programs and reports each error, and writes files that any
+ * program opens.
+ */
 
 import { z } from 'zod';
 import { contactTypes, type ContactInput, type ListedContact } from '../../domain/contacts/contacts.ts';
@@ -7,9 +10,9 @@ import { inPortions } from './portions.ts';
 import { readCell } from '../../lib/csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 
-/** The most rows of one import. The page says so, too. */
+/** Maximum number of rows in one import. The page states it, too. */
 export const mostContactRows = 5_000;
-/** The most characters of a name or phone number: what fits the body of a REST request fits here. */
+/** Maximum characters of a name or phone number, enough for any that fits the body of a REST request. */
 const longest = 65_536;
 
 export const contactInput = {
@@ -23,17 +26,17 @@ const Row = z.object(contactInput);
 const tooLong = 'At most 1,000 characters in a file: shorten it, or add this contact by hand.';
 
 type Field = keyof ContactInput;
-/** What a column is of: a field, or a part of the name. */
+/** The meaning of a column: a field, or a part of the name. */
 type Column = Field | 'company' | 'first_name' | 'last_name';
 
-/** How columns are called elsewhere. */
+/** The headings that other programs use. */
 const names: Record<Column, string[]> = {
   type: ['type', 'kind'],
   display_name: ['name', 'displayname', 'fullname'],
   company: ['company', 'companyname', 'organization', 'organizationname'],
   first_name: ['firstname', 'givenname'],
   last_name: ['lastname', 'familyname'],
-  // "E-mail 1 - Value" and "Phone 1 - Value" are of Google, "E-mail Address" and "Business Phone" of Outlook.
+  // "E-mail 1 - Value" and "Phone 1 - Value" are from Google, "E-mail Address" and "Business Phone" from Outlook.
   email: ['email', 'emailaddress', 'emailvalue'],
   phone: [
     'phone',
@@ -53,14 +56,16 @@ const names: Record<Column, string[]> = {
 const columnNamed = columnsNamed(names);
 
 interface ReadRow {
-  /** Its row in the file, the heading being 1. */
+  /** The row number in the file; the heading is row 1. */
   readonly row: number;
   readonly contact: ContactInput;
-  /** The row before it with the same e-mail address. */
+  /** The earlier row with the same e-mail address. */
   readonly same_as: number | null;
 }
 
-/** In which cells of a row each field of its contact is: of several columns of one meaning in the first that is filled. */
+/**
+ * The cells of a row that hold each field of its contact; of several columns with one meaning, the first non-empty one.
+ */
 function placesOf(meanings: readonly (Column | undefined)[], cells: readonly string[]): Record<Field, number[]> {
   const filled = (column: Column): number[] => {
     const place = meanings.findIndex((one, index) => one === column && (cells[index] ?? '').trim() !== '');
@@ -75,7 +80,7 @@ function placesOf(meanings: readonly (Column | undefined)[], cells: readonly str
   };
 }
 
-/** The fields of the contact. Without a type, who has no name but that of a company is one. */
+/** The fields of the contact. A contact without a type and with only the name of a company is a company. */
 function valuesOf(
   meanings: readonly (Column | undefined)[],
   places: Record<Field, number[]>,
@@ -97,11 +102,14 @@ interface ContactFile {
   readonly rows: ReadRow[];
   readonly faults: RowError[];
   readonly count: number;
-  /** The headings of columns of which something is not read. */
+  /** The headings of columns that contain ignored cells. */
   readonly leftOut: string[];
 }
 
-/** What the file holds: the rows that can be stored, and each fault of the others. Throws 400 when it is no such file. */
+/**
+ * Reads the file: returns the rows that can be stored, and every error of the other rows. Throws 400 when it is not
+ * such a file.
+ */
 export async function readContactCsv(csv: string): Promise<ContactFile> {
   const cut: { row: number; column: number }[] = [];
   const [heading = [], ...records] = await parseCsv(csv, (index, column) => cut.push({ row: index + 1, column }));
@@ -109,7 +117,7 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
   const meanings = heading.map(columnNamed);
   if (!(['display_name', 'first_name', 'last_name', 'company'] as const).some((one) => meanings.includes(one)))
     throw unreadable('The first line must name the columns: name, and if known type, email, phone.');
-  // Counted before the empty ones are left out: the number is that of the row in a spreadsheet.
+  // Rows are numbered as in the spreadsheet, before empty ones are left out.
   const filled = records
     .map((cells, index) => ({ row: index + 2, cells }))
     .filter(({ cells }) => cells.some((value) => value.trim() !== ''));
@@ -141,7 +149,7 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
       rows.push({ row, contact: parsed.data, same_as });
     }
     for (const { path, message } of parsed.error?.issues ?? []) {
-      // Of what was cut only that is said.
+      // For a cell that was cut, only its length is reported.
       if (shortened.has(path[0] as Field)) continue;
       faults.push({ row, column: path.length > 0 ? path.join('.') : null, message });
     }
@@ -150,7 +158,7 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
   return { rows, faults, count: filled.length, leftOut: headingsAt(named, unread) };
 }
 
-/** The heading of a CSV file of contacts that {@link readContactCsv} reads again, and the cells of one. */
+/** The heading of a CSV file of contacts, which {@link readContactCsv} can read. */
 export const contactHeading: readonly string[] = ['type', 'name', 'email', 'phone', 'created'];
 /** A contact as a row of the export. */
 export const contactCells = ({ type, display_name, email, phone, created_at }: ListedContact) => [

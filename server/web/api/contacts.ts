@@ -1,4 +1,4 @@
-/** The contacts of a brokerage: listed, changed, archived, imported and exported. */
+/** The contacts of a brokerage: listing, changing, archiving, importing and exporting them. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -25,7 +25,7 @@ import { listPages } from './list-pages.ts';
 import { body, id, pageCursor, pageSize, pathId, query, searchText } from './input.ts';
 import { orNotFound } from './problems.ts';
 
-/** The most bytes of a file of contacts, and how that is said. The page says so, too. */
+/** Maximum size of a file of contacts, in bytes and in words. The page states it, too. */
 export const largestContactFile = { bytes: 2_097_152, words: '2 MB' } as const;
 
 const List = z.object({
@@ -40,16 +40,19 @@ const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
 const Brokerage = z.object({ brokerage_id: id });
 
-/** Throws 404 to who is no member of the brokerage, as if it did not exist. */
+/** Throws 404 unless the person is a member of the brokerage, as if it did not exist. */
 function checkMember(memberships: readonly { readonly brokerage_id: string }[], brokerageId: string): void {
   if (!memberships.some(({ brokerage_id }) => brokerage_id === brokerageId)) throw nothingThere();
 }
 
-/** Its routes, below /api/web. */
+/** The contact routes, below /api/web. */
 export function contactRoutes(services: Services) {
   const pages = listPages(services);
 
-  /** What the file in the body holds, with what the brokerage has already. Throws 404 to all but members, before the file is read. */
+  /**
+   * Reads the file in the body and marks the contacts that the brokerage already has. Throws 404 unless the person is a
+   * member, before the file is read.
+   */
   const read = async (c: Context, brokerageId: string) => {
     const [before] = await asPerson(services, c, listMemberships());
     checkMember(before, brokerageId);
@@ -138,7 +141,7 @@ export function contactRoutes(services: Services) {
 
     .get('/contacts/export', query(Brokerage), async (c) => {
       const { brokerage_id } = c.req.valid('query');
-      // Each portion asks anew who reads it, so that it ends with a session or a membership.
+      // Each portion authenticates the reader again, so that the export ends with their session or membership.
       const portion = async (after: Place | null, limit: number) => {
         const [memberships, found] = await asPerson(
           services,

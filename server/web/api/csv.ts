@@ -1,4 +1,7 @@
-/** CSV files for people who open them in a spreadsheet: written so that nothing in them is run, and read again. */
+/**
+ * CSV files that people open in a spreadsheet: writes them so that no cell is executed as a formula, and parses
+ * uploaded ones.
+ */
 
 import { responseOf } from '../../http/open-response.ts';
 import { invalid, Problem } from '../../http/problem.ts';
@@ -15,13 +18,13 @@ import { cellText, isCut } from './cell-text.ts';
 export const writeCsv = (heading: readonly string[], rows: Iterable<Cells>): string =>
   csvHeading(heading) + csvLines(rows);
 
-/** The last line of a file whose answer broke off. */
+/** The last line of a file whose response was aborted. */
 const brokenOff = ['Not complete: the export stopped here. What comes after this line is missing; export it again.'];
 
 /**
- * The same a portion at a time, as its reader asks for more: `first` is at hand, `next` gives the portions after it and null
- * when there is none. When `next` fails the last line says that the file stops there, and the answer breaks off: nobody takes what
- * they have for all of it.
+ * Like {@link writeCsv}, in portions that are read as the client consumes them: `first` is already available, `next`
+ * returns the following portions, then null. When `next` fails, a last line says that the file is incomplete and the
+ * response is aborted, so that nobody takes the file for complete.
  */
 function streamCsv(
   heading: readonly string[],
@@ -36,7 +39,7 @@ function streamCsv(
       controller.enqueue(encoder.encode(writeCsv(heading, first)));
     },
     async pull(controller) {
-      // What was not sent yet would be dropped with the failure, so that the line goes first.
+      // An error discards everything not sent yet, so the line is sent first.
       if (failed !== null) {
         await sent();
         controller.error(failed);
@@ -54,13 +57,13 @@ function streamCsv(
   });
 }
 
-/** How many rows of an export are read at once, and held, unless these are too much. */
+/** Rows of an export that are read and held in memory at once, unless they are too large. */
 const exportPortion = 1_000;
 
 /**
- * Answers with a list as a file, all of it: `read` gives the portion behind a place, of as many rows as it is asked for, and is asked for the
- * next when the one before has been taken. Each portion is read in the name of the caller, so that a file ends with their
- * session or their rights. Throws what the first portion throws.
+ * Responds with a whole list as a file. `read` returns the portion after a position, with at most the given number of
+ * rows; the next portion is read when the previous one was consumed. Each portion is read on behalf of the caller, so
+ * that the file ends when their session or rights end. Throws what the first portion throws.
  */
 export async function csvExport<Item>(
   c: Context,
@@ -88,7 +91,7 @@ export async function csvExport<Item>(
   return c.body(streamCsv(file.heading, items.map(file.cells), more, sent), 200, csvHeaders(file.name));
 }
 
-/** What is wrong in a row of a file, the heading being row 1; `column` null: in the row as a whole. */
+/** An error in a row of a file; the heading is row 1. `column` is null when it concerns the whole row. */
 export interface RowError {
   readonly row: number;
   readonly column: string | null;
@@ -96,12 +99,12 @@ export interface RowError {
 }
 
 /**
- * The most that is taken apart: lines (of cells, of nothing, or within a cell), characters of a line and of a row, cells of
- * a row and of all rows.
+ * Maximum number of lines (with cells, empty, or within a cell), characters per line and per row, cells per row, and
+ * cells in total.
  */
 const limits = { lines: 20_000, length: 100_000, columns: 200, cells: 500_000, titles: 30 };
 
-/** 400: the file as a whole cannot be read. */
+/** 400: the whole file cannot be read. */
 export const unreadable = (message: string): Problem => invalid([{ path: '', message }]);
 const damaged = () => unreadable('This is not a CSV file, or a quoted text in it does not end.');
 
@@ -119,7 +122,10 @@ function checkLines(csv: string): void {
 
 const marks = [',', ';', '\t'];
 
-/** The mark between the cells: of those that programs write, the one that the heading has most of. Lines of one cell may be above it. */
+/**
+ * The delimiter: the most frequent one in the heading, among those that programs write. Lines of one cell may precede
+ * the heading.
+ */
 function delimiterOf(csv: string): string {
   const lines = csv.split(/\r?\n/, limits.titles).map((one) => one.replaceAll(/"[^"]*"/g, ''));
   const heading = lines.find((one) => marks.some((mark) => one.includes(mark))) ?? '';
@@ -127,12 +133,12 @@ function delimiterOf(csv: string): string {
   return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
 }
 
-/** So many bytes are taken apart between two turns of other requests. */
+/** Bytes that are parsed before other requests get a turn. */
 const portion = 32_768;
 
 /**
- * The rows of a CSV file, empty ones too, as they are but for what is cut off from cells of more than 1,000 characters.
- * `cut` gets the places of those cells. Throws 400 when it is none, or too much.
+ * Returns the rows of a CSV file, including empty ones; cells are cut to 1,000 characters. `cut` is called with the
+ * position of each cut cell. Throws 400 when the file is not CSV or too large.
  */
 export async function parseCsv(csv: string, cut?: (row: number, column: number) => void): Promise<string[][]> {
   checkLines(csv);
@@ -150,7 +156,7 @@ export async function parseCsv(csv: string, cut?: (row: number, column: number) 
   const options = { bom: true, relax_column_count: true, max_record_size: limits.length, on_record: keep };
   const parser = parse({ ...options, delimiter: delimiterOf(csv) });
   const ended = finished(parser.resume());
-  // It is rejected while the portions are still being sent.
+  // It may reject while portions are still being written.
   ended.catch(() => {});
   const bytes = Buffer.from(csv);
   for (let at = 0; at < bytes.length && !parser.destroyed; at += portion) {
@@ -166,14 +172,17 @@ export async function parseCsv(csv: string, cut?: (row: number, column: number) 
 
 const isFilled = (cell: string): boolean => cell.trim() !== '';
 
-/** Whether a row has something in cells beyond the last that the heading names. */
+/** Whether a row has content beyond the last cell that the heading names. */
 export const isBeyond = (heading: readonly string[], cells: readonly string[]): boolean =>
   cells.findLastIndex(isFilled) > heading.findLastIndex(isFilled);
 
-/** What is said of such a row, and what to do about it. */
+/** The message for a row that {@link isBeyond} finds, with advice. */
 export const beyond = (advice: string): string => `More cells than the first line names: ${advice}`;
 
-/** What a column is of by its heading, whatever its case and marks; `names`: how each is called, in lower case, letters alone. */
+/**
+ * Returns the column that a heading means, ignoring case and punctuation; `names`: the names of each column, in lower
+ * case, letters only.
+ */
 export function columnsNamed<Column extends string>(
   names: Readonly<Partial<Record<Column, readonly string[]>>>,
 ): (heading: string) => Column | undefined {
@@ -185,13 +194,13 @@ export function columnsNamed<Column extends string>(
   return (heading) => known.get(heading.toLowerCase().replaceAll(/[^a-z]/g, ''));
 }
 
-/** How the columns at these places are named where it is said that they are left out. */
+/** The names of the columns at these places, for a message that they are ignored. */
 export const headingsAt = (heading: readonly string[], places: ReadonlySet<number>): string[] =>
   heading.flatMap((name, place) =>
     places.has(place) ? [name.trim().slice(0, 64).toWellFormed() || `no. ${place + 1}`] : [],
   );
 
-/** How such a file is answered: to be kept, never to be shown as a page. */
+/** The response headers of a CSV file: it is downloaded, never displayed as a page. */
 export const csvHeaders = (name: string): Record<string, string> => ({
   'Content-Type': 'text/csv; charset=utf-8',
   'Content-Disposition': `attachment; filename="${name}.csv"`,

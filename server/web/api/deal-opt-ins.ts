@@ -13,7 +13,7 @@ import { orNotFound } from './problems.ts';
 
 const OptIn = z.strictObject({ expires_at: optional(instant) });
 
-/** Its routes, below /api/web. */
+/** The opt-in routes, below /api/web. */
 export function dealOptInRoutes(services: Services) {
   const switched = async (c: Context, dealId: string, change: Statement<boolean>, otherwise?: 'denied') => {
     const [done, tools] = await withDeal(services, c, dealId, change, dealTools(dealId));
@@ -39,7 +39,7 @@ export function dealOptInRoutes(services: Services) {
 
     .delete('/deals/:id/tools/opt-in', async (c) => {
       const dealId = pathId(c);
-      // What is off already stays off.
+      // Turning it off again is not an error.
       return switched(c, dealId, optOutDeal(dealId, originOf(c)));
     })
 

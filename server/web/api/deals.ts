@@ -1,4 +1,4 @@
-/** /deals: the list, opening and editing, the page of one deal, its moves and its exclusivity. */
+/** /deals: listing, opening and editing deals, the page of one deal, its moves and its exclusivity. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -60,7 +60,7 @@ const input = {
   needs_nda: z.boolean('Say whether it needs an NDA: true or false.'),
 };
 const Opening = z.strictObject({ organization_id: id, ...input, needs_nda: input.needs_nda.default(true) });
-// Without `optional` around them, absent fields stay absent.
+// Not wrapped in `optional`, so that missing fields stay missing.
 const Edit = z
   .strictObject({
     ...input,
@@ -74,7 +74,7 @@ const Move = z.strictObject({ to: z.enum(dealStates, 'Choose a state.'), confirm
 const Grant = z.strictObject({ participant_id: id, expires_at: instant });
 const Extension = z.strictObject({ expires_at: instant });
 
-/** Its routes, below /api/web. */
+/** The deal routes, below /api/web. */
 export function dealRoutes(services: Services) {
   const pages = listPages(services);
 
@@ -106,7 +106,8 @@ export function dealRoutes(services: Services) {
     })
 
     .get('/deals/:id', async (c) => {
-      // The guard ends the transaction before the rest is looked up: a hidden deal takes no longer than one that is not there.
+      // The visibility check ends the transaction before the other queries run, so that a hidden deal takes no longer
+      // than a nonexistent one.
       const dealId = pathId(c);
       const page = asDealPage(await withDeal(services, c, dealId, ...dealPage(dealId)));
       return c.json(orNotFound(page));

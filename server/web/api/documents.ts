@@ -1,4 +1,4 @@
-/** The documents of a deal: listed, uploaded, opened, changed, taken out and put back. */
+/** The documents of a deal: listing, uploading, opening, changing, removing and restoring them. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -69,8 +69,8 @@ function sourceOf(c: Context): DocumentSource {
 }
 
 /**
- * Opens a document for the person and sends it. Throws 404 when there is none that they may open, and 415 when the
- * application cannot show it.
+ * Opens a document for the person and sends it. Throws 404 when there is no such document that they may open, and 415
+ * when the application cannot show it.
  */
 async function sendDocument(
   services: Services,
@@ -79,7 +79,7 @@ async function sendDocument(
   id: string,
   how: 'attachment' | 'inline',
 ): Promise<Response> {
-  // Nothing is opened by a request for the head alone.
+  // A HEAD request does not count as opening the document.
   const asked = c.req.method === 'HEAD' ? headOfDocument(source, id) : openDocument(source, id, readsOn(c));
   const [person, opened] = await withPersonWithin(withinDocument(source, id))(services, c, asked);
   if (!opened) throw nothingThere();
@@ -107,7 +107,7 @@ async function intake(
   }
 }
 
-/** Its routes, below /api/web. */
+/** The document routes, below /api/web. */
 export function documentRoutes(services: Services) {
   const clear = (storageKey: string) =>
     services.storage
@@ -136,7 +136,7 @@ export function documentRoutes(services: Services) {
     .post('/deals/:id/documents', query(New), async (c) => {
       const dealId = pathId(c);
       const storageKey = newStorageKey();
-      // A person who may not upload is refused before anything of the file is read.
+      // A person who may not upload is rejected before any of the file is read.
       const [person, brokerage] = await withPersonAndDeal(services, c, dealId, beginUpload(dealId, storageKey));
       if (brokerage === null) throw notAllowed();
       const { diligence_request, ...given } = c.req.valid('query');
@@ -144,7 +144,8 @@ export function documentRoutes(services: Services) {
       const kept = await intake(services, c, storageKey, given.filename, whose);
       const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
       const [id] = await withDeal(services, c, dealId, add).catch(async (error: unknown) => {
-        // Whether it is there we do not know when the database went away: then a scheduled job finds out.
+        // When the database became unavailable it is unknown whether the document was stored; a scheduled job finds
+        // out.
         if (!(error instanceof Unavailable)) await clear(storageKey);
         throw error;
       });
@@ -162,7 +163,7 @@ export function documentRoutes(services: Services) {
       const id = pathId(c);
       const change = c.req.valid('json');
       if (change.filename !== undefined) {
-        // The extension of the name says to programs what a file is; that was checked when it was uploaded.
+        // Programs tell a file's type by the extension, which was validated at the upload.
         const [before] = await asPersonWithin(services, c, withinDocument(source, id), documentOnPage(source, id));
         if (before === null) throw nothingThere();
         const ending = endingOf(before.filename);

@@ -1,4 +1,6 @@
-/** GET /events: a stream (text/event-stream) of changes that the person may see; the pages then load again what they show. */
+/**
+ * GET /events: a stream (text/event-stream) of changes that the person may see; the pages then reload what they show.
+ */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -10,18 +12,22 @@ import { sessionDigest } from '../../http/session.ts';
 import { query } from './input.ts';
 import { OpenStreams } from './open-streams.ts';
 
-/** After how long a browser asks again when its stream ends, in milliseconds: not all of them at the same time. */
+/**
+ * Milliseconds before a browser reconnects when its stream ends: random, so that not all reconnect at the same time.
+ */
 const reopening = { least: 2_000, most: 10_000 } as const;
 
 const headers = {
   'Content-Type': 'text/event-stream',
-  // nginx would gather what is small.
+  // Otherwise nginx buffers small writes.
   'X-Accel-Buffering': 'no',
-  // Nothing else is asked for on the connection, which would be kept for a minute after the end.
+  // No other request follows on the connection, which would otherwise be kept open for a minute after the stream ends.
   Connection: 'close',
 } as const;
 
-/** When what the page shows was asked for first, as Unix time in milliseconds of our clock: what changed since is sent as well. */
+/**
+ * When the page's data was first requested, as Unix milliseconds by the server's clock: later changes are sent as well.
+ */
 const Query = z.object({
   since: z
     .string()
@@ -30,22 +36,22 @@ const Query = z.object({
     .optional(),
 });
 
-/** Its routes, below /api/web. */
+/** The event routes, below /api/web. */
 export function eventRoutes(services: Services) {
   const streams = new OpenStreams(services);
   return new Hono().get('/events', query(Query), async (c) => {
     const digest = sessionDigest(c);
-    // A stream is no use of the session: one that is left open does not keep it alive.
+    // A stream does not count as a use of the session, so that an open one does not keep the session alive.
     const person = digest && (await services.database.run(enterWithSession(digest, false)));
     if (digest === null || person === null) throw signedOut();
-    // Nobody would read the stream, and nothing would show that the client has gone.
+    // Nobody would read the stream, and the server would not notice when the client disconnects.
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
     const refusal = streams.refusal(person);
     if (refusal !== null) throw refusal;
     const response = responseOf(c);
-    // A browser that opens the same stream again names what it received last; its pages then load everything again.
+    // A browser that reconnects sends the id of the last event; its pages then reload everything.
     const since = c.req.header('last-event-id') === undefined ? (c.req.valid('query').since ?? null) : null;
-    // Counted before anything is waited for.
+    // Counted before the first `await`.
     if (!response.destroyed) streams.add(response, person, digest, since);
     const retry = Math.round(reopening.least + Math.random() * (reopening.most - reopening.least));
     return keepOpen(c, headers, `retry: ${retry}\nid: 1\n\n`);

@@ -1,4 +1,4 @@
-/** The financing stack of a deal, where the feature is on: its sources, and what they come to. */
+/** The financing stack of a deal, when the feature is on: its sources and their totals. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -37,7 +37,7 @@ const New = z.strictObject({
 });
 const Status = z.strictObject({ commitment_status: status });
 
-/** Its routes, below /api/web. */
+/** The financing routes, below /api/web. */
 export function financingRoutes(services: Services) {
   const app = new Hono();
   for (const path of ['/deals/:id/financing', '/financing/*'])

@@ -1,4 +1,4 @@
-/** Findings of diligence, where the feature is on: recorded, given a status, commented on. */
+/** Diligence findings, when the feature is on: recording them, changing their status, commenting on them. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ const Status = z.strictObject({
 });
 const Comment = z.strictObject({ body: text(lengths.finding_comments.body) });
 
-/** Its routes, below /api/web. */
+/** The finding routes, below /api/web. */
 export function findingRoutes(services: Services) {
   const app = new Hono();
   for (const path of ['/deals/:id/findings', '/findings/*'])

@@ -1,4 +1,7 @@
-/** GET /home/pipeline: asking prices and earnings of the deals that the person runs. GET /home: what waits for the person, their invitations, how their deals stand, what happened lately. */
+/**
+ * GET /home/pipeline: asking prices and earnings of the deals that the person runs. GET /home: tasks that wait for the
+ * person, their invitations, the state of their deals, and recent activity.
+ */
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
@@ -7,7 +10,7 @@ import { home } from '../../domain/deals/home.ts';
 import { pipeline } from '../../domain/deals/pipeline.ts';
 import { asPerson } from '../../http/person.ts';
 
-/** Its routes, below /api/web. */
+/** The home routes, below /api/web. */
 export function homeRoutes(services: Services) {
   return new Hono()
     .get('/home', async (c) => {

@@ -1,4 +1,4 @@
-/** Reads what a request of the web application carries, and says of each fault where it is and what is allowed. */
+/** Validates the input of web application requests, and reports for each error where it is and what is allowed. */
 
 import type { Context, Env, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { errorsOf, invalid, nothingThere, Problem, tooLarge } from '../../http/p
 
 const largestBody = 262_144;
 
-/** The JSON body, as `parse` reads it, as the schema gives it. Throws 400, 413 or 415. */
+/** Reads the JSON body with `parse` and validates it by the schema. Throws 400, 413 or 415. */
 async function readBody<T extends z.ZodType>(
   c: Context,
   schema: T,
@@ -35,14 +35,14 @@ async function readBody<T extends z.ZodType>(
   return parsed.data;
 }
 
-/** An id in the path. Throws 404: under what is no id there is nothing. */
+/** An id in the path, in lower case. Throws 404 when it is not a UUID. */
 export function pathId(c: Context, name = 'id'): string {
   const id = c.req.param(name) ?? '';
   if (!isUuid(id)) throw nothingThere();
   return id.toLowerCase();
 }
 
-/** Throws 404 where an id in the path, named `id` or `…_id`, is none. */
+/** Throws 404 when a path parameter named `id` or `…_id` is not a UUID. */
 function checkIds(c: Context): void {
   for (const name of Object.keys(c.req.param())) if (/(^|_)id$/.test(name)) pathId(c, name);
 }
@@ -54,13 +54,13 @@ type Checked<Target extends 'json' | 'query', S extends z.ZodType> = {
 
 const schemas = new WeakMap<object, { target: 'json' | 'query'; schema: z.ZodType }>();
 
-/** What a middleware of {@link body} or {@link query} checks, and by which schema; undefined for any other handler. */
+/** The target and schema of a middleware of {@link body} or {@link query}; undefined for any other handler. */
 export const checkOf = (handler: object) => schemas.get(handler);
 
 /**
- * Reads the JSON body for the handler behind it, which gets it by `c.req.valid('json')` as the schema gives it; the type
- * of the route says what the body must be. `parse` reads the text. Answers 400, 413 or 415 for what does not fit, and
- * first 404 for what is no id in the path.
+ * Middleware that validates the JSON body for the next handler, which gets it from `c.req.valid('json')` as the output
+ * of the schema; the route's type states the input. `parse` parses the text. Responds 400, 413 or 415 to invalid
+ * bodies, and before that 404 to an invalid id in the path.
  */
 export function body<S extends z.ZodType, E extends Env, P extends string>(
   schema: S,
@@ -75,7 +75,7 @@ export function body<S extends z.ZodType, E extends Env, P extends string>(
   return check;
 }
 
-/** The query as the schema gives it; a parameter that repeats is an array where the schema wants one. Throws 400. */
+/** The query as the output of the schema; a repeated parameter becomes an array. Throws 400. */
 function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
   const values = Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all]),
@@ -85,7 +85,7 @@ function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
   return parsed.data;
 }
 
-/** The same for the query: `c.req.valid('query')`. Answers 400 for what does not fit. */
+/** Like {@link body}, for the query: `c.req.valid('query')`. Responds 400 to an invalid query. */
 export function query<S extends z.ZodType, E extends Env, P extends string>(
   schema: S,
 ): MiddlewareHandler<E, P, Checked<'query', S>, never> {
@@ -98,7 +98,7 @@ export function query<S extends z.ZodType, E extends Env, P extends string>(
   return check;
 }
 
-/** A line of text without space around it, 1 to `max` characters; `missing` is said where there is none. */
+/** A line of text, trimmed, 1 to `max` characters; `missing` is the message when it is empty. */
 export const line = (max: number, missing = 'Write something here.') =>
   z
     .string()
@@ -107,13 +107,13 @@ export const line = (max: number, missing = 'Write something here.') =>
     .refine(isWithin(max), `At most ${max} characters.`)
     .refine(isStorable, 'This contains characters that cannot be stored.');
 
-/** A line of which every character is to be seen: the name of a client or a key. */
+/** A line without invisible characters: the name of a client or a key. */
 export const visibleLine = (max: number) => line(max).refine(isVisible, 'Leave out invisible characters.');
 
 /** The name of a person or a brokerage. */
 export const properName = z.string().trim().superRefine(checkName);
 
-/** Whether an invitation is mailed, or its link handed on by whoever invites. */
+/** Whether an invitation is mailed, or its link is passed on by the person who invites. */
 export const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
 
 /** An e-mail address, as it was written. */
@@ -135,19 +135,19 @@ type Several<T extends z.ZodType> = z.ZodType<
   z.input<T> | readonly z.input<T>[] | undefined
 > & { _zod: { optin: 'optional' } };
 
-/** A query parameter that may be left out, and may repeat. */
+/** A query parameter that is optional and may be repeated. */
 export const several = <T extends z.ZodType>(one: T) =>
   z.preprocess(
     (value) => (value === undefined || Array.isArray(value) ? value : [value]),
     z.array(one).optional(),
   ) as z.ZodType as Several<T>;
 
-/** What an {@link optional} field takes and gives: its type says that it may be left out. */
+/** The input and output of an {@link optional} field: its type makes it optional. */
 type Optional<T extends z.ZodType> = z.ZodType<z.output<T> | null, z.input<T> | '' | null | undefined> & {
   _zod: { optin: 'optional' };
 };
 
-/** An optional field: absent, null and empty are null. */
+/** An optional field: missing, null and empty become null. */
 export const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess(
     (value) => (value === undefined || value === '' ? null : value),
@@ -161,30 +161,30 @@ export const instant = z
   .refine((value) => momentOf(value) !== null, 'Write a time as RFC 3339.')
   .overwrite((value) => momentOf(value) ?? value);
 
-/** A decimal string of up to 16 digits before the point and 4 after; `signed` allows a minus. */
+/** A decimal string of up to 16 digits before the point and 4 after it; `signed` allows a minus. */
 export const decimal = ({ signed = false } = {}) =>
   z
     .string()
     .trim()
     .regex(amountPattern(signed), 'Write an amount with digits and at most four decimals, like 1250000.50.');
 
-/** A currency. */
+/** A currency code. */
 export const currency = z.string().regex(currencyPattern, 'Choose a currency.');
 
-/** A decimal string of up to 40 characters, every digit of which is kept, as the tools take it. */
+/** A decimal string of up to 40 characters, kept exactly, as the tools accept it. */
 export const exactDecimal = z
   .string()
   .trim()
   .max(longestAmount, `At most ${longestAmount} characters.`)
   .refine(isDecimal, 'Write an amount with digits and at most one point, like -1250000.50.');
 
-/** What a list is searched for; its words are those of `searchWords`. */
+/** The search text of a list; `searchWords` splits it into words. */
 export const searchText = z.string().max(200, 'At most 200 characters.').default('');
 
-/** The place behind which a page begins: long ones hold a name. */
+/** The position after which a page begins; long because it may contain a name. */
 export const pageCursor = z.string().max(2000).optional();
 
-/** How many rows a page has: 1 to 200, 50 when nothing is said. */
+/** Rows per page: 1 to 200; defaults to 50. */
 export const pageSize = z
   .string()
   .regex(/^\d{1,3}$/, 'Write a number from 1 to 200.')

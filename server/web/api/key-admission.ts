@@ -1,4 +1,7 @@
-/** Which API keys reach a deal, and whether it is open to them: for its brokers, who decide it, and the admins of the brokerage. */
+/**
+ * The API keys that can access a deal, and whether it is open to them: for its brokers, who decide, and the admins of
+ * the brokerage.
+ */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -11,7 +14,7 @@ import { withDeal } from './visible-record.ts';
 
 const Admission = z.strictObject({ admitted: z.boolean() });
 
-/** Its routes, below /api/web. */
+/** The key admission routes, below /api/web. */
 export function keyAdmissionRoutes(services: Services) {
   const shown = (c: Context, admitted: boolean | null, keys: DealKey[]) => {
     if (admitted === null) throw notAllowed();

@@ -1,4 +1,4 @@
-/** How much the pages may ask for in a minute: a person in all their sessions, and an address. */
+/** Rate limits of the pages, per minute: for a person across all their sessions, and for an address. */
 
 import type { MiddlewareHandler } from 'hono';
 import type { Services } from '../../services.ts';
@@ -8,8 +8,8 @@ import { sessionDigest } from '../../http/session.ts';
 import { openTokenHolders } from '../../http/token-holder-cache.ts';
 
 /**
- * Counts a request for the person whose session it presents, in all their sessions together, and for its address. A session
- * whose person this node has not learnt yet is counted for itself.
+ * Counts a request against the person of its session, across all their sessions, and against its address. While this
+ * node does not know the person of a session yet, the session is counted by itself.
  */
 export function limitPages(services: Services): MiddlewareHandler {
   const people = openTokenHolders<string>();
@@ -21,7 +21,7 @@ export function limitPages(services: Services): MiddlewareHandler {
       if (digest === null) return;
       const person = personIdOf(c);
       if (person !== null) people.set(digest, person);
-      // The holder of a token of an ended session must not use up what its person may ask.
+      // A client with the token of an ended session must not use up the person's limit.
       else if (c.res.status === 401) people.forget(digest);
     });
 }

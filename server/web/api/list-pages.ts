@@ -1,4 +1,4 @@
-/** Pages of the lists that the web application pages through. */
+/** Pagination of the web application's lists. */
 
 import { fromCursorSecret } from '../../database/cursor-secret.ts';
 import type { Place } from '../../database/paging.ts';
@@ -7,17 +7,19 @@ import type { Services } from '../../services.ts';
 import { deploymentSealer } from '../../http/sealed-cursor.ts';
 import { invalid, type Problem } from '../../http/problem.ts';
 
-/** What is wrong with a cursor that we did not give out for this list. */
+/** The problem for a cursor that was not issued for this list. */
 const badCursor = (): Problem =>
   invalid([{ path: 'cursor', message: 'The list cannot go on from here: try again, and it begins anew.' }]);
 
-/** A page that is asked for. */
 interface ListPage {
-  /** The place that it begins after; null for the first page. Nobody has checked yet to whom it was given. */
+  /**
+   * The position after which the page begins; null for the first page. It has not been checked yet whether the cursor
+   * was issued to this person.
+   */
   readonly after: Place | null;
   /**
-   * The page as it is answered to this person, with the cursor of the next one. Throws 400 when the cursor was given out for another list or
-   * to somebody else.
+   * The page for this person, with the cursor of the next page. Throws 400 when the cursor was issued for another list
+   * or to another person.
    */
   answer<Row>(
     person: { readonly user_id: string },
@@ -25,7 +27,7 @@ interface ListPage {
   ): { items: Row[]; next_cursor: string | null };
 }
 
-/** Opens a page of the list, which is named with its filters and order. Throws 400 when the cursor is not even written like one. */
+/** Opens a page of the list, whose name includes its filters and order. Throws 400 when the cursor is malformed. */
 type ListPages = (list: string, cursor: string | undefined) => Promise<ListPage>;
 
 function placeIn(bytes: Buffer): Place {
@@ -41,7 +43,10 @@ function placeIn(bytes: Buffer): Place {
 
 const asItIs: PlaceCipher = { encrypt: (place) => place, decrypt: (place) => place };
 
-/** The pages of this deployment, whose cursors all its nodes share; encrypted for lists whose next page may begin behind something hidden. */
+/**
+ * The pages of this deployment, whose nodes accept each other's cursors; encrypted for lists whose next page may begin
+ * after a hidden row.
+ */
 export function listPages(services: Services, { encrypted = false } = {}): ListPages {
   const sealer = deploymentSealer(services);
   const ciphers = fromCursorSecret(services, (secret) => placeCipher(secret, 'dealkeep cursors of lists'));
@@ -52,7 +57,7 @@ export function listPages(services: Services, { encrypted = false } = {}): ListP
     const unsealed = cursor === undefined ? null : unseal(cursor);
     if (cursor !== undefined && unsealed === null) throw badCursor();
     return {
-      // A node of the release before signs it alone.
+      // A node of the previous release only signs the position.
       after: unsealed && placeIn(decrypt(unsealed.place) ?? unsealed.place),
       answer({ user_id }, { items, next }) {
         if (unsealed && !unsealed.isFor(list, user_id)) throw badCursor();

@@ -1,4 +1,4 @@
-/** The logo of a brokerage: uploaded by its admins, and shown to everybody who sees the brokerage. */
+/** The logo of a brokerage: uploaded by its admins, and shown to everyone who sees the brokerage. */
 
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../services.ts';
@@ -24,9 +24,9 @@ async function uploaded(c: Context): Promise<Picture> {
   }
 }
 
-/** Its routes, below /api/web. */
+/** The logo routes, below /api/web. */
 export function logoRoutes(services: Services) {
-  /** Throws 404 and 403 to everybody but admins of the brokerage. */
+  /** Throws 404 when the person does not see the brokerage, and 403 unless they are one of its admins. */
   async function checkAdmin(c: Context, brokerageId: string): Promise<void> {
     const [brokerage] = await asPerson(services, c, brokerageOfCaller(brokerageId));
     if (!brokerage) throw nothingThere();
@@ -37,7 +37,7 @@ export function logoRoutes(services: Services) {
     .get('/brokerages/:id/logo', async (c) => {
       const [found] = await asPerson(services, c, logoOf(pathId(c)));
       const logo = orNotFound(found);
-      // A picture, whatever a person makes of its address.
+      // The file is sandboxed and can only be displayed as a picture, even when its URL is opened directly.
       c.header('Content-Security-Policy', sandboxPolicy);
       c.header('Content-Disposition', `inline; filename="${logoFileName(logo)}"`);
       return c.body(new Uint8Array(logo.picture), 200, { 'Content-Type': logo.media_type });

@@ -1,4 +1,4 @@
-/** GET and PATCH /me: the person, what they are a member of, and which features this installation has turned on. */
+/** GET and PATCH /me: the person, their memberships, and the features that are turned on in this installation. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ import { body, properName } from './input.ts';
 
 const Rename = z.strictObject({ name: properName });
 
-/** Its routes, below /api/web. */
+/** The /me routes, below /api/web. */
 export function meRoutes(services: Services) {
   const draftKey = deploymentDraftKeys(services);
   const about = async (c: Context) => {

@@ -1,4 +1,4 @@
-/** The NDAs of a deal: what a broker sends, and a buyer signs. */
+/** The NDAs of a deal: brokers send them, and buyers sign them. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ const New = z.strictObject({ participant_id: id, terms: text(lengths.ndas.terms)
 const List = z.object({ cursor: pageCursor, limit: pageSize });
 const Signature = z.strictObject({ signed_name: properName });
 
-/** Its routes, below /api/web. */
+/** The NDA routes, below /api/web. */
 export function ndaRoutes(services: Services) {
   const pages = listPages(services);
 

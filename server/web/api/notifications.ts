@@ -1,4 +1,4 @@
-/** The person's notifications, and how they choose them: the bell, its list, and the settings. */
+/** The person's notifications and their choices: the bell, its list, and the settings. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -30,19 +30,22 @@ import { body, pageCursor, pathId, query } from './input.ts';
 import { withPersonAndDeal } from './visible-record.ts';
 
 const pageSize = 50;
-/** How many portions are noted as read for one request: half a million notifications. */
+/** Maximum number of batches marked as read by one request: half a million notifications. */
 const mostPortions = 50;
 const Page = z.object({ cursor: pageCursor });
-/** Without ids: everything. */
+/** Without ids, all notifications. */
 const Read = z.strictObject({ ids: z.array(z.uuid()).max(200).optional() });
 const Choice = z.strictObject({ delivery: z.enum(deliveries) });
 const DealChoice = z.strictObject({ delivery: z.enum(dealDeliveries).nullable() });
 const Settings = z.strictObject({ time_zone: z.string().min(1).max(64), digest_hour: z.int().min(0).max(23) });
 
-/** Its routes, below /api/web. */
+/** The notification routes, below /api/web. */
 export function notificationRoutes(services: Services) {
   const pages = listPages(services, { encrypted: true });
-  /** Each portion in a transaction of its own. Whoever has more than so many asks again. */
+  /**
+   * Marks each batch as read in a transaction of its own. With more than `portions` batches the person must repeat the
+   * request.
+   */
   async function readAll(c: Context, earlier: ReadPortion | null = null, portions = mostPortions): Promise<void> {
     const [portion] = await asPerson(services, c, readAllNotifications(earlier));
     if (!portion?.more) return;

@@ -38,7 +38,7 @@ import { orNotFound } from './problems.ts';
 
 const amount = optional(decimal());
 
-// Keys that we do not know are kept as they come.
+// Unknown keys are kept unchanged.
 const Payload = z
   .looseObject({
     currency,
@@ -65,7 +65,7 @@ const years = z
   .transform(BigInt)
   .refine((count) => count <= mostYears, `At most ${mostYears} years.`);
 const someYears = years.refine((count) => count >= 1n, 'At least one year.');
-/** What a person types in to see what an offer would come to; nothing of it is kept. */
+/** A person's input for what an offer would amount to; it is not stored. */
 const Typed = z.object({
   period_label: optional(line(lengths.pl_periods.period_label)),
   rate: rate.optional(),
@@ -105,7 +105,7 @@ const Page = z.object({
     .default(mostOffersAPage),
 });
 
-/** Its routes, below /api/web. */
+/** The offer routes, below /api/web. */
 export function offerRoutes(services: Services) {
   const pages = listPages(services);
 
@@ -126,7 +126,7 @@ export function offerRoutes(services: Services) {
     })
 
     .get('/deals/:id/offers/worth', query(Typed), async (c) => {
-      // The assessment, under the path that pages loaded from an earlier release ask.
+      // The assessment, under the path that pages loaded from an earlier release request.
       const dealId = pathId(c);
       const given = c.req.valid('query');
       const withFunding = services.config.features.financing;

@@ -1,4 +1,4 @@
-/** The open streams of changes of one node: counts them, sends them what changes, and ends those whose session is over. */
+/** The open change streams of one node: counts them, sends changes to them, and ends those whose session has ended. */
 
 import type { ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -17,26 +17,35 @@ import { Problem, retryAfter } from '../../http/problem.ts';
 import { keyOf, SessionDigests } from './session-digests.ts';
 import { RecentChanges } from './recent-changes.ts';
 
-/** Changes that come close together are looked at together, in milliseconds. */
+/** Milliseconds for which changes are collected before they are processed together. */
 const gathering = 150;
-/** The most groups of changed records (by table and deal), and the most records in one, that one query asks about. */
+/**
+ * At most this many groups of changed records (by table and deal), and this many records in all, are processed by one
+ * query.
+ */
 const asked = { groups: 50, records: 1_000 } as const;
-/** The most changed records that wait here to be looked at; more wait in the database's queue. */
+/** At most this many changed records wait in memory; further ones wait in the database's queue. */
 const most = 10_000;
 /**
- * For how long a node remembers what changed for those whose stream opens after their page was loaded, in milliseconds, and the most records:
- * few enough that a person who opens streams again and again does not delay what changes now.
+ * How long a node remembers changes for streams that open after their page was loaded, in milliseconds, and at most how
+ * many records: few enough that a person who repeatedly opens streams does not delay current changes.
  */
 const remembered = { millis: 30_000, records: 2_000 } as const;
-/** A person who sees more changes than this at once gets the event that anything may have changed. */
+/** A session that sees more changes than this at once gets the event that anything may have changed. */
 const mostEach = 200;
-/** The most bytes that wait for a client which does not read. */
+/** At most this many unsent bytes are buffered for a client that does not read. */
 const mostUnread = 16_384;
-/** The most streams that are open at once. A browser holds one for all its tabs. */
+/**
+ * At most this many streams are open at once per session, per person and per node. A browser holds one for all its
+ * tabs.
+ */
 const open = { session: 10, person: 30, node: 12_000 } as const;
-/** How many sessions one query looks at, and to how many streams is written without giving way to requests. */
+/**
+ * At most this many sessions are checked by one query, and this many streams are written to before the event loop
+ * yields to requests.
+ */
 const atOnce = 1_000;
-/** After how long what the database did not answer is asked again, in milliseconds, and how often. */
+/** Milliseconds before a failed query is retried, and how many times it is tried. */
 const again = { after: 1_000, times: 5 } as const;
 
 const comment = ': \n\n';
@@ -47,21 +56,21 @@ const everything = asEvent({ topic: 'deal', deal_id: null });
 interface Listening {
   readonly id: string;
   readonly userId: string;
-  /** Its part of {@link SessionDigests}. */
+  /** Its key in {@link SessionDigests}. */
   readonly key: string;
   readonly streams: ServerResponse[];
 }
 
-/** A stream whose page was loaded before it was opened: at `since`, as Unix time in milliseconds. */
+/** A stream whose page was loaded before the stream was opened: at `since`, in Unix milliseconds. */
 interface Opened {
   readonly stream: ServerResponse;
   readonly since: number;
 }
 
-/** Changed records by what one query asks about together. */
+/** Changed records, grouped as one query processes them. */
 type Groups = Map<string, ChangedRecords & { readonly seen: Set<string> }>;
 
-/** Adds a change; false where it is there already. */
+/** Adds a change; returns false when it is already there. */
 function group(groups: Groups, { topic, table, record, deal_id, gone }: Change): boolean {
   const key = [topic, table, deal_id, gone].join(' ');
   const own = groups.get(key) ?? { topic, table, deal_id, gone, records: [], seen: new Set() };
@@ -73,8 +82,9 @@ function group(groups: Groups, { topic, table, record, deal_id, gone }: Change):
 }
 
 /**
- * However much changes, each stream gets what its person sees and no more: an event to everybody that much has changed
- * would reveal that there are hidden records. What waits is asked for in queries of a bounded size, one after the other.
+ * However much changes, each stream gets exactly what its person sees: an event that tells everybody that much has
+ * changed would reveal that there are hidden records. Waiting changes are processed by queries of bounded size, one
+ * after another.
  */
 export class OpenStreams {
   readonly #services: Pick<Services, 'database' | 'config' | 'changes' | 'log' | 'metrics'>;
@@ -82,7 +92,7 @@ export class OpenStreams {
   readonly #sessions = new Map<string, Listening>();
   readonly #ofPerson = new Counts();
   readonly #digests = new SessionDigests();
-  /** Those that have missed something because their client did not read. */
+  /** Streams that have missed events because their client did not read. */
   readonly #unread = new Set<ServerResponse>();
   #waiting: Groups = new Map();
   #waits = 0;
@@ -110,7 +120,7 @@ export class OpenStreams {
     });
   }
 
-  /** Why one more stream of this person is too many, or null. */
+  /** The problem to respond with when the node, the session or the person has too many open streams; null otherwise. */
   refusal({ session_id: sessionId, user_id: userId }: SessionCaller): Problem | null {
     const later = retryAfter(60);
     if (this.#streams.size >= open.node)
@@ -123,8 +133,9 @@ export class OpenStreams {
   }
 
   /**
-   * Sends changes to this response, from when its answer has begun until it is closed; first of those since its page was loaded, as Unix time in
-   * milliseconds, or not where `since` is null: its page loads everything again by itself. `digest` is the session's.
+   * Sends changes to this response, from when its headers are sent until it is closed; first the changes since its page
+   * was loaded (`since`, in Unix milliseconds), or none of them where `since` is null, because the page then reloads
+   * everything itself. `digest` is the session's.
    */
   add(
     stream: ServerResponse,
@@ -148,7 +159,7 @@ export class OpenStreams {
     this.#processSoon();
   }
 
-  // One function for all streams, which is called with the response as `this`.
+  // One function for all streams; it is called with the response as `this`.
   readonly #closed = ((streams: OpenStreams) =>
     function closed(this: ServerResponse) {
       streams.#remove(this);
@@ -180,14 +191,17 @@ export class OpenStreams {
     for (const stream of this.#sessions.get(id)?.streams.slice() ?? []) this.#end(stream);
   }
 
-  /** A client that does not read is not written to: it gets the event that anything may have changed later. */
+  /** Writes nothing to a client that does not read: it later gets the event that anything may have changed. */
   #write(stream: ServerResponse, text: string): void {
     if (!stream.headersSent || stream.destroyed || this.#unread.has(stream)) return;
     if (stream.writableLength > mostUnread) this.#unread.add(stream);
     else stream.write(text);
   }
 
-  /** Runs once a second and writes to a part of the streams, so that each has its turn and none of them holds up requests. */
+  /**
+   * Runs once a second and writes to a fraction of the streams, so that each gets its turn and requests are not held
+   * up.
+   */
   #heartbeat(): void {
     const { streamHeartbeatSeconds: seconds } = this.#services.config;
     if (this.#second === 0) {
@@ -202,11 +216,11 @@ export class OpenStreams {
     }
   }
 
-  /** Sends a comment (heartbeat), so that no proxy closes the connection. */
+  /** Sends a comment (heartbeat) so that no proxy closes the connection. */
   #keepOpen(stream: ServerResponse): void {
     if (!this.#unread.has(stream)) this.#write(stream, comment);
     else if (stream.writableLength > mostUnread) {
-      // It has not been read from one turn to the next.
+      // The client has read nothing since the last heartbeat.
       this.#remove(stream);
       stream.destroy();
     } else {
@@ -225,7 +239,7 @@ export class OpenStreams {
         for (const id of part) if (!alive.has(id)) this.#endSession(id);
       }
     } catch (error) {
-      // The next look finds them.
+      // The next check ends them.
       log.warn({ reason: String(error) }, 'the sessions of open streams could not be checked');
     }
   }
@@ -249,7 +263,7 @@ export class OpenStreams {
         await this.#sendChanges([...noted.values()], this.#digests, (id) => this.#sessions.get(id)?.streams ?? []);
       if (this.#missed) {
         this.#missed = false;
-        // The end of a session may be among what was missed.
+        // The end of a session may be among the missed changes.
         await this.#endOverSessions();
         await this.#sendEverything();
       }
@@ -257,7 +271,10 @@ export class OpenStreams {
     this.#isProcessing = false;
   }
 
-  /** Sends to streams that were opened meanwhile what changed since their pages were loaded: together, however many they are. */
+  /**
+   * Sends to newly opened streams the changes since their pages were loaded, in one pass however many streams there
+   * are.
+   */
   async #sendToOpened(): Promise<void> {
     const streams = new Map<string, ServerResponse[]>();
     const digests = new SessionDigests();
@@ -287,7 +304,7 @@ export class OpenStreams {
     }
   }
 
-  /** Sends the people of the sessions with these digests the changes that they see, each by their own streams. */
+  /** Sends to the sessions with these digests the changes that each one's person sees. */
   async #sendChanges(
     groups: readonly ChangedRecords[],
     digests: SessionDigests,
@@ -315,7 +332,10 @@ export class OpenStreams {
     }
   }
 
-  /** The events of each session; null when the database failed again and again. */
+  /**
+   * The events of each session; null after repeated errors. Waits without limit while the database is
+   * {@link Unavailable}.
+   */
   async #ask(batch: readonly ChangedRecords[], digests: SessionDigests): Promise<readonly ListenerChange[] | null> {
     const { database, log } = this.#services;
     for (let tries = 1; this.#streams.size > 0;) {
@@ -331,7 +351,7 @@ export class OpenStreams {
   }
 }
 
-/** The same changes in batches that one query asks about. */
+/** Splits the changes into batches, each for one query. */
 function* inBatches(groups: readonly ChangedRecords[]): Generator<ChangedRecords[]> {
   let batch: ChangedRecords[] = [];
   let records = 0;

@@ -1,4 +1,7 @@
-/** The people of a deal: inviting, renewing, removing; and answering an invitation of one's own. */
+/**
+ * The people of a deal: inviting and removing them and renewing invitations; accepting or declining one's own
+ * invitation.
+ */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -37,11 +40,14 @@ const Invite = z
   .refine(advisesAsInvited, { path: ['advises'], message: advisesMessage });
 const Renewal = z.strictObject({ deliver: delivery });
 
-/** Its routes, below /api/web. */
+/** The participant routes, below /api/web. */
 export function participantRoutes(services: Services) {
   const { smtpUrl, baseUrl } = services.config;
 
-  /** Invites with a fresh link, and mails it or shows it: a mailed one is shown to nobody, so that it proves the mailbox. */
+  /**
+   * Invites with a new link and mails or returns it. A mailed link is never returned, so that using it proves access to
+   * the mailbox.
+   */
   async function invite(
     c: Context,
     dealId: string,
@@ -56,7 +62,7 @@ export function participantRoutes(services: Services) {
     return { participant, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   }
 
-  /** Answers the invitation; the deal that it was to. */
+  /** Accepts or declines the invitation; returns the id of its deal. */
   const answer = async (c: Context, accepts: boolean) => {
     const [dealId] = await asPerson(services, c, answerInvitation(pathId(c, 'participant_id'), accepts, originOf(c)));
     return orNotFound(dealId);

@@ -1,8 +1,8 @@
-/** Splits long work on an upload into portions, so that other requests are answered in between. */
+/** Splits long work on an upload into portions, so that other requests are processed in between. */
 
 import { setImmediate } from 'node:timers/promises';
 
-/** Gives the items one after the other, and lets other requests have their turn after every `portion` of them. */
+/** Yields the items one after another, and gives other requests a turn after every `portion` items. */
 export async function* inPortions<Item>(items: Iterable<Item>, portion = 100): AsyncGenerator<Item, void> {
   let given = 0;
   for (const item of items) {

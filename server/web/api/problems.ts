@@ -1,4 +1,4 @@
-/** The errors of the web application's JSON routes: one shape, with words that say what to change. */
+/** Errors of the web application's JSON routes: one format, with messages that say what to change. */
 
 import type { Context } from 'hono';
 import { ConnectionLost, Refusal, Unavailable } from '../../database/errors.ts';
@@ -6,13 +6,16 @@ import { nothingThere, Problem, writeProblemJson, type WriteProblem } from '../.
 import { requestIdOf } from '../../http/request-id.ts';
 import { inOwnFrame } from '../../http/safe-headers.ts';
 
-/** What was looked up. Throws 404 where it is null: it is not there, or not for the person. */
+/** Returns the result of a lookup. Throws 404 when it is null: it does not exist or the person does not see it. */
 export function orNotFound<T>(answer: T | null): T {
   if (answer === null) throw nothingThere();
   return answer;
 }
 
-/** What was asked for; 404 where the database refused because a key or webhook is not there, or is another brokerage's. */
+/**
+ * Returns the answer. Throws 404 when the database rejected because the key or webhook does not exist or belongs to
+ * another brokerage.
+ */
 export async function orMissing<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -22,14 +25,17 @@ export async function orMissing<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** 409: `what` the person has read is not what is there now. */
+/** 409: `what` the person has read was changed meanwhile. */
 export const changedMeanwhile = (what: string): Problem =>
   new Problem(409, 'conflict', `${what} meanwhile. Review it, then try again.`);
 
-/** Moves that a page offers only while it does not know yet where things stand. */
+/** Changes that a page offers only while it does not know the current state yet. */
 const impossibleMoves: ReadonlySet<string> = new Set(['move_not_allowed', 'question_closed']);
 
-/** A problem in words for who reads it on a page: they know no names of states, and what was perhaps done they could do twice. */
+/**
+ * The message of a problem for a person who reads it on a page: it avoids names of states, and warns against repeating
+ * a request that may have succeeded.
+ */
 function sentenceOf(c: Context, { code, message, cause }: Problem): string {
   if (impossibleMoves.has(code)) return 'This was changed meanwhile. Look at where it stands now, and choose again.';
   if (c.req.method === 'GET') return message;
@@ -40,11 +46,11 @@ function sentenceOf(c: Context, { code, message, cause }: Problem): string {
   return message;
 }
 
-/** Whether one of our own pages asks in a frame, as it does for a file, and reads there why it gets none. */
+/** Whether one of our own pages loads this in a frame, as it does for a file, and displays the error there. */
 const isInOwnFrame = (c: Context): boolean =>
   c.req.header('sec-fetch-dest') === 'iframe' && c.req.header('sec-fetch-site') === 'same-origin';
 
-/** The problem as an answer to a page. */
+/** Responds to a page with the problem. */
 export const answerProblem: WriteProblem = (c, problem) => {
   if (isInOwnFrame(c)) for (const [name, value] of inOwnFrame) c.header(name, value);
   return writeProblemJson(c, problem, sentenceOf(c, problem));

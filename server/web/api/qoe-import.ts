@@ -1,4 +1,7 @@
-/** Accounting snapshots from files: looked at without storing anything, stored whole or not at all, and a template to fill in. */
+/**
+ * Accounting snapshots from files: a preview that stores nothing, an import that stores all or nothing, and a template
+ * to fill in.
+ */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -34,7 +37,7 @@ import { line, optional, pathId, query } from './input.ts';
 import { withDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
-/** The most bytes of a file of accounts, and how that is said. The page says so, too. */
+/** Maximum size of a file of accounts, in bytes and in words. The page states it, too. */
 export const largestBooksFile = { bytes: 5_242_880, words: '5 MB' } as const;
 const choose = { error: 'Choose what is in the file.' };
 
@@ -44,19 +47,19 @@ const About = z.object({
 });
 const Template = z.object({ snapshot_type: z.enum(['profit_and_loss', 'customer_revenue'], choose) });
 
-/** Why a file with faults is not stored. */
+/** The reason why a file with errors is not stored. */
 function reasonOf({ faults, export: exported }: ReadBooks): string {
   const [first] = faults;
   const count = new Set(faults.map(({ row }) => row)).size;
   const rows = count === 1 ? 'One row has' : `${count} rows have`;
-  // Of an export each month is a column, so that the row alone does not say where to look.
+  // In an export each month is a column, so the row alone does not identify the cell.
   const column = exported && first?.column ? `, column ${first.column}` : '';
   return `${rows} faults. Row ${first?.row}${column}: ${first?.message}`.slice(0, lengths.accounting_snapshots.failure);
 }
 
 const largestChoice = 524_288;
 
-/** What each account of an export counts to, as it was looked at in the preview. */
+/** The line chosen for each account of an export in the preview. */
 const Choice = z
   .array(z.object({ account: z.string().min(1).max(200), line: z.enum(accountLines).nullable() }))
   .max(1_000, 'At most 1,000 accounts.');
@@ -77,10 +80,10 @@ function readChoice(sent: File | string | null): AccountLines | null {
   return new Map(choice.data.map(({ account, line: to }) => [account, to]));
 }
 
-/** How many parts a form may have, and how long the head of each may be: its reader takes its time for each. */
+/** Maximum number of parts in a form, and bytes in the header of each: parsing each part is slow. */
 const formLimits = { parts: 2, head: 2_048 };
 
-/** Whether a form is of no more than a file and a choice, each with a short head (RFC 2046, 5.1.1). */
+/** Whether a form has at most a file and a choice, each with a short header (RFC 2046, 5.1.1). */
 function isPlainForm(bytes: Uint8Array, contentType: string): boolean {
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType);
   if (!boundary) return false;
@@ -97,7 +100,7 @@ function isPlainForm(bytes: Uint8Array, contentType: string): boolean {
   return true;
 }
 
-/** The file in the body: alone, or as a form (RFC 7578) with what its accounts count to. */
+/** The file in the body: by itself, or in a form (RFC 7578) with the lines chosen for its accounts. */
 async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountLines | null }> {
   const largerThanTaken = () => tooLarge(`The file is larger than ${largestBooksFile.words}: split it.`);
   const { type } = bodyType(c);
@@ -117,9 +120,9 @@ async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountL
   return { bytes: await file.bytes(), chosen: readChoice(form.get('account_lines')) };
 }
 
-/** Its routes, below /api/web. */
+/** The import routes, below /api/web. */
 export function qoeImportRoutes(services: Services) {
-  /** What the file in the body holds. Throws 403 to all but editors, before the file is read. */
+  /** Reads the file in the body. Throws 403 unless the caller is an editor, before the file is read. */
   const read = async (c: Context, dealId: string, type: z.output<typeof About>['snapshot_type']) => {
     const [into, remembered] = await withDeal(services, c, dealId, importsInto(dealId), rememberedLines(dealId));
     if (!into?.editor) throw notAllowed();

@@ -1,4 +1,6 @@
-/** Quality of earnings: the checklist, the figures and what follows from them, normalizations, and who is in the workspace. */
+/**
+ * Quality of earnings: the checklist, the figures and their analysis, normalizations, and the members of the workspace.
+ */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -60,7 +62,10 @@ const Answer = z.strictObject({
   status: z.enum(answerStatuses, { error: 'Choose an answer.' }),
   why: text(lengths.contradiction_answers.why),
   figures: digest,
-  /** When the answer was given that was read, null where there was none: another one is not overwritten. Left out it is, by pages loaded from an earlier release. */
+  /**
+   * Time of the answer that the person has read, null when there was none; a different answer is not overwritten. Pages
+   * loaded from an earlier release omit it and overwrite any answer.
+   */
   answered_at: instant.nullable().optional(),
 });
 const Release = z.strictObject({ answered_at: instant });
@@ -68,17 +73,17 @@ const Release = z.strictObject({ answered_at: instant });
 const Removal = z.strictObject({ answered_at: optional(instant) });
 const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choose reader or editor.' }) });
 
-/** The key of a contradiction in the path. Throws 404: under what is none there is nothing. */
+/** The key of a contradiction in the path. Throws 404 when it is malformed. */
 function pathKey(c: Context): string {
   const key = c.req.param('key') ?? '';
   if (!digest.safeParse(key).success) throw nothingThere();
   return key;
 }
 
-/** How many snapshots the overview shows. */
+/** Number of snapshots in the overview. */
 const recent = 5;
 
-/** Its routes, below /api/web. */
+/** The quality-of-earnings routes, below /api/web. */
 export function qoeRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/qoe', async (c) => {
@@ -174,7 +179,7 @@ export function qoeRoutes(services: Services) {
       const { figures, answered_at, ...answer } = c.req.valid('json');
       const [sight, books] = await withDeal(services, c, id, answersInSight(id), booksOf(id));
       const found = contradictionOf(books, key);
-      // That the deal is closed is said by the database, as of everything else there.
+      // On a closed deal the request continues, so that the database rejects it like every other change.
       if (!sight.may_answer && !(await withDeal(services, c, id, closedToAnswers(id)))[0]) throw notAllowed();
       if (sight.may_answer && found?.figures !== figures) throw changedMeanwhile('The figures have changed');
       const given = answerContradiction(id, { key, figures }, answer, answered_at, originOf(c));
@@ -203,7 +208,7 @@ export function qoeRoutes(services: Services) {
     .put('/deals/:id/qoe/contradictions/:key/release', body(Release), async (c) => {
       const [id, key] = [pathId(c), pathKey(c)];
       const [books] = await withDeal(services, c, id, booksOf(id));
-      // Of what is there no more nothing is released: no answer is to such figures.
+      // A contradiction that no longer exists has no figures: no answer matches, so nothing is released.
       const one = { key, figures: contradictionOf(books, key)?.figures ?? '' };
       const release = releaseContradiction(id, one, c.req.valid('json').answered_at, originOf(c));
       const [sight, released] = await withDeal(services, c, id, answersInSight(id), release);

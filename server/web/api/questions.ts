@@ -1,4 +1,7 @@
-/** The questions of a deal: asked by buyers, reviewed by the broker, answered by the seller, distributed by the broker. */
+/**
+ * The questions of a deal: buyers ask them, the broker reviews them, the seller answers, and the broker distributes the
+ * answers.
+ */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -30,18 +33,21 @@ const New = z.strictObject({
 const Rejection = z.strictObject({ rejection_reason: optional(text(lengths.questions.rejection_reason)) });
 const Answer = z.strictObject({
   answer_text: text(lengths.question_answers.answer_text),
-  /** The answer as it was read, null where there was none: another one is not overwritten. Left out it is. */
+  /**
+   * The answer that the person has read, null when there was none; a different answer is not overwritten. When omitted,
+   * any answer is overwritten.
+   */
   read_answer: text(lengths.question_answers.answer_text).nullable().optional(),
 });
 const Distribution = z.strictObject({
   distributed_response: text(lengths.questions.distributed_response),
-  /** The seller's answer as the broker read it; pages loaded from an earlier release do not send it. */
+  /** The seller's answer that the broker has read; pages loaded from an earlier release do not send it. */
   answer_text: optional(text(lengths.question_answers.answer_text)),
 });
 
-/** Its routes, below /api/web. */
+/** The question routes, below /api/web. */
 export function questionRoutes(services: Services) {
-  /** Makes the change, which says whether it took place, and answers the question as it is then. */
+  /** Makes the change and responds with the question after it. Throws 403 when the change returns false. */
   const change = async (c: Context, step: Statement<boolean>) => {
     const id = pathId(c);
     const [changed, question] = await withRecord(services, c, 'questions', id, step, questionOnPage(id));

@@ -1,23 +1,23 @@
-/** What changed lately, as one node received it: for those whose page was loaded before they began to listen. */
+/** Recent changes as one node received them, for pages that were loaded before their stream opened. */
 
 import type { Change } from '../../database/changes.ts';
 
 export interface Remembered {
-  /** For how long, in milliseconds, and the most changes. */
+  /** How long changes are remembered, in milliseconds, and at most how many. */
   readonly millis: number;
   readonly records: number;
 }
 
-/** By how much clocks of nodes may differ, in milliseconds. */
+/** Maximum difference between the clocks of nodes, in milliseconds. */
 const skew = 1_000;
 
-/** Changes of the last while, each with when it was received, as Unix time in milliseconds. */
+/** Recent changes, each with the time at which it was received, in Unix milliseconds. */
 export class RecentChanges {
   readonly #most: Remembered;
-  /** In the order in which they were received; those before `#first` are forgotten. */
+  /** In order of receipt; those before `#first` are forgotten. */
   #changes: { readonly at: number; readonly change: Change }[] = [];
   #first = 0;
-  /** What was received since then is remembered, but for what is too long ago, and the oldest of too much. */
+  /** Changes received since this time are remembered, except the oldest beyond the maximum number. */
   #from = Date.now();
 
   constructor(most: Remembered) {
@@ -29,7 +29,7 @@ export class RecentChanges {
     this.#drop();
   }
 
-  /** Says that changes may have been missed until now. */
+  /** Records that changes may have been missed until now. */
   forget(): void {
     this.#changes = [];
     this.#first = 0;
@@ -49,15 +49,15 @@ export class RecentChanges {
   }
 
   /**
-   * Whether what was received since then is remembered. How much that was makes no difference: it is of everybody, and a person who learned that it
-   * was too much would know how much others do.
+   * Whether changes received since then are remembered. A change dropped because of the maximum number does not count:
+   * the number includes everybody's changes, so that a person who learned of it would know how active others are.
    */
   reaches(since: number): boolean {
     this.#drop();
     return since - skew >= this.#from;
   }
 
-  /** What was received since then, and a moment before. */
+  /** The changes received since then and in the second before, newest first. */
   *since(time: number): Generator<Change> {
     for (let at = this.#changes.length - 1; at >= this.#first; at -= 1) {
       const { at: receivedAt, change } = this.#changes[at]!;

@@ -1,4 +1,4 @@
-/** Reminders that brokers of a deal send of what a person has to do there. */
+/** Reminders with which brokers of a deal remind people of their tasks. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { withDeal } from './visible-record.ts';
 
 const Reminder = z.strictObject({ subject: z.enum(remindable), subject_id: id });
 
-/** Its routes, below /api/web. */
+/** The reminder routes, below /api/web. */
 export function reminderRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/reminders', async (c) => {

@@ -1,4 +1,4 @@
-/** The JSON routes of the web application, below /api/web: what its pages ask for, and what they change. */
+/** The JSON routes of the web application, below /api/web: the data of its pages, and the changes that they make. */
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
@@ -41,7 +41,7 @@ import { toolRoutes } from './tools.ts';
 import { visitRoutes } from './visits.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-/** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
+/** All routes, behind the CSRF guard; no response may be cached. The pages' client is derived from the return type. */
 export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTaken: TakenDocuments) {
   const routes = new Hono();
   routes.use(async (c, next) => {
@@ -49,7 +49,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     c.header('Cache-Control', 'no-store');
   });
   routes.use(limitPages(services));
-  // Who asks is known before the first byte of a body is read, whichever route it is for.
+  // A request's session is verified before the first byte of its body is read, on every route.
   routes.use(csrfGuardWith((c) => answerProblem(c, signedOut())));
 
   routes.notFound((c) => answerProblem(c, nothingThere()));
@@ -88,5 +88,5 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     .route('/', keyAdmissionRoutes(services));
 }
 
-/** The routes with what each takes and answers, for server/contract.ts. */
+/** The type of the routes with their inputs and outputs, for server/contract.ts. */
 export type ApiRoutes = ReturnType<typeof apiRoutes>;

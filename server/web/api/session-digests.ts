@@ -1,18 +1,21 @@
-/** The digests of the sessions that listen, as a node sends them to the database, where `app.is_presented` looks them up. */
+/**
+ * The digests of the sessions with open streams, in the format in which a node sends them to the database, where
+ * `app.is_presented` looks them up.
+ */
 
 const width = 16;
 
-/** The bytes of a digest that stand for it, as a text that keeps no buffer alive. */
+/** The first 16 bytes of a digest as a string, which keeps no buffer in memory. */
 export const keyOf = (digest: Buffer): string => digest.toString('latin1', 0, width);
 
-/** A set of session digests: the first 16 bytes of each, in ascending order. They are named by their keys. */
+/** A set of session digests: the first 16 bytes of each, in ascending order. Callers identify them by {@link keyOf}. */
 export class SessionDigests {
   #bytes = Buffer.alloc(64 * width);
   #count = 0;
-  /** What was handed out last, while nothing has changed since. */
+  /** The buffer that was last returned, unless the set has changed since. */
   #copy: Buffer | null = null;
 
-  /** Where the digest stands, or would. */
+  /** The place of the digest, or where it would be inserted. */
   #place(digest: Buffer): number {
     let low = 0;
     let high = this.#count;
@@ -48,7 +51,7 @@ export class SessionDigests {
     this.#copy = null;
   }
 
-  /** All of them, in a buffer that does not change any more. */
+  /** All digests, in a buffer that is not modified later. */
   bytes(): Buffer {
     return (this.#copy ??= Buffer.from(this.#bytes.subarray(0, this.#count * width)));
   }

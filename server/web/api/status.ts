@@ -1,4 +1,4 @@
-/** The status of the service for the admins of a brokerage, without anything of other brokerages. */
+/** The status of the service for the admins of a brokerage, without data of other brokerages. */
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
@@ -16,10 +16,10 @@ import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { version } from '../../telemetry/metrics.ts';
 import { pathId } from './input.ts';
 
-/** Its routes, below /api/web. */
+/** The status route, below /api/web. */
 export function statusRoutes(services: Services) {
   const { s3, backup: backups } = services.config;
-  // The file of a migration, without its ending.
+  // The file name of a migration without its extension.
   const named = (schema: string) => schema.replace(/\.sql$/, '');
   return new Hono().get('/brokerages/:id/status', async (c) => {
     const id = pathId(c);
@@ -56,7 +56,7 @@ export function statusRoutes(services: Services) {
       },
       webhooks,
       backup: { every_seconds: backups.everyMillis === undefined ? null : backups.everyMillis / 1000, ...backup },
-      // Where exactly, is the operator's: bucket, address and directory stay out.
+      // The bucket, its address and the directory are for the operator only.
       store: s3 ? ('bucket' as const) : ('directory' as const),
     });
   });

@@ -1,4 +1,4 @@
-/** Which tools may write in the person's name: through which client, and on which deals. */
+/** Which tools may write on the person's behalf: through which clients, and on which deals. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -17,12 +17,12 @@ const shownClient = ({ id: client, name, scopes, disabled }: ConnectedClient) =>
   id: client,
   name,
   connected: scopes !== null,
-  // A tool that writes also needs the scope, which is given when the client is authorized.
+  // A writing tool also needs the scope, which is granted when the client is authorized.
   may_write: scopes?.includes('mcp:write') ?? false,
   disabled,
 });
 
-/** Its routes, below /api/web. */
+/** The tool routes, below /api/web. */
 export function toolRoutes(services: Services, tools: readonly ToolFacts[]) {
   const writing = tools.filter(({ writes }) => writes);
   const Grant = z.strictObject({
@@ -60,7 +60,7 @@ export function toolRoutes(services: Services, tools: readonly ToolFacts[]) {
     .delete('/tools/grants/:client_id/:tool', async (c) => {
       const tool = c.req.param('tool');
       if (!writing.some(({ name }) => name === tool)) throw nothingThere();
-      // What is off already stays off.
+      // Turning it off again is not an error.
       const { found } = await change(c, withdrawTool(pathId(c, 'client_id'), tool, originOf(c)));
       return answer(c, ...found);
     });

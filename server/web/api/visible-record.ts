@@ -1,4 +1,7 @@
-/** Runs statements about one record, which the person must be able to see: otherwise the answer is that of a record that does not exist. */
+/**
+ * Runs statements about one record, which the person must be able to see: otherwise the response is the same as for a
+ * record that does not exist.
+ */
 
 import type { Context } from 'hono';
 import type { Services } from '../../services.ts';
@@ -14,8 +17,8 @@ import { notAllowed, nothingThere, type Problem } from '../../http/problem.ts';
 type Table = Parameters<typeof requireVisible>[0];
 
 /**
- * The person and the answers of the statements, in one transaction and one round trip, which looks at the record's deal
- * and no other. Throws 404 when the person does not see the record.
+ * Returns the person and the results of the statements, from one transaction and one round trip that is restricted to
+ * the record's deal. Throws 404 when the person does not see the record.
  */
 async function withPersonAndRecord<const S extends readonly Statement<unknown>[]>(
   services: Services,
@@ -29,7 +32,7 @@ async function withPersonAndRecord<const S extends readonly Statement<unknown>[]
   return [person, ...(answers as unknown as Results<S>)];
 }
 
-/** The answers alone. */
+/** Returns the results of statements about a record. Throws 404 when the person does not see it. */
 export async function withRecord<const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,
@@ -41,7 +44,7 @@ export async function withRecord<const S extends readonly Statement<unknown>[]>(
   return answers as unknown as Results<S>;
 }
 
-/** The person and the answers of statements about a deal. Throws 404 when the person does not see it. */
+/** Returns the person and the results of statements about a deal. Throws 404 when the person does not see it. */
 export const withPersonAndDeal = <const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,
@@ -49,7 +52,7 @@ export const withPersonAndDeal = <const S extends readonly Statement<unknown>[]>
   ...statements: S
 ): Promise<[SessionCaller, ...Results<S>]> => withPersonAndRecord(services, c, 'deals', dealId, ...statements);
 
-/** The answers alone. */
+/** Returns the results of statements about a deal. Throws 404 when the person does not see it. */
 export const withDeal = <const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,
@@ -58,9 +61,9 @@ export const withDeal = <const S extends readonly Statement<unknown>[]>(
 ): Promise<Results<S>> => withRecord(services, c, 'deals', dealId, ...statements);
 
 /**
- * Makes a change to a deal and answers its page as it is then; nothing when the person does not see it any more. Throws
- * 404 when they did not see it before, and what `otherwise` makes of the page, by default 403, when the change says that
- * it did not take place.
+ * Makes a change to a deal and responds with the data of its page after the change, or 204 when the person no longer
+ * sees the deal. Throws 404 when they did not see it before. When the change returns false, throws the problem that
+ * `otherwise` makes from the page, by default 403.
  */
 export async function changeDeal(
   services: Services,

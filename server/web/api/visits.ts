@@ -1,4 +1,7 @@
-/** POST /deals/:id/visits: notes that a person looks at a tab of a deal, and answers since when records are new to them. */
+/**
+ * POST /deals/:id/visits: records that a person views a tab of a deal, and responds with the time since when records
+ * are new to them.
+ */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -9,7 +12,7 @@ import { withDeal } from './visible-record.ts';
 
 const Visit = z.strictObject({ tab: z.enum(visitedTabs) });
 
-/** Its routes, below /api/web. */
+/** The visit routes, below /api/web. */
 export function visitRoutes(services: Services) {
   return new Hono().post('/deals/:id/visits', body(Visit), async (c) => {
     const dealId = pathId(c);

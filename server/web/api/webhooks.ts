@@ -1,4 +1,7 @@
-/** The webhooks of a brokerage, for its admins: the same as the REST API has for those of one key. A new secret is answered only once. */
+/**
+ * The webhooks of a brokerage, for its admins: the same functions that the REST API has for the webhooks of one key. A
+ * new secret is returned only once.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { Hono, type Context } from 'hono';
@@ -60,15 +63,13 @@ const Log = z.object({
   limit: pageSize,
 });
 
-/** A webhook as its page shows it. */
 const shown = ({ types: chosen, ...webhook }: ManagedWebhook) => ({
   ...webhook,
   types: chosen as readonly EventType[] | null,
 });
-/** A delivery as its page shows it. */
 const shownDelivery = ({ event_id: _event, sent_digest: _digest, ...delivery }: Delivery) => delivery;
 
-/** Its routes, below /api/web. */
+/** The webhook routes, below /api/web. */
 export function webhookRoutes(services: Services) {
   const { config, secrets } = services;
   const pages = listPages(services);
@@ -84,7 +85,7 @@ export function webhookRoutes(services: Services) {
     state: z.enum(webhookStates, 'Choose on or off.').optional(),
   });
 
-  /** The webhook after something was done about it. */
+  /** Runs the statement and returns the webhook after it. */
   async function after(c: Context, webhookId: string, deed: Statement<unknown>) {
     const [, webhook] = await orMissing(asPerson(services, c, deed, managedWebhook(webhookId)));
     return shown(orNotFound(webhook));

@@ -1,8 +1,8 @@
 import { ApiError } from './client.ts';
 
 /**
- * Sends what somebody wrote about what they have read. Where that was changed meanwhile it is refused, and `readAgain` shows what is there now before the
- * refusal is told.
+ * Sends a person's change of something that they have read. If it was changed by somebody else meanwhile, the server
+ * rejects the change, and `readAgain` shows the current state before the error is thrown.
  */
 export async function sendAsRead(send: () => Promise<unknown>, readAgain: () => Promise<void>): Promise<void> {
   try {

@@ -1,6 +1,7 @@
 /**
- * Signing in and out, and what comes before there is a session. Whoever has signed in is asked for next, which keeps the CSRF token of
- * the new session: by {@link sessionQuery} over a page that stays, else by the first page of theirs.
+ * Signing in and out, and requests without a session. After a sign-in, the application asks who is signed in and keeps
+ * the new session's CSRF token: with {@link sessionQuery} when the current page stays, otherwise when the person's
+ * first page is loaded.
  */
 import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import type { Answer, RequestBody } from '../../../server/contract.ts';
@@ -9,7 +10,7 @@ import { api, ApiError, isSessionOver, keepCsrf } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Me } from './shapes.ts';
 
-/** Where a sign-in stands: done, or waiting for the second factor. */
+/** The state of a sign-in: done, or waiting for the second factor. */
 export type SignInAnswer = Answer<'post', '/auth/sign-in'>;
 
 export type Session = Answer<'get', '/auth/session'>;
@@ -23,8 +24,8 @@ export const signInWaysQuery = queryOptions({
 });
 
 /**
- * Goes on as who is signed in, with the CSRF token of their session. A page of another person is loaded as theirs: with their token it would
- * send what the former person wrote as theirs.
+ * Continues as the person who is signed in, with the CSRF token of their session. If the page was loaded for another
+ * person, it is reloaded: with the new token it would send the former person's input as the new person's.
  */
 export function goOnAs(client: QueryClient, userId: Id, token: string): Promise<void> {
   const shown = client.getQueryData<Me>(keys.me);
@@ -33,7 +34,7 @@ export function goOnAs(client: QueryClient, userId: Id, token: string): Promise<
   return Promise.resolve();
 }
 
-/** Who is signed in, asked where that is not sure; fails with 401 for nobody. */
+/** The person who is signed in, for pages where this is not known; fails with 401 when nobody is. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ client, signal }) => {
@@ -51,27 +52,27 @@ export const invitationQuery = (token: string) =>
     queryKey: ['invitation', token],
     queryFn: ({ signal }) => api.post('/auth/invitation', { json: { token }, signal }),
     retry: false,
-    // What is written in the form goes by it.
+    // The form that is being filled in depends on it.
     refetchOnWindowFocus: false,
   });
 
-/** The address to which the link would move the person who is signed in. */
+/** The email address that the link would give to the person who is signed in. */
 export const addressLinkQuery = (token: string) =>
   queryOptions({
     queryKey: ['address-link', token],
     queryFn: ({ signal }) => api.post('/auth/address/link', { json: { token }, signal }),
     retry: false,
-    // After it was used it is refused.
+    // Once it has been used, the link is rejected.
     refetchOnWindowFocus: false,
   });
 
-/** Signs in by password; the answer says whether a second step follows. */
+/** Signs in by password; the response says whether a second factor is needed. */
 export const signIn = (email: string, password: string): Promise<SignInAnswer> =>
   api.post('/auth/sign-in', { json: { email, password } });
 
 /**
- * Finishes a sign-in with a code of the authenticator, or with a recovery code. Where it begins again with the password, since the code came too late or too
- * many were wrong, `onOver` is called before it rejects.
+ * Finishes a sign-in with a code of the authenticator, or with a recovery code. When the code was too late or too many
+ * were wrong, the sign-in starts again with the password; `onOver` is then called before the promise rejects.
  */
 export async function finishSignIn(code: string, onOver: (error: ApiError) => void): Promise<SignInAnswer> {
   try {
@@ -82,7 +83,7 @@ export async function finishSignIn(code: string, onOver: (error: ApiError) => vo
   }
 }
 
-/** Signs in with a passkey that the browser or the person's device holds. */
+/** Signs in with a passkey of the browser or the person's device. */
 export async function signInWithPasskey(): Promise<SignInAnswer> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
   const optionsJSON = await api.post('/auth/passkey/options');
@@ -90,7 +91,7 @@ export async function signInWithPasskey(): Promise<SignInAnswer> {
   return api.post('/auth/passkey/sign-in', { json: { response } });
 }
 
-/** Has the person who is signed in prove once more that it is them; a second factor may then be owed. */
+/** Has the person who is signed in prove their identity again; a second factor may then be needed. */
 export const proveOneself = (password: string): Promise<SignInAnswer> =>
   api.post('/auth/re-authenticate', { json: { password } });
 
@@ -100,8 +101,8 @@ function nullWhereOver(error: unknown): null {
 }
 
 /**
- * Ends the session of the person. Another tab may have ended it already, and begun another since: that one is ended if it is
- * theirs, and left alone if it is somebody else's.
+ * Ends the person's session. If another tab has ended it already and another session has begun since, that session is
+ * ended too when it is this person's, and left alone otherwise.
  */
 export async function signOut(userId: Id): Promise<void> {
   const answer = await api.post('/auth/sign-out').catch(nullWhereOver);
@@ -115,23 +116,23 @@ export async function signOut(userId: Id): Promise<void> {
   keepCsrf(null);
 }
 
-/** Has a reset link mailed, when a person has this address; the answer is the same when nobody has. */
+/** Mails a reset link if somebody has this address; the response is the same when nobody has. */
 export const askReset = (email: string) => api.post('/auth/reset', { json: { email } });
 
 /** Sets a new password with the token of a mailed link. */
 export const resetPassword = (token: string, password: string) =>
   api.post('/auth/reset/confirm', { json: { token, password } });
 
-/** Moves the person who is signed in to the address that the link was mailed to. */
+/** Changes the email address of the person who is signed in to the one that the link was mailed to. */
 export const confirmAddress = (token: string) => api.post('/auth/address/confirm', { json: { token } });
 
 /** Creates the first brokerage and its admin, and signs them in. */
 export const setUp = (input: RequestBody<'post', '/auth/set-up'>): Promise<SignInAnswer> =>
   api.post('/auth/set-up', { json: input });
 
-/** Takes up an invitation by choosing a name and a password, and signs in; the deal that it was for, if any. */
+/** Accepts an invitation with a name and a password, and signs in; returns the deal of the invitation, if any. */
 export const acceptInvitation = (input: RequestBody<'post', '/auth/invitation/accept'>) =>
   api.post('/auth/invitation/accept', { json: input });
 
-/** Takes up an invitation as the person who is signed in; the deal that it was for, if any. */
+/** Accepts an invitation as the person who is signed in; returns the deal of the invitation, if any. */
 export const joinByInvitation = (token: string) => api.post('/auth/invitation/join', { json: { token } });

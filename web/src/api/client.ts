@@ -1,22 +1,22 @@
 /**
- * The one way to the server: JSON in and out, the CSRF token on every change, errors as {@link ApiError}. What a path
- * takes and answers is said by server/contract.ts.
+ * The only HTTP client for the server: JSON requests and responses, the CSRF token on every change, errors as
+ * {@link ApiError}. The parameters and response of each path are typed in server/contract.ts.
  */
 import type { Answer, ErrorBody, Method, PathOf, RequestOptions } from '../../../server/contract.ts';
 import { unattendedHeader } from '../lib/user-activity.ts';
 import { wholeNumber } from '../lib/whole-number.ts';
 
-/** An argument that may be left out where nothing in it is needed. */
+/** An argument that may be omitted when none of its fields is required. */
 type Needed<T> = {} extends T ? [options?: T] : [options: T];
 
-/** An answer that is not 2xx, or none at all (`status` 0). `message` is meant for the person. */
+/** A response that is not 2xx, or no response (`status` 0). `message` is meant for the person. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly details: readonly { path: string; message: string }[];
-  /** In how many seconds to try again, when the server says so. */
+  /** Seconds after which to retry; null when the server does not say. */
   readonly retryAfter: number | null;
-  /** Whether it asked for a proof of who the person is, and they called that off: they know that nothing was done. */
+  /** Whether the server asked the person to prove who they are and they cancelled: they know that nothing was done. */
   calledOff = false;
 
   constructor(status: number, error: ErrorBody['error'], retryAfter: number | null = null) {
@@ -31,7 +31,7 @@ export class ApiError extends Error {
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
-/** What a request takes, whichever it is. */
+/** The options of a request to any path. */
 export interface Options {
   param?: Readonly<Record<string, string>>;
   query?: Query;
@@ -40,40 +40,51 @@ export interface Options {
 }
 
 let csrf: string | null = null;
-/** When the last answer was asked for, and the first one of who is signed in, as Unix time in milliseconds of the server's clock. */
+/**
+ * When the most recently answered request was sent, and the first request that found the person signed in, as Unix
+ * times in milliseconds by the server's clock.
+ */
 let lastAsked: number | null = null;
 let firstAsked: number | null = null;
 
-/** Has the person sign in again: true when they did, and what they had asked for may go on. */
+/** Has the person sign in again; resolves to true when they did and their request may be repeated. */
 export type SignInAgain = () => Promise<boolean>;
 
 const sessionEnds: SignInAgain[] = [];
 let signingInAgain: Promise<boolean> | null = null;
-/** Changes of the account that are not answered yet: some give the browser another session in place of its own. */
+/** Requests in progress that change the account: some of their responses replace the browser's session. */
 const accountChanges = new Set<Promise<Response>>();
 
-/** Keeps the session's CSRF token, as GET /api/web/me and signing in give it; null after signing out. */
+/** Keeps the session's CSRF token, from GET /api/web/me or a sign-in; null after signing out. */
 export function keepCsrf(token: string | null): void {
   if (token === null) firstAsked = null;
   else if (csrf === null) firstAsked = lastAsked;
   csrf = token;
 }
 
-/** When the first of what is shown was asked for, as Unix time in milliseconds of the server's clock; null where that is not known. */
+/**
+ * When the oldest data shown was requested, as Unix time in milliseconds by the server's clock; null when not known.
+ */
 export const shownSince = (): number | null => firstAsked;
 
-/** The header that every change carries; empty before signing in. */
+/** The header that every change carries; empty before sign-in. */
 export function csrfHeader(): Record<string, string> {
   return csrf === null ? {} : { 'X-CSRF-Token': csrf };
 }
 
-/** Says what is done when a request finds that the session has ended; what was said last goes first. Returns how to stop. */
+/**
+ * Registers a handler for requests that find the session ended; the most recently registered one is called. Returns a
+ * function that removes it.
+ */
 export function whenSessionEnds(ask: SignInAgain): () => void {
   sessionEnds.unshift(ask);
   return () => void sessionEnds.splice(sessionEnds.indexOf(ask), 1);
 }
 
-/** `path` below /api with its ids and its query: '/web/deals/:id' with {param: {id}} gives "/api/web/deals/…". */
+/**
+ * The URL of `path` below /api with its parameters and query: '/web/deals/:id' with {param: {id}} gives
+ * "/api/web/deals/…".
+ */
 export function addressOf(path: string, { param = {}, query = {} }: Options): string {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(param[name] ?? ''));
   const search = new URLSearchParams();
@@ -84,17 +95,17 @@ export function addressOf(path: string, { param = {}, query = {} }: Options): st
   return `/api${filled}${search.size > 0 ? `?${search}` : ''}`;
 }
 
-/** Where the browser itself goes for something, such as a file to download. */
+/** The URL that the browser itself navigates to, for instance to download a file. */
 export const address = <P extends PathOf<'get'>>(path: P, ...[options]: Needed<RequestOptions<'get', P>>): string =>
   addressOf(path, options ?? {});
 
-/** What was asked for, by its path below /api. */
+/** Method and path below /api of a request. */
 interface Asked {
   method: string;
   path: string;
 }
 
-/** Whether nothing is there twice when it is sent again: what only asks, and what is about one's account. */
+/** Whether the request can be repeated without creating anything twice: GET, and requests about one's own account. */
 const isRepeatable = ({ method, path }: Asked): boolean => method === 'GET' || path.startsWith('/auth/');
 
 const unreachable = {
@@ -110,7 +121,7 @@ const unanswered = {
   message:
     'The connection broke before Dealkeep answered. What you sent may have arrived, so look before you send it again. What you wrote stays here.',
 };
-/** The error of an answer in another format than ours. */
+/** The error for a response in an unknown format. */
 const broken = (asked: Asked) => ({
   code: 'internal_error',
   message: `Something went wrong on our side. ${isRepeatable(asked) ? 'Try again' : 'Look whether it was done before you do it again'}. If it happens again, tell whoever runs Dealkeep when it happened.`,
@@ -121,38 +132,41 @@ function isErrorBody(value: unknown): value is ErrorBody {
   return typeof error?.message === 'string' && typeof error.code === 'string';
 }
 
-/** The error of what could not be fetched. */
+/** The error for a failed fetch. */
 export const cannotBeReached = (): ApiError => new ApiError(0, unreachable);
 
-/** The error of a request whose answer did not come, or not as a whole; `sent` says that there was a connection as it was sent. */
+/**
+ * The error for a request whose response did not arrive, or not completely; `sent` is whether the browser was online
+ * when it was sent.
+ */
 function noAnswer(asked: Asked, sent: boolean): ApiError {
   if (asked.method === 'GET') return cannotBeReached();
   if (!sent) return new ApiError(0, offline);
   return new ApiError(0, isRepeatable(asked) ? unreachable : unanswered);
 }
 
-/** The error of an answer, from its text; an answer in another format is reported as a fault on our side. */
+/** The error of a response, from its text; an unknown format is reported as an error on our side. */
 export function errorOf(asked: Asked, status: number, text: string, retryAfter: string | null = null): ApiError {
   const seconds = retryAfter !== null && /^\d{1,4}$/.test(retryAfter) ? wholeNumber(retryAfter) : null;
   try {
     const body: unknown = JSON.parse(text);
     if (isErrorBody(body)) return new ApiError(status, body.error, seconds);
   } catch {
-    // No JSON: a proxy's page, perhaps.
+    // Not JSON: perhaps a proxy's page.
   }
   return new ApiError(status, broken(asked), seconds);
 }
 
-/** Whether an answer says that the session which the page knows of has ended, or that another has taken its place. */
+/** Whether the error says that the session known to the page has ended or been replaced by another one. */
 export const isSessionOver = ({ code }: ApiError): boolean =>
   code === 'signed_out' || code === 'not_signed_in' || code === 'csrf_token_mismatch';
 
-/** What tells by such an answer that there is nobody to go on as. All else that signs in needs no session. */
+/** Paths for which such an error means that nobody is signed in. The other paths under /auth need no session. */
 const endsThere = new Set(['/auth/session', '/auth/sign-out']);
 
 /**
- * Whether, after an answer that says that the session is over, there is one again: the person has signed in once more, here or in another
- * tab, or it was another session that had taken the place of the one that was asked with. All wait for one sign-in.
+ * Whether there is a session again after an error that said it was over: the person has signed in again, here or in
+ * another tab, or the session of the request had been replaced by another one. All requests wait for the same sign-in.
  */
 export async function isSignedInAgain(error: ApiError, path: string): Promise<boolean> {
   const [signInAgain] = sessionEnds;
@@ -162,7 +176,8 @@ export async function isSignedInAgain(error: ApiError, path: string): Promise<bo
   return signingInAgain;
 }
 
-// Not yet in TypeScript's library: ECMAScript's JSON.parse source text access. Browsers from before 2025 lack it, and round.
+// ECMAScript's JSON.parse source text access, not yet in TypeScript's library. Browsers from before 2025 lack it;
+// there, numbers are rounded.
 interface ExactJson {
   parse(text: string, reviver: (key: string, value: unknown, context?: { source?: string }) => unknown): unknown;
   rawJSON?(text: string): unknown;
@@ -171,11 +186,11 @@ interface ExactJson {
 const { parse, rawJSON }: ExactJson = JSON as unknown as ExactJson;
 
 /**
- * The value of JSON. A number that people wrote may have more digits than JavaScript's hold: it then stays what was sent, and is that
- * again where it is written as JSON.
+ * Parses JSON. A number with more digits than a JavaScript number can hold becomes a raw JSON value, which is
+ * serialized again exactly as it was received.
  */
 function exactly(text: string): unknown {
-  // Fewer digits are never rounded, and need no look at each value, which takes ten times as long.
+  // Numbers with fewer digits are never rounded, and a reviver takes ten times as long.
   if (rawJSON === undefined || !/\d[\d.]{15}/.test(text)) return JSON.parse(text);
   return parse(text, (_key, value, context) =>
     typeof value === 'number' && context?.source !== undefined && String(value) !== context.source
@@ -184,7 +199,10 @@ function exactly(text: string): unknown {
   );
 }
 
-/** The value of an answer that went well, from its text; what is no JSON, such as a proxy's page, is reported as a fault on our side. */
+/**
+ * The value of a successful response, from its text; text that is not JSON, such as a proxy's page, is reported as an
+ * error on our side.
+ */
 export function valueOf(asked: Asked, status: number, text: string): unknown {
   try {
     return exactly(text);
@@ -241,19 +259,22 @@ async function request(method: string, path: string, options: Options): Promise<
   return text === '' ? undefined : valueOf({ method, path }, status, text);
 }
 
-/** POSTs as {@link api} does, for the answer's text as it came: to read its numbers would round them. */
+/** POSTs as {@link api} does, but returns the response's text: parsing would round its numbers. */
 export const postForText = async <P extends PathOf<'post'>>(
   path: P,
   ...[options]: Needed<RequestOptions<'post', P>>
 ): Promise<string> => (await requestText('POST', path, options ?? {})).text;
 
-// What comes back is taken for what the server's own types say of the route.
+// The response is trusted to have the type that the server declares for the route.
 const by =
   <M extends Method>(method: M) =>
   <P extends PathOf<M>>(path: P, ...[options]: Needed<RequestOptions<M, P> & { signal?: AbortSignal | undefined }>) =>
     request(method.toUpperCase(), path, options ?? {}) as Promise<Answer<M, P>>;
 
-/** Requests by path below /api, for instance `api.get('/web/deals/:id', { param: { id } })`. Each throws an {@link ApiError}. */
+/**
+ * Requests by path below /api, for instance `api.get('/web/deals/:id', { param: { id } })`. Each rejects with an
+ * {@link ApiError}.
+ */
 export const api = {
   get: by('get'),
   post: by('post'),

@@ -11,7 +11,10 @@ export const conditionsQuery = (dealId: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/conditions', { param: { id: dealId }, signal }),
   });
 
-/** What is done with the closing conditions of a deal. `onStatus` follows each change of a status that the server has taken. */
+/**
+ * Mutations of a deal's closing conditions. `onStatus` is called after each change of a status that the server has
+ * saved.
+ */
 export function useConditionActions(dealId: Id, onStatus: (condition: ClosingCondition) => void = () => {}) {
   const client = useQueryClient();
   const again = () => {

@@ -6,13 +6,13 @@ import { refreshList } from './paged.ts';
 import type { Contact, ContactImport, ContactInput, Id, Items, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
 
-/** Of a file of contacts. */
+/** Maximum size of a file of contacts. */
 export const largestContactFile: SharedBounds['largestContactFile']['words'] = '2 MB';
 export const mostContactRows: SharedBounds['mostContactRows'] = 5000;
 
 export type ContactFilter = Omit<RequestQuery<'get', '/web/contacts'>, 'brokerage_id' | 'cursor'>;
 
-/** The contacts of a brokerage that fit the filter, in pages. */
+/** The contacts of a brokerage that match the filter, in pages. */
 export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>
   infiniteQueryOptions({
     queryKey: keys.contacts(brokerageId, filter),
@@ -27,12 +27,12 @@ export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>
 
 type Pages = InfiniteData<Items<Contact>>;
 
-/** What is done about the contacts of a brokerage. */
+/** Mutations of a brokerage's contacts. */
 export function useContactActions(brokerageId: Id) {
   const client = useQueryClient();
   const everyList = { queryKey: keys.contacts(brokerageId) };
   const again = () => refreshList(client, everyList.queryKey);
-  /** Shows what became of a contact at once: archived or restored, it leaves the list where it was. */
+  /** Shows a changed contact at once: when archived or restored, it is removed from the lists that contain it. */
   const show = (contact: Contact) =>
     client.setQueriesData<Pages>(
       everyList,
@@ -77,10 +77,10 @@ export function useContactActions(brokerageId: Id) {
   };
 }
 
-/** What a file would bring in, and what is wrong with it; stores nothing. */
+/** The content and the errors of a file; stores nothing. */
 export const previewImport = (brokerageId: Id, file: File): Promise<ContactImport> =>
   upload('/web/contacts/import/preview', file, { query: { brokerage_id: brokerageId } });
 
-/** Where the browser gets the brokerage's contacts as a file. */
+/** The URL of a file with the brokerage's contacts. */
 export const contactsExport = (brokerageId: Id): string =>
   address('/web/contacts/export', { query: { brokerage_id: brokerageId } });

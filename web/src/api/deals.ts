@@ -14,7 +14,7 @@ import type { DealInput, DealPage, DealState, Delivery, Id, Instant, Me, Partici
 
 export type DealFilter = Omit<RequestQuery<'get', '/web/deals'>, 'cursor' | 'limit'>;
 
-/** The deals that fit the filter, in pages. */
+/** The deals that match the filter, in pages. */
 export const dealsQuery = (filter: DealFilter) =>
   infiniteQueryOptions({
     queryKey: [...keys.deals, filter],
@@ -31,7 +31,7 @@ export const dealQuery = (id: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id', { param: { id }, signal }),
   });
 
-/** What is missing for closing a deal, a sentence each; to its brokers. */
+/** What is missing for closing a deal, one sentence each; for its brokers only. */
 export const closingWarnings = async (id: Id): Promise<string[]> =>
   (await api.get('/web/deals/:id/closing-warnings', { param: { id } })).items;
 
@@ -47,24 +47,24 @@ export const dealActivityQuery = (id: Id) =>
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
 
-/** Joins what happened since to the activity of a deal. */
+/** Adds what has happened since to the activity of a deal. */
 export const refreshActivity = (client: QueryClient, id: Id): Promise<void> =>
   refreshHead(client, keys.of(id, 'activity'), () => activityOf(id, null));
 
-/** The assistants of the person on a deal. */
+/** The person's assistants (connected clients) on a deal. */
 export const dealToolsQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.of(id, 'tools'),
     queryFn: ({ signal }) => api.get('/web/deals/:id/tools', { param: { id }, signal }),
   });
 
-/** Whether the person's assistants may write on a deal, and until when: null of no end. */
+/** Whether the person's assistants may write on a deal, and until when: null for no end. */
 export interface OptIn {
   on: boolean;
   expires_at: Instant | null;
 }
 
-/** Sends the opt-in of a deal. */
+/** Sets or removes the opt-in of a deal. */
 export const sendOptIn = (id: Id, { on, expires_at }: OptIn) =>
   on
     ? api.put('/web/deals/:id/tools/opt-in', { param: { id }, json: { expires_at } })
@@ -77,7 +77,7 @@ export const dealKeysQuery = (id: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/keys', { param: { id }, signal }),
   });
 
-/** What is done to a deal as a whole. Each answer that is the deal's page is put in place of the one shown. */
+/** Mutations of a deal and its participants. Responses that contain the deal's page replace the cached one. */
 export function useDealActions(id: Id) {
   const client = useQueryClient();
   const show = (page: DealPage | undefined) => {
@@ -95,7 +95,7 @@ export function useDealActions(id: Id) {
       mutationFn: ({ to, confirm = false }: { to: DealState; confirm?: boolean }) =>
         api.post('/web/deals/:id/moves', { param: { id }, json: { to, confirm } }),
       onSuccess: show,
-      // What is refused may have been offered because of what has changed since.
+      // The move may have been offered because the page was out of date.
       onError: () => void again(),
     }),
     grantExclusivity: useMutation({
@@ -124,7 +124,7 @@ export function useDealActions(id: Id) {
         }),
       onSuccess: again,
     }),
-    /** An admin of the brokerage who takes no part joins as a broker: invites themself and accepts at once. */
+    /** Adds an admin of the brokerage who is no participant as a broker: invites and accepts in one step. */
     join: useMutation({
       mutationFn: async ({ name, email }: Me['user']) => {
         const self: ParticipantInput & Delivery = { name, email, role: 'broker', advises: null, deliver: 'link' };
@@ -137,13 +137,15 @@ export function useDealActions(id: Id) {
         return again();
       },
     }),
-    /** The page as it is then; nothing when the caller removed themself and does not see it any more. */
+    /**
+     * Resolves to the deal's page afterwards; to nothing when the caller removed themself and no longer sees the deal.
+     */
     remove: useMutation({
       mutationFn: (participant: Id) =>
         api.delete('/web/deals/:id/participants/:participant_id', { param: { id, participant_id: participant } }),
       onSuccess: show,
     }),
-    /** Drops what is kept of the deal, once the caller has left it and its pages. */
+    /** Removes the deal from the cache, once the caller has left the deal and its pages. */
     forget: () => client.removeQueries({ queryKey: keys.deal(id) }),
   };
 }

@@ -1,4 +1,4 @@
-/** Findings and financing of a deal, where the features are on. */
+/** Findings and financing of a deal, when these features are on. */
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './query-keys.ts';
@@ -28,7 +28,7 @@ export const financingQuery = (dealId: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/financing', { param: { id: dealId }, signal }),
   });
 
-/** What is done about findings; the list, those that are looked at and the deal's counts are asked again. */
+/** Mutations of findings; the list, the findings shown and the deal's counts are refetched. */
 export function useFindingActions(dealId: Id) {
   const client = useQueryClient();
   const onSuccess = () =>
@@ -54,7 +54,7 @@ export function useFindingActions(dealId: Id) {
   };
 }
 
-/** What is done about financing; the stack is asked again. */
+/** Mutations of financing sources; the stack is refetched. */
 export function useFinancingActions(dealId: Id) {
   const client = useQueryClient();
   const onSuccess = () => client.invalidateQueries({ queryKey: keys.of(dealId, 'financing') });
@@ -68,7 +68,7 @@ export function useFinancingActions(dealId: Id) {
       mutationFn: ({ id, commitment_status }: { id: Id; commitment_status: CommitmentStatus }) =>
         api.post('/web/financing/:id/status', { param: { id }, json: { commitment_status } }),
       onSuccess,
-      // What is refused may have been offered because of what has changed since.
+      // The move may have been offered because the page was out of date.
       onError: () => void onSuccess(),
     }),
   };

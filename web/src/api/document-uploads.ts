@@ -1,6 +1,6 @@
 /**
- * Uploads to the data rooms of deals, a few files at a time. They go on while the person looks at something else; what failed stays until
- * they have seen it.
+ * Uploads to the data rooms of deals, a few files at a time. They continue while the person visits other pages; failed
+ * ones are kept until the person has seen them.
  */
 import { toast } from '../components/toast.tsx';
 import { announce } from '../lib/announce.ts';
@@ -9,35 +9,35 @@ import { ApiError } from './client.ts';
 import type { Confidentiality, Id, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
 
-/** What is said of files before they are dropped. */
+/** What the person chose before dropping the files. */
 export interface AboutFiles {
   category: string;
   confidentiality: Confidentiality;
-  /** The diligence request that they answer; '' for none. */
+  /** The diligence request that the files answer; '' for none. */
   request: string;
 }
 
 export interface Upload {
   id: number;
   file: File;
-  /** As it was said when the file was dropped: who may open it must not change while it waits. */
+  /** As chosen when the file was dropped: who may open it must not change while it waits. */
   about: AboutFiles;
   state: 'waiting' | 'sending' | 'done' | 'failed' | 'stopped';
-  /** Bytes so far. */
+  /** Bytes sent so far. */
   sent: number;
-  /** Why it failed, for the person. */
+  /** Why the upload failed, for the person. */
   message: string | null;
 }
 
 const parallel = 3;
-/** What the server takes at most, how that is said, and what it says of more. */
+/** The server's size limit, in bytes and in words, and its error message for a larger file. */
 export const largestDocument: SharedBounds['largestDocument'] = {
   bytes: 2_147_483_648,
   words: '2 GB',
   exceeded: 'The file is larger than 2 GB. Split it, or compress it.',
 };
 
-/** Why a file need not be sent at all, for the person; null when there is no such reason. */
+/** Why a file cannot be uploaded at all, for the person; otherwise null. */
 function faultOf({ size }: File): string | null {
   if (size > largestDocument.bytes) return largestDocument.exceeded;
   return size === 0 ? 'The file is empty.' : null;
@@ -50,7 +50,7 @@ class UploadQueue {
   readonly #onDone: () => void;
   #uploads: readonly Upload[] = [];
   #lastId = 0;
-  /** What has become of files since there was nothing under way. */
+  /** Number of uploads that ended since none was last in progress. */
   #ended = { done: 0, failed: 0 };
   readonly #stops = new Map<number, AbortController>();
   readonly #followers = new Set<() => void>();
@@ -90,17 +90,17 @@ class UploadQueue {
     this.#advance();
   };
 
-  /** Takes what is finished, one way or the other, off the list. */
+  /** Removes the uploads that have ended, successfully or not, from the list. */
   readonly clear = (): void => this.#keep(this.#uploads.filter(isUnderWay));
 
-  /** Stops everything, and forgets it. */
+  /** Stops and removes all uploads. */
   readonly end = (): void => {
     this.#keep([]);
     this.#ended = { done: 0, failed: 0 };
     for (const stop of this.#stops.values()) stop.abort();
   };
 
-  /** Where nobody looks, keeps no more than there is still to be seen: what is under way, and what failed. */
+  /** While the list is not shown, keeps only uploads that are in progress or have failed. */
   #forgetSettled(): void {
     if (this.#followers.size > 0) return;
     this.#uploads = this.#uploads.filter((one) => isUnderWay(one) || one.state === 'failed');
@@ -179,17 +179,20 @@ class UploadQueue {
 
 const queues = new Map<Id, UploadQueue>();
 
-/** The uploads to a deal's data room, also those that began when its page was shown before. `onDone` follows each that has arrived. */
+/**
+ * The uploads to a deal's data room, including those started when its page was shown before. `onDone` is called after
+ * each successful upload.
+ */
 export function uploadsTo(dealId: Id, onDone: () => void): UploadQueue {
   const queue = queues.get(dealId) ?? new UploadQueue(dealId, onDone);
   queues.set(dealId, queue);
   return queue;
 }
 
-/** Whether a file is being uploaded to any deal, or waits for its turn. */
+/** Whether a file is being uploaded to any deal or waiting to be. */
 export const isUploading = (): boolean => [...queues.values()].some((queue) => queue.read().some(isUnderWay));
 
-/** Stops all uploads, and forgets them: at signing out. */
+/** Stops and removes all uploads, when the person signs out. */
 export function forgetUploads(): void {
   for (const queue of queues.values()) queue.end();
   queues.clear();

@@ -10,10 +10,10 @@ export interface DocumentFilter {
   confidentiality: Confidentiality | '';
 }
 
-/** So many of each source are listed at most; more are found by searching. */
+/** At most this many of each source are listed; searching finds others. */
 export const mostDocumentsOfSource: SharedBounds['mostDocumentsOfSource'] = 2000;
 
-/** The documents of a deal that fit the filter. */
+/** The documents of a deal that match the filter. */
 export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
   queryOptions({
     queryKey: keys.of(dealId, 'documents', filter),
@@ -21,7 +21,10 @@ export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
       api.get('/web/deals/:id/documents', { param: { id: dealId }, query: { ...filter }, signal }),
   });
 
-/** What can be restored of a deal: each for an hour, which ends without anything having changed. */
+/**
+ * The removed documents of a deal that can still be restored. Each can for an hour, whose end causes no change event;
+ * hence the refetching.
+ */
 export const removedDocumentsQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'documents', 'removed'),
@@ -31,7 +34,7 @@ export const removedDocumentsQuery = (dealId: Id) =>
 
 type NamedDocument = Pick<DealDocument, 'source' | 'id'>;
 
-/** What names a document in a path. */
+/** The path parameters of a document. */
 const named = ({ source, id }: NamedDocument) => ({ param: { source, id } });
 
 /** Who opened a document. */
@@ -41,14 +44,14 @@ export const openingsQuery = (dealId: Id, document: DealDocument) =>
     queryFn: ({ signal }) => api.get('/web/documents/:source/:id/openings', { ...named(document), signal }),
   });
 
-/** Where the browser downloads the document, and where it shows it in place. */
+/** The URL at which the browser downloads a document. */
 export const contentOf = (document: DealDocument): string =>
   address('/web/documents/:source/:id/content', named(document));
-/** The address of a document's preview. */
+/** The URL of a document's preview. */
 export const previewOf = (document: DealDocument): string =>
   address('/web/documents/:source/:id/preview', named(document));
 
-/** What is done to documents of a deal; the lists are asked again. */
+/** Mutations of a deal's documents; the lists are refetched. */
 export function useDocumentActions(dealId: Id) {
   const client = useQueryClient();
   const onSuccess = () =>

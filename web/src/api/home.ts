@@ -8,18 +8,18 @@ export const homeQuery = queryOptions({
   queryFn: ({ signal }) => api.get('/web/home', { signal }),
 });
 
-/** What the deals that the person runs ask for and earn. */
+/** Asking prices and earnings of the deals that the person runs. */
 export const pipelineQuery = queryOptions({
   queryKey: [...keys.home, 'pipeline'],
   queryFn: ({ signal }) => api.get('/web/home/pipeline', { signal }),
 });
 
-/** Takes up an invitation to a deal; the deal that it was for. */
+/** Accepts an invitation to a deal; resolves to that deal. */
 export function acceptInvitation(participant: Id): Promise<{ deal_id: Id }> {
   return api.post('/web/invitations/:participant_id/accept', { param: { participant_id: participant } });
 }
 
-/** Says no to an invitation to a deal. */
+/** Declines an invitation to a deal. */
 export function declineInvitation(participant: Id): Promise<void> {
   return api.post('/web/invitations/:participant_id/decline', { param: { participant_id: participant } });
 }

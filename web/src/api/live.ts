@@ -1,7 +1,7 @@
 /**
- * Receives changes from the server, and has the application load what they concern. One tab of a browser holds the
- * connection and passes events on to the others, since a browser opens few connections to one server. While there is no connection,
- * what is shown is asked again every 20 seconds.
+ * Receives change events from the server and refetches the data that they concern. Only one tab of a browser holds the
+ * connection and passes the events on to the others, since browsers open few connections to one server. While there is
+ * no connection, everything shown is refetched every 20 seconds.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import { shownSince } from './client.ts';
@@ -16,18 +16,30 @@ import { leaveFreely } from '../lib/unsaved.ts';
 import { paths } from '../paths.ts';
 
 const pollEvery = 20_000;
-/** After how long a connection that was refused is tried again, in milliseconds: twice as long each time, up to the most. */
+/**
+ * Milliseconds before a rejected connection is reopened: doubled after each rejection, up to `most`, then varied at
+ * random by half.
+ */
 const reopening = { first: 2_000, most: 60_000 } as const;
-/** When everybody gets the event that anything may have changed, the pages ask within so many milliseconds, not all at once. */
+/**
+ * When all clients are notified that anything may have changed, each refetches after a random delay of at most this
+ * many milliseconds, not all at once.
+ */
 const spread = 3_000;
 
-/** What tabs send each other: a change, whether the connection is open, the question whether it is, or that the person has signed out. */
+/**
+ * A message between tabs: an event, whether the connection is open, the question whether it is, or that the person has
+ * signed out.
+ */
 type TabMessage = { event: LiveEvent } | { connected: boolean } | { asking: true } | { signedOut: true };
 
 const anything: LiveEvent = { topic: 'deal', deal_id: null };
 
 const channel = new BroadcastChannel('dealkeep-changes');
-/** What other tabs sent before this one follows changes, while its first page is being loaded, and the most of it that is kept. */
+/**
+ * Events from other tabs that arrived before this one follows changes, while its first page was loading, and how many
+ * of them are kept.
+ */
 const early: LiveEvent[] = [];
 const mostEarly = 200;
 let receive: ((message: TabMessage) => void) | null = null;
@@ -36,16 +48,22 @@ channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
   else if ('event' in data && early.length <= mostEarly) early.push(early.length < mostEarly ? data.event : anything);
 });
 
-/** Forgets what the person who has just signed out had typed and was uploading, and has the other tabs leave, which still show their pages. */
+/**
+ * Deletes the drafts and uploads of the person who has just signed out, and has the other tabs, which still show their
+ * pages, leave.
+ */
 export function forgetPerson(): void {
   forgetDrafts();
   forgetUploads();
   channel.postMessage({ signedOut: true } satisfies TabMessage);
 }
 
-/** Leaves the page after the person has signed out in another tab. Loading it anew, nothing of theirs is left in it. */
+/**
+ * Leaves the page after the person has signed out in another tab. Nothing of theirs is left in memory once the sign-in
+ * page is loaded.
+ */
 function leaveAsWell(): void {
-  // Something may have been kept here since the other tab forgot all of it.
+  // This tab may have stored something after the other tab deleted everything.
   forgetDrafts();
   forgetUploads();
   leaveFreely();
@@ -73,7 +91,7 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
   void client.invalidateQueries({ queryKey: keys.home });
   void refreshList(client, keys.deals);
   if (deal === null) return;
-  // State, people and NDAs decide what else of a deal the caller sees.
+  // The deal's state, its participants and NDAs decide what else of the deal the caller sees.
   const everything = topic === 'deal' || topic === 'participants' || topic === 'ndas';
   void client.invalidateQueries({ queryKey: keys.deal(deal), exact: !everything });
   if (everything) return;
@@ -83,8 +101,9 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
 }
 
 /**
- * Holds a connection until `signal` ends. By it the server first sends what changed since `since`, where that is known. When
- * it breaks, the browser opens it again after the time that the server names, another for each stream. After an answer that is no stream it gives up; then we open again.
+ * Holds a connection until `signal` is aborted. The server first sends what has changed since `since`, when that is
+ * known. When the connection breaks, the browser reopens it after a delay that the server sets, different for each
+ * stream. After a response that is not an event stream the browser gives up; the connection is then reopened here.
  */
 function listen(
   signal: AbortSignal,
@@ -101,7 +120,7 @@ function listen(
     source = new EventSource(`/api/web/events${from === null ? '' : `?since=${from}`}`);
     source.addEventListener('open', () => {
       refusals = 0;
-      // After a connection that was lost everything is asked again.
+      // After a lost connection everything is refetched, so `since` is not needed again.
       from = null;
       onConnected(true);
     });
@@ -125,7 +144,7 @@ function listen(
   return promise;
 }
 
-/** Starts following changes for the person who is signed in. Returns how to stop. */
+/** Starts following changes for the person who is signed in. Returns a function that stops it. */
 export function followChanges(client: QueryClient): () => void {
   const ended = new AbortController();
   const send = (message: TabMessage) => channel.postMessage(message);
@@ -134,7 +153,7 @@ export function followChanges(client: QueryClient): () => void {
   let holding = false;
 
   const note = (yes: boolean) => {
-    // What happened while there was no connection was not received.
+    // Events during the time without a connection were not received.
     if (yes && wasLost) void refreshAll(client);
     wasLost = !yes;
     connected = yes;
@@ -155,7 +174,7 @@ export function followChanges(client: QueryClient): () => void {
   };
   const hold = () => {
     holding = true;
-    // The tab that held the connection is gone, and no tab has received what happened since.
+    // The tab that held the connection is gone, and no tab has received the events since.
     if (connected) noteForAll(false);
     return listen(
       ended.signal,
@@ -167,7 +186,7 @@ export function followChanges(client: QueryClient): () => void {
       noteForAll,
     );
   };
-  // Locks exist on secure origins only; elsewhere each tab listens for itself.
+  // Web Locks exist on secure origins only; elsewhere each tab holds a connection of its own.
   const held =
     'locks' in navigator ? navigator.locks.request('dealkeep-changes', { signal: ended.signal }, hold) : hold();
   held.catch((fault: unknown) => {

@@ -18,7 +18,7 @@ export const meQuery = queryOptions({
   gcTime: Infinity,
 });
 
-/** The person who is signed in. Below the application's shell they always are. */
+/** The person who is signed in. Within the application's shell somebody always is. */
 export function useMe(): Me {
   return useSuspenseQuery(meQuery).data;
 }
@@ -37,18 +37,18 @@ function readChosen(): Id | null {
   }
 }
 
-/** Works for another of the person's brokerages from now on: in contacts, settings and new deals. */
+/** Switches to another of the person's brokerages, for contacts, settings and new deals. */
 export function chooseBrokerage(id: Id): void {
   chosen = id;
   try {
     localStorage.setItem(stored, id);
   } catch {
-    // Without storage the choice lasts until the page is left.
+    // Without storage the choice lasts until the page is closed.
   }
   for (const follow of followers) follow();
 }
 
-/** The brokerage that the person works for now: the chosen one, else their first; null for who is a member of none. */
+/** The person's current brokerage: the chosen one, otherwise their first; null when they are a member of none. */
 export function useBrokerage(): Membership | null {
   const id = useSyncExternalStore(
     (follow) => {
@@ -61,7 +61,10 @@ export function useBrokerage(): Membership | null {
   return memberships.find((membership) => membership.brokerage_id === id) ?? memberships[0] ?? null;
 }
 
-/** The brokerage in which the person would open a deal: the one that they work for, else the first in which they may; null where they may in none. */
+/**
+ * The brokerage for the person's new deals: the current one, otherwise the first in which they may open deals; null
+ * when they may in none.
+ */
 export function useBrokerageForNewDeals(): Membership | null {
   const { memberships } = useMe();
   const brokerage = useBrokerage();

@@ -3,7 +3,7 @@ import { api } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Instant } from './shapes.ts';
 
-/** The NDAs of a deal: those that wait for a signature, those that are active, the others. */
+/** The NDAs of a deal: first those waiting for a signature, then active ones, then all others. */
 export const ndasQuery = (dealId: Id) =>
   infiniteQueryOptions({
     queryKey: keys.of(dealId, 'ndas'),
@@ -13,7 +13,7 @@ export const ndasQuery = (dealId: Id) =>
     getNextPageParam: (page) => page.next_cursor,
   });
 
-/** What the next NDA starts from; asked anew each time, since sending one changes it. */
+/** The terms that the next NDA starts from; always refetched, since sending an NDA changes them. */
 export const ndaTemplateQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'ndas', 'template'),
@@ -21,7 +21,7 @@ export const ndaTemplateQuery = (dealId: Id) =>
     staleTime: 0,
   });
 
-/** What is done with the NDAs of a deal. What they open or close is asked again. */
+/** Mutations of a deal's NDAs. The deal is refetched, since an NDA opens or closes parts of it. */
 export function useNdaActions(dealId: Id) {
   const client = useQueryClient();
   const again = () => {

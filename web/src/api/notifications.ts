@@ -11,13 +11,13 @@ import type {
   NotificationKind,
 } from './shapes.ts';
 
-/** How much the person has not read, at most 100; and their time zone, null until they have one. */
+/** The number of unread notifications, at most 100, and the person's time zone; null until it is set. */
 export const unreadQuery = queryOptions({
   queryKey: keys.notifications('unread'),
   queryFn: ({ signal }) => api.get('/web/notifications/unread', { signal }),
 });
 
-/** The person's notifications, the latest first. */
+/** The person's notifications, latest first. */
 export const notificationsQuery = infiniteQueryOptions({
   queryKey: keys.notifications('list'),
   queryFn: ({ pageParam, signal }) => api.get('/web/notifications', { query: { cursor: pageParam }, signal }),
@@ -25,19 +25,19 @@ export const notificationsQuery = infiniteQueryOptions({
   getNextPageParam: (page) => page.next_cursor ?? null,
 });
 
-/** How the person chooses to be notified. */
+/** The person's notification settings. */
 export const notificationChoicesQuery = queryOptions({
   queryKey: keys.notifications('choices'),
   queryFn: ({ signal }) => api.get('/web/notifications/choices', { signal }),
 });
 
-/** When the person made the link to their calendar. */
+/** When the person created their calendar link. */
 export const calendarLinkQuery = queryOptions({
   queryKey: keys.notifications('calendar'),
   queryFn: ({ signal }) => api.get('/web/notifications/calendar', { signal }),
 });
 
-/** Makes the link to the person's calendar, which is shown once, and removes it. */
+/** Creates the person's calendar link, which is shown only once, and removes it. */
 export function useCalendarLink() {
   const client = useQueryClient();
   const again = () => client.invalidateQueries({ queryKey: keys.notifications('calendar') });
@@ -54,20 +54,20 @@ export function useCalendarLink() {
   };
 }
 
-/** What the person chose for a deal. */
+/** The person's notification setting for a deal. */
 export const dealNotificationsQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.notifications('deal', id),
     queryFn: ({ signal }) => api.get('/web/deals/:id/notifications', { param: { id }, signal }),
   });
 
-/** Notes what was read, and how the person chooses to be notified. */
+/** Marks notifications as read, and changes notification settings. */
 export function useNotificationActions() {
   const client = useQueryClient();
   const again = () => client.invalidateQueries({ queryKey: keys.notifications() });
   const { queryKey } = notificationChoicesQuery;
   return {
-    /** Without ids: everything. */
+    /** Without ids, marks all of them. */
     read: useMutation({
       mutationFn: (ids?: readonly Id[]) => api.post('/web/notifications/read', { json: ids ? { ids: [...ids] } : {} }),
       onSuccess: again,
@@ -83,7 +83,7 @@ export function useNotificationActions() {
         api.put('/web/notifications/choices/:kind', { param: { kind }, json: { delivery } }),
     }),
     chooseDeal: useMutation({
-      // One after the other, or an earlier choice could be the last to arrive.
+      // Sent one after the other; otherwise an earlier choice could arrive last.
       scope: { id: 'notifications of a deal' },
       mutationFn: ({ dealId, delivery }: { dealId: Id; delivery: DealNotificationDelivery | null }) =>
         api.put('/web/deals/:id/notifications', { param: { id: dealId }, json: { delivery } }),

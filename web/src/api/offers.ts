@@ -9,10 +9,10 @@ import { api } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Instant, OfferInput, TypedTerms } from './shapes.ts';
 
-/** Of an answer with payloads nothing is taken over into the next: the numbers in them that stay as they were sent cannot be copied. */
+/** Disables structural sharing for responses with payloads: raw JSON numbers in them cannot be copied. */
 const structuralSharing = false;
 
-/** Each buyer's current offer, and the terms that are agreed. */
+/** Each buyer's current offer, and the agreed terms. */
 export const offersQuery = (dealId: Id) =>
   infiniteQueryOptions({
     queryKey: keys.of(dealId, 'offers'),
@@ -23,17 +23,23 @@ export const offersQuery = (dealId: Id) =>
     structuralSharing,
   });
 
-/** What the offers that are compared come to against the books, with what a person typed in; while that changes, what was there before. */
+/**
+ * The compared offers measured against the books, with terms typed in by the person; the previous data is kept while
+ * these change.
+ */
 export const assessmentQuery = (dealId: Id, typed: TypedTerms) =>
   queryOptions({
     queryKey: keys.comparedOffers(dealId, typed),
     queryFn: ({ signal }) => api.get('/web/deals/:id/offers/worth', { param: { id: dealId }, query: typed, signal }),
     placeholderData: keepPreviousData,
-    // The books change elsewhere, without a change of the offers.
+    // The books can change without a change of the offers.
     staleTime: 0,
   });
 
-/** Two offers, or two revisions of one, side by side, with what a person typed in; while these change, what was there before. */
+/**
+ * Two offers, or two revisions of one, side by side, with terms typed in by the person; the previous data is kept while
+ * these change.
+ */
 export const againstQuery = (dealId: Id, offer: Id, other: Id, typed: TypedTerms) =>
   queryOptions({
     queryKey: keys.comparedOffers(dealId, offer, other, typed),
@@ -44,11 +50,11 @@ export const againstQuery = (dealId: Id, offer: Id, other: Id, typed: TypedTerms
         signal,
       }),
     placeholderData: keepPreviousData,
-    // The books change elsewhere, without a change of the offers.
+    // The books can change without a change of the offers.
     staleTime: 0,
   });
 
-/** Every revision of one buyer's offer, the latest first. */
+/** All revisions of one buyer's offer, latest first. */
 export const revisionsQuery = (dealId: Id, buyer: Id) =>
   infiniteQueryOptions({
     queryKey: [...keys.of(dealId, 'offers'), buyer],
@@ -63,7 +69,10 @@ export const revisionsQuery = (dealId: Id, buyer: Id) =>
     structuralSharing,
   });
 
-/** Submitting an offer or its next revision; accepting one, which moves the deal; deciding on a change of accepted terms. */
+/**
+ * Mutations: submitting an offer or its next revision; accepting one, which moves the deal; deciding on a change of
+ * accepted terms.
+ */
 export function useOfferActions(dealId: Id) {
   const client = useQueryClient();
   const again = () => {

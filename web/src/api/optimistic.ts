@@ -8,24 +8,22 @@ import {
 import { toastError } from '../components/toast.tsx';
 
 interface OptimisticOptions<Data, Input, Result> {
-  /** What is shown at once, as if it had worked. */
+  /** The cached data that is updated before the server has responded. */
   queryKey: QueryKey;
   update: (data: Data, input: Input) => Data;
   send: (input: Input) => Promise<Result>;
-  /** What else is asked again afterwards. */
+  /** Further queries that are refetched afterwards. */
   also?: readonly QueryKey[];
   onDone?: (result: Result, input: Input) => void;
 }
 
-/** What is known of a change that was shown. */
 interface Shown<Data> {
-  /** What is shown again when it fails. */
+  /** The data that is restored when the change fails. */
   before: Data | undefined;
-  /** Whether the server has answered it. */
   answered: boolean;
 }
 
-/** `data` with the changes that are not answered yet. */
+/** Returns `data` with all changes applied that the server has not responded to. */
 function withPending<Data>(client: QueryClient, queryKey: QueryKey, data: Data): Data {
   return client
     .getMutationCache()
@@ -40,7 +38,8 @@ function withPending<Data>(client: QueryClient, queryKey: QueryKey, data: Data):
 }
 
 /**
- * Keeps changes on the page that are under way while what they change is asked again: what the server answered may be from before them.
+ * Keeps pending changes visible when their data is refetched meanwhile: the server's response may date from before
+ * them.
  */
 export function keepPendingChanges(client: QueryClient): void {
   client.getQueryCache().subscribe((event) => {
@@ -52,8 +51,8 @@ export function keepPendingChanges(client: QueryClient): void {
 }
 
 /**
- * A change that is shown before the server has answered: for what nearly never fails and is easily taken back. When
- * it does fail, the view goes back to what it was, and a toast says why.
+ * A change that is shown before the server has responded, for changes that rarely fail and are easily undone. When it
+ * fails, the view is restored, and a toast says why.
  */
 export function useOptimistic<Data, Input, Result>(
   options: OptimisticOptions<Data, Input, Result>,
@@ -64,7 +63,7 @@ export function useOptimistic<Data, Input, Result>(
     mutationKey: queryKey,
     meta: { update },
     mutationFn: send,
-    // One after the other, or an earlier change could be the last to arrive.
+    // Sent one after the other; otherwise an earlier change could arrive last.
     scope: { id: JSON.stringify(queryKey) },
     onMutate: async (input): Promise<Shown<Data>> => {
       await client.cancelQueries({ queryKey });
@@ -85,9 +84,10 @@ export function useOptimistic<Data, Input, Result>(
       return onDone?.(result, input);
     },
     onSettled: async () => {
-      // What was asked before the server took the change may be answered without it.
+      // Responses to requests sent before the change was saved may not contain it.
       await client.cancelQueries({ queryKey });
-      // After the last of several: what the server has before would stand in place of those that are still to be sent.
+      // Refetched only after the last of several changes: earlier, the server's data would replace changes that are
+      // still to be sent.
       if (client.isMutating({ mutationKey: queryKey, exact: true }) > 1) return;
       await Promise.all([queryKey, ...also].map((key) => client.invalidateQueries({ queryKey: key })));
     },

@@ -1,13 +1,13 @@
-/** Keeping lists that come in pages up to date, without asking for every page each time something changes. */
+/** Keeps paged lists up to date without refetching every page after each change. */
 import type { InfiniteData, QueryClient, QueryKey } from '@tanstack/react-query';
 import type { Id, Items } from './shapes.ts';
 
-/** Lists that are being asked again, or were just now; whether something has changed since that began. */
+/** Lists that are being refetched, or were just now; whether something has changed since that began. */
 const resting = new Map<string, boolean>();
 
 /**
- * Asks again for lists whose items may have changed anywhere. Their pages are asked one after the other: what is under
- * way is never begun anew, and changes that come close together are answered together.
+ * Refetches lists whose items may have changed anywhere. Their pages are fetched one after the other: a refetch in
+ * progress is never restarted, and changes in quick succession share one refetch.
  */
 export async function refreshList(client: QueryClient, queryKey: QueryKey): Promise<void> {
   const name = JSON.stringify(queryKey);
@@ -31,7 +31,10 @@ export async function refreshList(client: QueryClient, queryKey: QueryKey): Prom
 
 type Pages<Item> = InfiniteData<Items<Item>, string | null>;
 
-/** What has come since joined to what is shown; the head alone when there may be more between the two. */
+/**
+ * Adds the new items of `head` to the cached pages; returns `head` alone when there may be further items between the
+ * two.
+ */
 function joined<Item extends { id: Id }>({ pages, pageParams }: Pages<Item>, head: Items<Item>): Pages<Item> {
   const known = new Set(pages.flatMap(({ items }) => items.map(({ id }) => id)));
   const fresh = head.items.filter(({ id }) => !known.has(id));
@@ -40,7 +43,7 @@ function joined<Item extends { id: Id }>({ pages, pageParams }: Pages<Item>, hea
   return { pages: [{ ...first, items: [...fresh, ...first.items] }, ...rest], pageParams };
 }
 
-/** Asks again for a list that only ever grows at its head: for that head alone. */
+/** Refetches a list that only grows at its head: only that head when several pages are shown. */
 export async function refreshHead<Item extends { id: Id }>(
   client: QueryClient,
   queryKey: QueryKey,
@@ -54,10 +57,10 @@ export async function refreshHead<Item extends { id: Id }>(
       client.setQueryData<Pages<Item>>(queryKey, (now) => now && joined(now, head));
       return;
     } catch {
-      // Asked again the usual way, which says what is wrong.
+      // Refetched the usual way below, which reports the error.
     }
   } else if (several) {
-    // It is not on the page: the person who comes back begins at its head.
+    // The list is not shown: the person who comes back begins at its head.
     client.setQueryData<Pages<Item>>(queryKey, { pages: shown.pages.slice(0, 1), pageParams: [null] });
   }
   await client.invalidateQueries({ queryKey, exact: true });

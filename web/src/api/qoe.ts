@@ -18,7 +18,7 @@ import type {
 } from './shapes.ts';
 import { upload } from './upload.ts';
 
-/** Of a file of accounts. */
+/** Maximum size of a file of accounts. */
 export const largestBooksFile: SharedBounds['largestBooksFile']['words'] = '5 MB';
 export const mostSnapshotRows: SharedBounds['mostSnapshotRows'] = 5000;
 
@@ -40,7 +40,7 @@ const part = <T>(dealId: Id, name: string, ask: (options: { param: { id: Id }; s
 /** The uploaded profit and loss of a deal, by period. */
 export const periodsQuery = (dealId: Id) =>
   part(dealId, 'periods', (options) => api.get('/web/deals/:id/qoe/periods', options));
-/** What is computed of a deal's books. */
+/** The figures computed from a deal's books. */
 export const computedQuery = (dealId: Id) =>
   part(dealId, 'computed', (options) => api.get('/web/deals/:id/qoe/computed', options));
 /** The normalizations of a deal. */
@@ -49,11 +49,11 @@ export const normalizationsQuery = (dealId: Id) =>
 /** The members of the QoE workspace of a deal. */
 export const membersQuery = (dealId: Id) =>
   part(dealId, 'members', (options) => api.get('/web/deals/:id/qoe/members', options));
-/** The uploads of a deal. */
+/** The uploaded financials of a deal. */
 export const snapshotsQuery = (dealId: Id) =>
   part(dealId, 'snapshots', (options) => api.get('/web/deals/:id/qoe/snapshots', options));
 
-/** Of exactly these dates; of the latest period without them. */
+/** The customer concentration of the period with exactly these dates; without dates, of the latest period. */
 export const customersQuery = (dealId: Id, dates: CustomerDates | null) =>
   queryOptions({
     queryKey: keys.of(dealId, 'qoe', 'customers', dates && `${dates.first} ${dates.last}`),
@@ -66,7 +66,7 @@ export const customersQuery = (dealId: Id, dates: CustomerDates | null) =>
     placeholderData: keepPreviousData,
   });
 
-/** The bridge from reported to adjusted EBITDA of a period; of the latest one without a label. */
+/** The bridge from reported to adjusted EBITDA of a period; without a label, of the latest period. */
 export const bridgeQuery = (dealId: Id, label: string | null) =>
   queryOptions({
     queryKey: keys.of(dealId, 'qoe', 'bridge', label),
@@ -75,7 +75,7 @@ export const bridgeQuery = (dealId: Id, label: string | null) =>
     placeholderData: keepPreviousData,
   });
 
-/** What is done in the workspace of a deal. */
+/** Mutations of a deal's QoE workspace. */
 export function useQoeActions(dealId: Id) {
   const client = useQueryClient();
   const again = () => client.invalidateQueries({ queryKey: keys.of(dealId, 'qoe') });
@@ -130,18 +130,18 @@ interface AnswerInput {
   key: string;
   status: ContradictionStatus;
   why: string;
-  /** The figures as they were read, and when the answer was given that was read: what is there now is not overwritten unread. */
+  /** The figures and the time of the answer as the person saw them: newer ones are not overwritten unseen. */
   figures: string;
   answered_at: string | null;
 }
 
-/** What brokers say to contradictions of the uploaded figures, and what of it they release. */
+/** Mutations of the brokers' answers to contradictions, and of their release to buyers. */
 export function useContradictionActions(dealId: Id) {
   const client = useQueryClient();
   const onSuccess = () => client.invalidateQueries({ queryKey: keys.of(dealId, 'qoe', 'computed') });
   const of = (key: string) => ({ param: { id: dealId, key } });
   return {
-    /** A contradiction as it is now; undefined when the figures contradict themselves there no more. */
+    /** Refetches a contradiction; undefined when the figures no longer contradict each other. */
     current: async (key: string): Promise<Contradiction | undefined> => {
       const { contradictions } = await client.fetchQuery({ ...computedQuery(dealId), staleTime: 0 });
       return [...contradictions.items, ...contradictions.explained.items].find((one) => one.key === key);
@@ -168,7 +168,7 @@ export function useContradictionActions(dealId: Id) {
   };
 }
 
-/** The file, with what each account in it counts to where that was chosen. */
+/** The file, with the chosen lines of its accounts, if any. */
 function withAccounts(file: File, accounts: AccountChoice[] | null): File | FormData {
   if (accounts === null) return file;
   const form = new FormData();
@@ -177,7 +177,7 @@ function withAccounts(file: File, accounts: AccountChoice[] | null): File | Form
   return form;
 }
 
-/** What a file would bring in, and what is wrong with it; stores nothing. */
+/** The content and the errors of a file; stores nothing. */
 export const previewBooks = (
   dealId: Id,
   file: File,
@@ -189,12 +189,12 @@ export const previewBooks = (
     query: { snapshot_type: type, filename: file.name },
   });
 
-/** The addresses of the report on a deal: to print, and as a workbook. */
+/** The URLs of a deal's report: as a PDF to print, and as a workbook. */
 export const reportAddresses = (dealId: Id) => ({
   document: address('/web/deals/:id/report.pdf', { param: { id: dealId } }),
   workbook: address('/web/deals/:id/report.xlsx', { param: { id: dealId } }),
 });
 
-/** The address of the template for an upload of this type. */
+/** The URL of the template for an upload of this type. */
 export const booksTemplate = (type: Exclude<SnapshotType, 'full'>): string =>
   address('/web/qoe/template', { query: { snapshot_type: type } });

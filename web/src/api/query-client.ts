@@ -1,16 +1,21 @@
-/** How queries behave: kept for a while, retried when that can help, shown from the cache while they are asked again. */
+/** Defaults of queries: how long data is cached, when queries are retried, and when they are refetched. */
 import { QueryClient } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
 import { keys } from './query-keys.ts';
 import { keepPendingChanges } from './optimistic.ts';
 import { noteWait } from './retry-state.ts';
 
-/** A failure that may pass by itself: no connection, a fault on the server's side, or too much at once. Only reads are ever retried. */
+/**
+ * A failure that may be temporary: no connection, an error of the server, or a rate limit. Only reads are ever retried.
+ */
 function mayPass(error: Error): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 500 || error.code === 'rate_limited');
 }
 
-/** When to ask again, in milliseconds: as the server says, where it does, and not all at the same moment. */
+/**
+ * Milliseconds until the next retry: as the server says, if it does, plus a random part so that clients do not retry
+ * all at once.
+ */
 function delayOf(attempt: number, error: Error): number {
   if (!(error instanceof ApiError) || error.retryAfter === null) return Math.min(500 * 2 ** attempt, 4_000);
   const millis = (error.retryAfter + Math.random()) * 1_000;
@@ -29,8 +34,8 @@ export const queryClient = new QueryClient({
     },
     mutations: {
       retry: false,
-      // A change is sent now or not at all. By default one that is made offline waits and is sent on reconnecting, also
-      // when the person has closed its form since.
+      // A change is sent now or never. By default, TanStack Query would queue a change made offline and send it on
+      // reconnecting, even if the person has closed its form since.
       networkMode: 'always',
     },
   },
@@ -40,6 +45,9 @@ keepPendingChanges(queryClient);
 
 const [visits] = keys.visits();
 
-/** Asks again for everything that is shown. A visit is nothing of that: it begins when the person comes, not when something has changed. */
+/**
+ * Refetches everything that is shown, except visits: a visit begins when the person comes, not when something has
+ * changed.
+ */
 export const refreshAll = (client: QueryClient): Promise<void> =>
   client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== visits });

@@ -15,7 +15,7 @@ export const questionsQuery = (dealId: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/questions', { param: { id: dealId }, signal }),
   });
 
-/** Notes that the person has read the answers, when `unread` says that they are shown some that are new to them. */
+/** Marks the answers of a deal as read when `unread` says that some of those shown are new to the person. */
 export function useReadAnswers(dealId: Id, unread: boolean): void {
   const client = useQueryClient();
   useEffect(() => {
@@ -25,12 +25,12 @@ export function useReadAnswers(dealId: Id, unread: boolean): void {
       void client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true });
       void client.invalidateQueries({ queryKey: keys.home });
     };
-    // No message for the person: they are counted as new once more.
+    // No message for the person: the answers are counted as new again.
     return onceSeen(() => void note().catch(() => {}));
   }, [client, dealId, unread]);
 }
 
-/** What is done about questions of a deal; each answer takes its place in the list at once. */
+/** Mutations of a deal's questions; each response replaces the question in the cached list. */
 export function useQuestionActions(dealId: Id) {
   const client = useQueryClient();
   const show = (question: Question) => {
@@ -47,11 +47,11 @@ export function useQuestionActions(dealId: Id) {
   };
   const then = {
     onSuccess: show,
-    // What is refused may have been offered because of what has changed since.
+    // The action may have been offered because the list was out of date.
     onError: () => void client.invalidateQueries({ queryKey: questionsQuery(dealId).queryKey }),
   };
   return {
-    /** The seller's answer to a question as it is now. */
+    /** Refetches the seller's answer to a question. */
     currentAnswer: async (id: Id): Promise<string | null> => {
       const { items } = await client.fetchQuery({ ...questionsQuery(dealId), staleTime: 0 });
       return items.find((one) => one.id === id)?.answer_text ?? null;

@@ -4,14 +4,14 @@ import { api } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Remindable } from './shapes.ts';
 
-/** What reminders were sent of on a deal within the last 24 hours; for its brokers. */
+/** The subjects for which reminders were sent on a deal within the last 24 hours; for its brokers. */
 export const remindersQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'reminders'),
     queryFn: ({ signal }) => api.get('/web/deals/:id/reminders', { param: { id: dealId }, signal }),
   });
 
-/** Reminds the people whom something on a deal waits for. */
+/** Reminds the people whom an item of a deal waits for. */
 export function useRemind(dealId: Id) {
   const client = useQueryClient();
   return useMutation({

@@ -1,4 +1,4 @@
-/** The person's own account: name, address, password, second factors and sessions. */
+/** The person's own account: name, email address, password, second factors and sessions. */
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Answer } from '../../../server/contract.ts';
 import { api, keepCsrf, postForText } from './client.ts';
@@ -19,10 +19,10 @@ export const passkeysQuery = queryOptions({
   queryFn: ({ signal }) => api.get('/auth/passkeys', { signal }),
 });
 
-/** An authenticator that waits for its first code: the key to type, and the address that the QR code holds. */
+/** An authenticator that still needs its first code: the key to type, and the URI in the QR code. */
 export type PendingFactor = Answer<'post', '/auth/second-factor/begin'>;
 
-/** Has the browser make a passkey, and keeps it. Rejects with the browser's own error when the person turns it down. */
+/** Creates a passkey in the browser and registers it. Rejects with the browser's own error when the person declines. */
 async function addPasskey(name: string) {
   const optionsJSON = await api.post('/auth/passkey/registration');
   const { startRegistration } = await import('@simplewebauthn/browser');
@@ -32,7 +32,7 @@ async function addPasskey(name: string) {
   });
 }
 
-/** What is done about one's account. The session, and its CSRF token, are new after some of it. */
+/** Mutations of one's own account. Some of them start a new session with a new CSRF token. */
 export function useSecurityActions() {
   const client = useQueryClient();
   const again = () =>
@@ -41,9 +41,9 @@ export function useSecurityActions() {
       client.invalidateQueries({ queryKey: keys.settings('passkeys') }),
       client.invalidateQueries({ queryKey: keys.settings('sessions') }),
     ]);
-  // A brokerage may have waited for a second factor: everything can be different now.
+  // A brokerage may have required the second factor: anything may be visible now.
   const withFactor = ({ csrf_token }: { csrf_token?: string }) => {
-    // A node of the release before gives none after a passkey.
+    // A node of the previous release returns no token after adding a passkey.
     if (csrf_token !== undefined) keepCsrf(csrf_token);
     return refreshAll(client);
   };

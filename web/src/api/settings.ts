@@ -18,17 +18,17 @@ import type {
   WebhookInput,
 } from './shapes.ts';
 
-/** A brokerage, for its settings. */
+/** A brokerage with its settings. */
 export const brokerageQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.settings('brokerage', id),
     queryFn: ({ signal }) => api.get('/web/brokerages/:id', { param: { id }, signal }),
   });
 
-/** What the logo of a brokerage may have. */
+/** The largest logo of a brokerage: file size, and pixels per side. */
 export const mostOfPicture: Omit<SharedBounds['mostOfPicture'], 'bytes'> = { words: '200 KB', side: 2000 };
 
-/** So many are listed at most. */
+/** At most this many are listed. */
 export const mostMembers: SharedBounds['mostMembers'] = 2000;
 export const mostClients: SharedBounds['mostClients'] = 500;
 export const mostOptIns: SharedBounds['mostOptIns'] = 500;
@@ -40,14 +40,14 @@ export const membersQuery = (brokerageId: Id) =>
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/members', { param: { id: brokerageId }, signal }),
   });
 
-/** The mails of a brokerage that have not arrived. */
+/** The undelivered mails of a brokerage. */
 export const undeliveredMailsQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('mails', brokerageId),
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/mails', { param: { id: brokerageId }, signal }),
   });
 
-/** How the service is doing, for the admins of a brokerage. */
+/** The health of the service, for the admins of a brokerage. */
 export const statusQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('status', brokerageId),
@@ -55,7 +55,7 @@ export const statusQuery = (brokerageId: Id) =>
     refetchInterval: 60_000,
   });
 
-/** The deals that would have no broker without this member. */
+/** The deals of which this member is the only broker. */
 export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
   queryOptions({
     queryKey: keys.settings('members', brokerageId, userId, 'deals'),
@@ -85,7 +85,7 @@ export const webhooksQuery = (brokerageId: Id) =>
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/webhooks', { param: { id: brokerageId }, signal }),
   });
 
-/** The log of a webhook, or its deliveries in one state; looked at again every few seconds, as it is written on. */
+/** The log of a webhook, or its deliveries in one state; refetched every 10 seconds, since deliveries are added. */
 export const webhookDeliveriesQuery = (id: Id, state: WebhookDelivery['state'] | null) =>
   infiniteQueryOptions({
     queryKey: keys.settings('webhooks', id, 'deliveries', state),
@@ -100,13 +100,13 @@ export const webhookDeliveriesQuery = (id: Id, state: WebhookDelivery['state'] |
     refetchInterval: 10_000,
   });
 
-/** The connected clients of the person. */
+/** The person's connected clients. */
 export const clientsQuery = queryOptions({
   queryKey: keys.settings('clients'),
   queryFn: ({ signal }) => api.get('/web/clients', { signal }),
 });
 
-/** The tools that write, with the permissions of the person. */
+/** The writing tools, with the person's permissions. */
 export const toolsQuery = queryOptions({
   queryKey: keys.settings('tools'),
   queryFn: ({ signal }) => api.get('/web/tools', { signal }),
@@ -114,7 +114,7 @@ export const toolsQuery = queryOptions({
 
 export type AuditFilter = RequestQuery<'get', '/web/audit/export'>;
 
-/** The records of the audit trail that fit the filter, in pages. */
+/** The audit records that match the filter, in pages. */
 export const auditQuery = (filter: AuditFilter) =>
   infiniteQueryOptions({
     queryKey: keys.settings('audit', filter),
@@ -124,17 +124,17 @@ export const auditQuery = (filter: AuditFilter) =>
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
 
-/** Where the browser gets the records that fit as a file. */
+/** The URL of a file with the audit records that match the filter. */
 export const auditExport = (filter: AuditFilter): string => address('/web/audit/export', { query: filter });
 
-/** Where the browser gets what an admin may see of a brokerage as an archive. */
+/** The URL of an archive of everything that an admin may see of a brokerage. */
 export const brokerageExport = (id: Id): string => address('/web/brokerages/:id/export', { param: { id } });
 
-/** Where the browser gets the logo of a brokerage that was uploaded `at` this time. */
+/** The URL of the logo of a brokerage that was uploaded at the time `at`. */
 export const brokerageLogo = (id: Id, at: string): string =>
   `${address('/web/brokerages/:id/logo', { param: { id } })}?${new URLSearchParams({ at }).toString()}`;
 
-/** A change after which the page of the settings that it belongs to is asked again. */
+/** A mutation that refetches its part of the settings, those in `also`, and the audit trail. */
 function useChange<Input, Result>(part: string, send: (input: Input) => Promise<Result>, also: readonly string[] = []) {
   const client = useQueryClient();
   return useMutation({
@@ -144,7 +144,7 @@ function useChange<Input, Result>(part: string, send: (input: Input) => Promise<
   });
 }
 
-/** What admins do to their brokerage and its members. */
+/** Mutations of a brokerage and its members, for admins. */
 export function useMemberActions(brokerageId: Id) {
   const param = { id: brokerageId };
   const client = useQueryClient();
@@ -193,7 +193,7 @@ export function useMemberActions(brokerageId: Id) {
   };
 }
 
-/** What admins do to API keys; creating and rotating want a recent sign-in. */
+/** Mutations of API keys, for admins; creating and rotating one require a recent sign-in. */
 export function useKeyActions(brokerageId: Id) {
   return {
     create: useChange('keys', (input: ApiKeyInput) =>
@@ -212,7 +212,7 @@ export function useKeyActions(brokerageId: Id) {
   };
 }
 
-/** What admins do to webhooks; adding one, sending it elsewhere and a new secret want a recent sign-in. */
+/** Mutations of webhooks, for admins; adding one, changing its URL and rotating its secret require a recent sign-in. */
 export function useWebhookActions() {
   return {
     add: useChange('webhooks', ({ key_id, ...input }: WebhookInput & { key_id: Id }) =>
@@ -235,7 +235,7 @@ export function useWebhookActions() {
   };
 }
 
-/** What is done about connected clients. */
+/** Mutations of connected clients. */
 export function useClientActions() {
   const tools = ['tools'];
   return {

@@ -1,6 +1,6 @@
 /**
- * Names for what the routes take and answer, each read from the server's own types by its path. A page that wants the
- * type of a row takes it from here; what the row holds is said by the statement on the server that reads it.
+ * Names for the requests and responses of the routes, each derived from the server's own types by its path. What the
+ * fields of a row mean is documented at the server's statement that reads it.
  */
 import type { Answer, PathOf, RequestBody, RequestQuery } from '../../../server/contract.ts';
 
@@ -24,7 +24,7 @@ export type Day = string;
 /** A decimal number as a string: it never becomes a float. */
 export type Decimal = string;
 
-/** A list, or a page of one: then with where the next begins. */
+/** A list, or a page of one with the cursor of the next page. */
 export interface Items<T> {
   items: T[];
   next_cursor?: string | null;
@@ -90,11 +90,11 @@ export type SnapshotPreview = Answer<'post', '/web/deals/:id/qoe/snapshots/previ
 export type ExportPreview = NonNullable<SnapshotPreview['export']>;
 export type ExportAccount = ExportPreview['accounts'][number];
 export type AccountLine = NonNullable<ExportAccount['line']>;
-/** What an account of an export counts to; null: to nothing. */
+/** The line that an account of an export is assigned to; null when to none. */
 export type AccountChoice = Pick<ExportAccount, 'account' | 'line'>;
 export type PlPeriod = Item<'/web/deals/:id/qoe/periods'>;
 type CustomerConcentration = Answer<'get', '/web/deals/:id/qoe/customers'>;
-/** The dates of a period that customers were uploaded of. */
+/** The dates of a period for which customers were uploaded. */
 export type CustomerDates = CustomerConcentration['periods'][number];
 export type EbitdaBridge = Answer<'get', '/web/deals/:id/qoe/bridge'>;
 export type ComputedBooks = Answer<'get', '/web/deals/:id/qoe/computed'>;
@@ -114,7 +114,7 @@ export type OfferAssessment = Answer<'get', '/web/deals/:id/offers/worth'>;
 export type OfferValuation = OfferAssessment['offers'][number];
 export type TwoOffers = Answer<'get', '/web/deals/:id/offers/:offer_id/against/:other_offer_id'>;
 export type ComparedLine = TwoOffers['lines'][number];
-/** What a person types in to see what it would come to, as text. */
+/** Terms of an offer that a person types in to see their effect, as text. */
 export type TypedTerms = Readonly<
   Partial<Record<keyof RequestQuery<'get', '/web/deals/:id/offers/worth'> & string, string>>
 >;

@@ -1,4 +1,4 @@
-/** Sends a file as the body of a request, reporting how far it has come; fetch cannot do that yet. */
+/** Sends a file as the body of a request and reports progress, which fetch cannot do yet. */
 import type { Answer, PathOf, RequestOptions } from '../../../server/contract.ts';
 import { addressOf, ApiError, csrfHeader, errorOf, isSignedInAgain, valueOf, type Options } from './client.ts';
 
@@ -8,7 +8,10 @@ export interface Progress {
   onProgress?: (sent: number) => void;
 }
 
-/** POSTs a file, or a form with one, to a path below /api and gives the answer's JSON. Throws an {@link ApiError}; an AbortError when stopped. */
+/**
+ * POSTs a file, or a form with one, to a path below /api and resolves to the response's JSON. Rejects with an
+ * {@link ApiError}; with an AbortError when stopped.
+ */
 export const upload = <P extends PathOf<'post'>>(
   path: P,
   file: Blob | FormData,
@@ -23,7 +26,7 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
   const stop = () => request.abort();
   request.open(asked.method, addressOf(path, options));
   request.setRequestHeader('Accept', 'application/json');
-  // Of a form the browser itself says where each part of it ends.
+  // For a form the browser sets the type itself, with the boundary of its parts.
   if (file instanceof Blob) request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
   for (const [name, value] of Object.entries(csrfHeader())) request.setRequestHeader(name, value);
   let isSent = false;

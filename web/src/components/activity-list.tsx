@@ -6,16 +6,16 @@ import { Time } from './time.tsx';
 
 const unnamed = { key: 'An API key', brokerage: 'The brokerage' };
 
-/** Who did it: a person by name. */
+/** Returns the name of the actor: the person's name if known. */
 const doer = (one: Activity) => one.user_name ?? (one.actor === null ? 'Dealkeep' : unnamed[one.actor]);
 
 interface ActivityListProps {
   items: readonly Activity[];
-  /** Names the deal of each: where several deals come together. */
+  /** Names the deal of each activity, for lists of several deals. */
   withDeal?: boolean;
 }
 
-/** Who did what, the latest first; what an assistant did says through which client. */
+/** The activities, latest first; those of an assistant with its client. */
 export function ActivityList({ items, withDeal = false }: ActivityListProps) {
   return (
     <ol className="flex flex-col gap-4">

@@ -4,18 +4,21 @@ import { washes } from './badge.tsx';
 const tones = ['accent', 'info', 'warn', 'rare', 'good', 'bad'] as const;
 
 function initials(name: string): string {
-  // Without a title behind the name: "Tobias Renner, CPA" is TR.
+  // Without a title after the name: "Tobias Renner, CPA" is TR.
   const words = name
     .trim()
     .replace(/^(\S+\s[^,]+),.*/, '$1')
     .split(/\s+/);
-  // By characters: one beyond the first 65,536 is two units of a text, and half of it none.
+  // By code points: a character beyond U+FFFF is two code units.
   const [first = '?'] = words[0] ?? '';
   const [last = ''] = words.length > 1 ? (words.at(-1) ?? '') : '';
   return (first + last).toUpperCase();
 }
 
-/** A person's initials, in a colour that stays theirs. The name itself stands beside it, so screen readers pass it over. */
+/**
+ * A person's initials, always in the same colour. Hidden from screen readers, as the name itself stands beside the
+ * avatar.
+ */
 export function Avatar({ name, size = 'md' }: { name: string; size?: 'sm' | 'md' | 'lg' }) {
   const hash = [...name].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 9973, 7);
   return (

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
 import type { Look, Tone } from '../lib/states.ts';
 
-/** The two colours of each tone: behind the words, and theirs. */
+/** The background and text colour of each tone. */
 export const washes: Record<Tone, string> = {
   plain: 'bg-plain-wash text-plain',
   info: 'bg-info-wash text-info',
@@ -20,7 +20,7 @@ interface BadgeProps {
   children: ReactNode;
 }
 
-/** A short word about the thing beside it. */
+/** A short word about the item beside it. */
 export function Badge({ tone = 'plain', icon, className, children }: BadgeProps) {
   return (
     <span
@@ -36,7 +36,7 @@ export function Badge({ tone = 'plain', icon, className, children }: BadgeProps)
   );
 }
 
-/** The state of something, named and coloured as lib/states.ts says: `<StatePill look={dealStates[deal.state]} />`. */
+/** The state of an item, with label and colour from lib/states.ts: `<StatePill look={dealStates[deal.state]} />`. */
 export function StatePill({ look, className }: { look: Look; className?: string }) {
   return (
     <Badge
@@ -49,7 +49,7 @@ export function StatePill({ look, className }: { look: Look; className?: string 
   );
 }
 
-/** How many wait; nothing for none. `label` says of what, for screen readers. */
+/** A count; empty for zero. `label` says of what, for screen readers. */
 export function Count({ count, label, tone = 'plain' }: { count: number | undefined; label: string; tone?: Tone }) {
   if (!count) return null;
   return (

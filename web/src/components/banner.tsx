@@ -3,19 +3,18 @@ import type { ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
 
 interface BannerProps {
-  /** Names it for screen readers. */
+  /** The accessible name. */
   label: string;
   icon: LucideIcon;
   tone: 'info' | 'rare';
-  /** What it says. */
   says: ReactNode;
-  /** What can be done about it, beside the words where there is room. */
+  /** Actions, beside the text if there is room. */
   children?: ReactNode;
 }
 
 const colours = { info: ['bg-info-wash', 'text-info'], rare: ['bg-rare-wash', 'text-rare'] } as const;
 
-/** Something that holds of the whole page, above it. */
+/** A message about the whole page, above its content. */
 export function Banner({ label, icon: Icon, tone, says, children }: BannerProps) {
   const [wash, ink] = colours[tone];
   return (

@@ -1,7 +1,10 @@
 import { brokerageLogo } from '../api/settings.ts';
 import type { Id } from '../api/shapes.ts';
 
-/** The logo of a brokerage beside its name, on a light ground in every theme, as in its mails; nothing where it has none. */
+/**
+ * The logo of a brokerage beside its name, on a light background in every theme, as in its mails; nothing without a
+ * logo.
+ */
 export function BrokerageLogo({ brokerageId, at }: { brokerageId: Id; at: string | null }) {
   if (at === null) return null;
   return (

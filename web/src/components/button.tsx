@@ -9,7 +9,7 @@ import { Tooltip } from './tooltip.tsx';
 type ButtonKind = 'primary' | 'secondary' | 'quiet' | 'danger';
 
 interface Look {
-  /** `primary` once a view: what the person most likely came for. */
+  /** `primary` at most once per view, for the most likely action. */
   kind?: ButtonKind;
   size?: 'sm' | 'md';
 }
@@ -37,9 +37,12 @@ function buttonClass({ kind = 'secondary', size = 'md' }: Look, className?: stri
 }
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
-  /** What it started is under way: it keeps its width, shows a spinner and takes no more clicks. */
+  /** Whether the action is in progress: the button keeps its width, shows a spinner and ignores clicks. */
   pending?: boolean;
-  /** There is nothing for it to do, as after saving: it takes no clicks, but keeps the focus, which `disabled` does not. */
+  /**
+   * Whether there is nothing to do, as after saving: the button ignores clicks but keeps the focus, which `disabled`
+   * does not.
+   */
   idle?: boolean;
   icon?: ReactNode;
   ref?: Ref<HTMLButtonElement>;
@@ -106,7 +109,7 @@ export function DownloadLink({ href, children }: { href: string; children: React
 }
 
 interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'aria-label' | 'children'> {
-  /** What it does: its name, and its tooltip. */
+  /** The accessible name, also shown as the tooltip. */
   label: string;
   icon: ReactNode;
   size?: 'sm' | 'md';

@@ -2,13 +2,13 @@ import type { ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
 
 interface CardProps {
-  /** For links that lead to it. */
+  /** For links to the card. */
   id?: string;
   title?: ReactNode;
   description?: ReactNode;
-  /** Buttons at the right of the title. */
+  /** Buttons to the right of the title. */
   actions?: ReactNode;
-  /** Lets the content reach the card's edges: tables, lists. */
+  /** Extends the content to the card's edges, for tables and lists. */
   flush?: boolean;
   className?: string;
   children: ReactNode;
@@ -34,7 +34,7 @@ export function Card({ id, title, description, actions, flush = false, className
   );
 }
 
-/** Names and values, in two columns where there is room. */
+/** Names and values, in two columns if there is room. */
 export function Facts({ children, className }: { children: ReactNode; className?: string }) {
   return <dl className={cx('grid grid-cols-2 gap-x-6 gap-y-4 max-[22.5rem]:grid-cols-1', className)}>{children}</dl>;
 }

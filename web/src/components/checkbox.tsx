@@ -29,11 +29,11 @@ function Words({ id, label, hint }: { id: string } & Pick<SwitchProps, 'label' |
 }
 
 interface CheckboxProps extends SwitchProps {
-  /** What is wrong and what to do about it. */
+  /** What is wrong, and what to do about it. */
   error?: string | undefined;
 }
 
-/** A box to tick. */
+/** A checkbox. */
 export function Checkbox({ checked, onChange, error, ...rest }: CheckboxProps) {
   const id = useId();
   const { errorId, describedBy } = describe(id, error, rest.hint);
@@ -64,7 +64,7 @@ export function Checkbox({ checked, onChange, error, ...rest }: CheckboxProps) {
   );
 }
 
-/** Turns something on or off at once; where a form is submitted later, use a Checkbox. */
+/** Turns a setting on or off at once; in a form that is submitted later, use a Checkbox. */
 export function Switch({ checked, onChange, ...rest }: SwitchProps) {
   const id = useId();
   return (

@@ -10,7 +10,7 @@ interface CodeFieldProps {
   error: string | undefined;
 }
 
-/** The code of a second factor; it takes the focus, since it appears when nothing else is to be done. */
+/** Input of the code of a second factor; takes the focus, since nothing else is to be done when it appears. */
 export function CodeField({ error, ...input }: CodeFieldProps) {
   return (
     <Field label="Code" error={error} hint="The six digits of your authenticator, or one of your recovery codes.">

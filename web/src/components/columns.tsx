@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react';
 
 interface ColumnsProps {
-  /** What the page is about. */
   main: ReactNode;
-  /** What goes with it; below it where there is no room beside. */
+  /** Secondary content; below the main content if there is no room beside. */
   side: ReactNode;
 }
 

@@ -11,22 +11,22 @@ interface Question {
   title: string;
   /** What will happen, and whether it can be undone. */
   body: ReactNode;
-  /** What the confirming button says: the action, such as "Revoke key". */
+  /** The label of the confirming button: the action, such as "Revoke key". */
   action: string;
   cancel?: string;
   danger?: boolean;
-  /** What is said in passing once it is done. */
+  /** The toast after the action succeeded. */
   done?: string;
 }
 
 interface ConfirmDialogProps extends Question {
   open: boolean;
   onOpenChange: (open: boolean) => void;
-  /** Does it. The dialog stays while that is under way, and shows the error when it fails. */
+  /** Carries out the action. The dialog stays open while it is in progress, and shows the error when it fails. */
   onConfirm: () => unknown;
 }
 
-/** Asks before what cannot be undone. */
+/** Asks for confirmation of an action that cannot be undone. */
 export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: ConfirmDialogProps) {
   const { title, body, action, cancel = 'Cancel', danger, done } = question;
   const [pending, setPending] = useState(false);
@@ -34,7 +34,8 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
   const returning = useReturnFocus();
   const pathname = useLocation({ select: (location) => location.pathname });
   const shownOn = useRef(pathname);
-  // What was asked on one page is not confirmed on the next. What is under way stays until it is known how it ended.
+  // A question asked on one page must not be confirmed on the next. An action in progress keeps the dialog open until
+  // its result is known.
   useEffect(() => {
     if (shownOn.current === pathname) return;
     shownOn.current = pathname;
@@ -58,7 +59,7 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
     <Radix.Root
       open={open}
       onOpenChange={(next) => {
-        // It cannot be taken back, and how it ends is said here.
+        // The action cannot be cancelled, and its result is shown here.
         if (pending) return;
         setFault(null);
         onOpenChange(next);
@@ -106,7 +107,7 @@ interface Asked {
 
 const ConfirmContext = createContext<Confirm | null>(null);
 
-/** Gives everything below it {@link useConfirm}. */
+/** Provides {@link useConfirm} to its children. */
 export function ConfirmProvider({ children }: { children: ReactNode }) {
   const [asked, setAsked] = useState<Asked | null>(null);
   const count = useRef(0);
@@ -118,7 +119,7 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
     <ConfirmContext value={confirm}>
       {children}
       {asked && (
-        // Of its own for each question: none shows what became of the one before.
+        // A new dialog for each question, so that it does not show the result of the previous one.
         <ConfirmDialog
           key={asked.id}
           {...asked.question}
@@ -131,7 +132,7 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** `confirm(question, onConfirm)` asks, and runs `onConfirm` when the person confirms. */
+/** Returns `confirm(question, onConfirm)`, which asks, and runs `onConfirm` when the user confirms. */
 export function useConfirm(): Confirm {
   const confirm = useContext(ConfirmContext);
   if (!confirm) throw new Error('useConfirm needs a ConfirmProvider above it');

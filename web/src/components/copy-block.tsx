@@ -5,11 +5,11 @@ import { Button } from './button.tsx';
 
 interface CopyBlockProps {
   value: string;
-  /** What it is, for screen readers. */
+  /** What is copied, for screen readers. */
   label: string;
 }
 
-/** Lines to copy and use elsewhere, all of them in sight. */
+/** Several lines to copy and use elsewhere, shown in full. */
 export function CopyBlock({ value, label }: CopyBlockProps) {
   const block = useRef<HTMLPreElement>(null);
   const [copied, copy] = useCopy(value, () => block.current && getSelection()?.selectAllChildren(block.current));

@@ -6,11 +6,11 @@ import { useControl } from './field.tsx';
 
 interface CopyFieldProps {
   value: string;
-  /** What it is, for screen readers: names the button, and where no Field does, what is copied. */
+  /** What is copied, for screen readers: part of the button's name, and the name of the input outside of a Field. */
   label: string;
 }
 
-/** Something to copy and use elsewhere: a link, a client id, a key shown once. */
+/** A value to copy and use elsewhere: a link, a client id, a key shown once. */
 export function CopyField({ value, label }: CopyFieldProps) {
   const control = useControl();
   const input = useRef<HTMLInputElement>(null);

@@ -20,26 +20,32 @@ import { Select } from './input.tsx';
 export interface Column<Row> {
   id: string;
   header: string;
-  /** Controls of its own take `reachable` for their tabIndex: of a long list the Tab key reaches one row. */
+  /**
+   * Renders the cell. Controls in it take their tabIndex from `reachable`, as the Tab key reaches only one row of a
+   * long list.
+   */
   cell: (row: Row, reachable: boolean) => ReactNode;
   /** A grid track: "minmax(14rem, 2fr)", "7rem". */
   width?: string;
   align?: 'end';
-  /** What the list can be sorted by here: the header becomes a button. */
+  /** The key by which the column sorts; makes the header a button. */
   sort?: string;
-  /** The width of the window from which the column shows. */
+  /** The smallest breakpoint at which the column shows. */
   from?: Breakpoint;
-  /** Keeps the header for screen readers alone: a column of buttons. */
+  /** Shows the header to screen readers only, for instance for a column of buttons. */
   hideHeader?: boolean;
 }
 
-/** What a row does when it is chosen, and how it looks where columns do not fit. Kept stable, rows are not drawn anew. */
+/**
+ * What a click on a row does, and how a row looks when columns do not fit. Keep the functions stable, so that rows are
+ * not rendered again.
+ */
 interface RowBehaviour<Row> {
-  /** Where a row leads: its first cell becomes the link, and the whole row takes the click. */
+  /** The target of a row: its first cell becomes the link, which covers the whole row. */
   link?: (row: Row) => LinkOptions;
-  /** Opens a row that leads nowhere else, in a drawer for instance. */
+  /** Opens a row without a link, for instance in a drawer. */
   onOpen?: (row: Row) => void;
-  /** What a row is on a phone; without it the columns stay. */
+  /** Renders a row on a phone; without it the columns stay. */
   renderCard?: (row: Row) => ReactNode;
 }
 
@@ -49,12 +55,12 @@ interface DataTableProps<Row> extends RowBehaviour<Row> {
   rows: readonly Row[];
   rowKey: (row: Row) => string;
   columns: readonly Column<Row>[];
-  /** Whether there are more rows than these, still to be fetched. */
+  /** Whether there are more rows to fetch. */
   more?: boolean;
-  /** The present order, "-" in front for descending; and how to change it. */
+  /** The current order, with "-" in front for descending, and its setter. */
   sort?: string;
   onSort?: (sort: string) => void;
-  /** The height of a row with columns, in rem; what does not fit is cut. */
+  /** The height of a row with columns, in rem; higher content is cut off. */
   rowHeight?: number;
 }
 
@@ -94,7 +100,7 @@ interface SortSelectProps {
   onSort: (sort: string) => void;
 }
 
-/** The order of cards, which have no header to choose it by. */
+/** Selects the order of cards, which have no header. */
 function SortSelect({ columns, sort, onSort }: SortSelectProps) {
   const id = useId();
   const options = columns.flatMap(({ header, sort: by }) =>
@@ -126,13 +132,13 @@ function SortSelect({ columns, sort, onSort }: SortSelectProps) {
 interface TableRowProps<Row> extends RowBehaviour<Row> {
   row: Row;
   index: number;
-  /** Where it stands, in pixels from the top of the rows. */
+  /** The position in pixels from the top of the rows. */
   top: number;
-  /** Its height in pixels; null lets the content decide. */
+  /** The height in pixels; null for the height of the content. */
   height: number | null;
   tracks: string;
   columns: readonly Column<Row>[];
-  /** Whether it is the one row that the Tab key reaches. */
+  /** Whether this is the one row that the Tab key reaches. */
   reachable: boolean;
   measure?: (element: HTMLElement | null) => void;
   onReach: (index: number) => void;
@@ -149,7 +155,7 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
         {content}
       </Link>
     ) : onOpen ? (
-      // Its click reaches the row, which opens.
+      // The click bubbles to the row, which opens.
       <button type="button" data-opens tabIndex={-1} className="block w-full min-w-0 text-left">
         {content}
       </button>
@@ -158,7 +164,7 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
     );
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const opens = event.currentTarget.querySelector<HTMLElement>('[data-opens]');
-    // A click gives the focus to what opens the row: arrow keys go on from there, too.
+    // A click focuses the link or button that opens the row: arrow keys work from there, too.
     const isOnRow = event.target === event.currentTarget;
     if ((!isOnRow && event.target !== opens) || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === 'Enter' || event.key === ' ') {
@@ -210,8 +216,8 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
 const TableRow = memo(TableRowView) as typeof TableRowView;
 
 /**
- * A table of any length: only the rows in sight exist, and the page itself scrolls. Arrow keys, Home, End, Page Up and
- * Page Down go through the rows, Enter opens one.
+ * A table of any length: only rows in view are rendered, and the page itself scrolls. Arrow keys, Home, End, Page Up
+ * and Page Down move between rows, Enter opens a row.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, rows, rowKey, columns, more, link, onOpen, renderCard, sort, onSort, rowHeight = 3.25 } = props;

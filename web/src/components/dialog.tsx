@@ -10,7 +10,10 @@ import { Notice } from './notice.tsx';
 import { useAskDiscard } from './unsaved.tsx';
 
 const scrim = 'appear-fade fixed inset-0 z-50 bg-scrim';
-/** What scrolls between head and buttons. In a low window, where these leave it no height, the whole layer scrolls. */
+/**
+ * The part that scrolls between header and footer. In a low window, where they leave it no height, the whole dialog
+ * scrolls.
+ */
 const middle = 'min-h-0 flex-1 overflow-y-auto px-5 pt-1 sm:px-6 low:flex-none low:overflow-visible';
 
 interface LayerProps {
@@ -25,9 +28,9 @@ interface LayerProps {
 
 export interface DialogProps extends LayerProps {
   size?: 'sm' | 'md' | 'lg' | 'xl';
-  /** Stays when the page beside it is clicked or Escape is pressed: it shows what cannot be shown again. */
+  /** Ignores Escape and clicks outside, for content that cannot be shown again. */
   shownOnce?: boolean;
-  /** Makes what lies behind unreadable: it may not be for the person at the screen now. */
+  /** Blurs the page behind, which the person at the screen may not be allowed to see. */
   veiled?: boolean;
 }
 
@@ -43,8 +46,8 @@ function Head({ title, description }: Pick<LayerProps, 'title' | 'description'>)
 }
 
 /**
- * Closes a layer: by Escape, a click beside it, its cross or Cancel. What was written in it and not saved is asked about
- * first; while it is being sent it stays, since that cannot be taken back.
+ * Returns the function that closes a layer on Escape, a click outside, Close or Cancel. It asks before discarding
+ * unsaved input; while a form is being submitted the layer stays open, as the request cannot be cancelled.
  */
 function useClosing(layer: HTMLElement | null, onClose: () => void) {
   const askDiscard = useAskDiscard();
@@ -60,7 +63,7 @@ function useClosing(layer: HTMLElement | null, onClose: () => void) {
   };
 }
 
-/** Says that a form begins with what was written before, and gives it up. */
+/** Says that a form was restored from a draft, and offers to discard the draft. */
 function Restored({ layer }: { layer: HTMLElement | null }) {
   const form = useRestored(layer);
   if (!form) return null;
@@ -85,7 +88,7 @@ function Restored({ layer }: { layer: HTMLElement | null }) {
   );
 }
 
-/** The button that closes a dialog without doing what it is for. */
+/** The button that closes a dialog without carrying out its action. */
 export function CancelButton({ children = 'Cancel' }: { children?: ReactNode }) {
   return (
     <Radix.Close asChild>
@@ -94,7 +97,7 @@ export function CancelButton({ children = 'Cancel' }: { children?: ReactNode }) 
   );
 }
 
-/** Comes last in the source, so that the first field has the focus when a layer opens. */
+/** The close button. Comes last in the source, so that the first field is focused when a layer opens. */
 export function Close({ className = 'top-3.5 right-3.5' }: { className?: string }) {
   return (
     <Radix.Close
@@ -109,7 +112,7 @@ export function Close({ className = 'top-3.5 right-3.5' }: { className?: string 
   );
 }
 
-/** The row of buttons at the foot of a dialog or form; on phones they take the whole width. */
+/** The row of buttons at the bottom of a dialog or form; full width on phones. */
 export function Actions({ children, className }: { children: ReactNode; className?: string }) {
   return (
     <div className={cx('flex flex-col-reverse gap-2.5 sm:flex-row sm:items-center sm:justify-end', className)}>
@@ -118,7 +121,7 @@ export function Actions({ children, className }: { children: ReactNode; classNam
   );
 }
 
-/** A task of its own over the page, as long as it is rendered. On phones it rises from the bottom. */
+/** A modal dialog over the page, open while it is rendered. On phones it slides up from the bottom. */
 export function Dialog({
   onClose,
   title,
@@ -166,12 +169,12 @@ export function Dialog({
   );
 }
 
-/** Details beside the page, at the right edge, as long as it is rendered; on phones over the whole screen. */
+/** Details in a panel at the right edge of the page, open while it is rendered; full screen on phones. */
 export function Drawer({ onClose, title, description, footer, children }: LayerProps) {
   const [layer, setLayer] = useState<HTMLElement | null>(null);
   const { onOpenAutoFocus, onCloseAutoFocus } = useReturnFocus();
   const close = useClosing(layer, onClose);
-  // Where there is nothing to fill in, one begins to read, not at a button that does something.
+  // Without form controls the panel itself is focused rather than a button, so that reading begins at the top.
   const beginAtPanel = (event: Event) => {
     onOpenAutoFocus();
     const panel = event.currentTarget as HTMLElement;

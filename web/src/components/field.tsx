@@ -11,7 +11,10 @@ interface Control {
 
 const ControlContext = createContext<Control | null>(null);
 
-/** The attributes of a control inside a {@link Field}: its id, what describes it, whether it is faulty. Outside: nothing. */
+/**
+ * Returns the attributes of a control inside a {@link Field}: its id, its description, whether it is invalid or
+ * required. Empty outside of a field.
+ */
 export function useControl() {
   const control = useContext(ControlContext);
   if (!control) return {};
@@ -23,7 +26,7 @@ export function useControl() {
   };
 }
 
-/** What is wrong with the control or group that it describes. */
+/** The error message of a control or group. */
 export function Fault({ id, children }: { id: string; children: ReactNode }) {
   return (
     <p id={id} className="flex gap-1.5 text-sm text-bad">
@@ -35,28 +38,28 @@ export function Fault({ id, children }: { id: string; children: ReactNode }) {
 
 interface FieldProps {
   label: ReactNode;
-  /** What is wrong and what to do about it. */
+  /** What is wrong, and what to do about it. */
   error?: string | undefined;
-  /** Said before anything is wrong. */
+  /** Shown also while there is no error. */
   hint?: ReactNode;
-  /** Marks what may be left empty; everything else is needed. */
+  /** Marks a field that may be left empty; all others are required. */
   optional?: boolean;
-  /** Puts something at the right of the label, such as "Forgot password?". */
+  /** Shown to the right of the label, such as "Forgot password?". */
   aside?: ReactNode;
-  /** Keeps the label for screen readers alone. */
+  /** Shows the label to screen readers only. */
   hideLabel?: boolean;
   className?: string;
   children: ReactNode;
 }
 
-/** The ids of a control's error and hint, and what describes it of the two. */
+/** Returns the ids of a control's hint and error, and its aria-describedby. */
 export function describe(id: string, error: ReactNode, hint: ReactNode) {
   const hintId = `${id}-hint`;
   const errorId = `${id}-error`;
   return { hintId, errorId, describedBy: [error && errorId, hint && hintId].filter(Boolean).join(' ') || undefined };
 }
 
-/** A label, one control, a hint and the control's fault, tied together for screen readers. */
+/** A label, one control, a hint and the control's error, associated for screen readers. */
 export function Field({ label, error, hint, optional, aside, hideLabel, className, children }: FieldProps) {
   const id = useId();
   const { hintId, errorId, describedBy } = describe(id, error, hint);
@@ -89,7 +92,10 @@ interface FieldGroupProps {
   children: ReactNode;
 }
 
-/** Several controls that answer one question, such as a set of checkboxes. The form gives it the focus as a whole when it is faulty. */
+/**
+ * Several controls that answer one question, such as a set of checkboxes. The form focuses the group as a whole when it
+ * is invalid.
+ */
 export function FieldGroup({ legend, hint, error, children }: FieldGroupProps) {
   const { hintId, errorId, describedBy } = describe(useId(), error, hint);
   return (

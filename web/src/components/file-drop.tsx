@@ -4,15 +4,15 @@ import { cx } from '../lib/cx.ts';
 
 interface FileDropProps {
   onFiles: (files: File[]) => void;
-  /** What the picker offers, as an input takes it: ".csv,.xlsx". */
+  /** The file types that the picker offers, as for an input: ".csv,.xlsx". */
   accept?: string;
   multiple?: boolean;
-  /** What can be dropped here: "PDF, images and office files up to 2 GB". */
+  /** The accepted files: "PDF, images and office files up to 2 GB". */
   hint?: ReactNode;
   disabled?: boolean;
 }
 
-/** A place to drop files, and a button to pick them. */
+/** An area to drop files on, and a button to choose them. */
 export function FileDrop({ onFiles, accept, multiple = false, hint, disabled = false }: FileDropProps) {
   const input = useRef<HTMLInputElement>(null);
   const hintId = useId();

@@ -2,18 +2,18 @@ import { useEffect, useEffectEvent, useState, type ReactNode } from 'react';
 import { SearchInput } from './input.tsx';
 
 interface Draft {
-  /** What was typed and is not settled yet. */
+  /** Typed text that was not sent yet; null when there is none. */
   text: string | null;
   seen: string;
   sent: string;
 }
 
-/** How long nothing is typed until a search begins. */
+/** Milliseconds without typing after which a search starts. */
 const restMillis = 200;
 
 /**
- * Text that is settled a moment after the last key. What is typed meanwhile is never lost; a change from elsewhere, such
- * as the back button, takes its place.
+ * Returns text that is debounced, and its setter. Text typed meanwhile is never lost; a change from elsewhere, such as
+ * the back button, replaces it.
  */
 function useSettled(settled: string, settle: (text: string) => void): [text: string, type: (text: string) => void] {
   const [draft, setDraft] = useState<Draft>({ text: null, seen: settled, sent: settled });
@@ -35,10 +35,10 @@ function useSettled(settled: string, settle: (text: string) => void): [text: str
 }
 
 interface FilterBarProps {
-  /** What is searched: the search's name. */
+  /** The accessible name of the search. */
   label: string;
   search: string;
-  /** Searches, a moment after the last key. */
+  /** Searches, {@link restMillis} after the last key. */
   onSearch: (search: string) => void;
   /** Further filters. */
   children?: ReactNode;

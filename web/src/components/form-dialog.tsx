@@ -6,21 +6,21 @@ import { FormFields } from './form-fields.tsx';
 
 interface FormDialogProps<V> extends Omit<DialogProps, 'footer'> {
   form: Form<V>;
-  /** What the button says that sends the form. */
+  /** The label of the submit button. */
   action: string;
-  /** It cannot be undone. */
+  /** Whether the action cannot be undone. */
   danger?: boolean;
-  /** Whether it can be sent yet. */
+  /** Whether the form can be submitted yet. */
   ready?: boolean;
-  /** What the button says that closes the dialog without sending. */
+  /** The label of the button that closes the dialog without submitting. */
   cancel?: string;
-  /** A button of its own at the other end of the footer. */
+  /** An additional button at the other end of the footer. */
   aside?: ReactNode;
 }
 
 /**
- * A form in a dialog: its fields below each other, what went wrong with the whole above them, and a button that sends it.
- * What was written is kept and asked about as the form's `draft` says.
+ * A form in a dialog: its fields in a column, errors of the whole form above them, and a submit button. Input is saved,
+ * and asked about before it is discarded, as the form's `draft` says.
  */
 export function FormDialog<V>(props: FormDialogProps<V>) {
   const { form, action, danger = false, ready = true, cancel, aside, children, ...dialog } = props;

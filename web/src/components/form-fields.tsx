@@ -5,13 +5,13 @@ import { Notice } from './notice.tsx';
 
 interface FormFieldsProps<V> {
   form: Form<V>;
-  /** For a button that sends the form from outside it. */
+  /** For a submit button outside of the form. */
   id?: string;
   className?: string;
   children: ReactNode;
 }
 
-/** A form: its fields below each other, and above them what went wrong with the whole. */
+/** A form: its fields in a column, and above them the errors of the whole form. */
 export function FormFields<V>({ form, id, className, children }: FormFieldsProps<V>) {
   return (
     <form {...form.props} id={id} className={cx('flex flex-col gap-4', className)}>

@@ -6,13 +6,16 @@ import { CodeField } from './code-field.tsx';
 import { Field } from './field.tsx';
 import { PasswordInput } from './input.tsx';
 
-/** The form with which a signed-in person confirms who they are: by password, then by code if a second factor is due. */
+/**
+ * Returns the form with which a signed-in person proves their identity: by password, then by code if a second factor is
+ * due.
+ */
 export function useIdentityCheck(onProven: () => unknown): {
   form: Form<{ password: string; code: string }>;
   field: ReactNode;
 } {
   const [owed, setOwed] = useState<'password' | 'code'>('password');
-  // At once: what is said about the password is shown at its field, if that is there.
+  // Synchronous, as the error about the password is shown at its field only if that is rendered.
   const backToPassword = () =>
     flushSync(() => {
       setOwed('password');

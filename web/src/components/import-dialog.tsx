@@ -7,10 +7,10 @@ import { FileDrop } from './file-drop.tsx';
 import { Notice } from './notice.tsx';
 import { SkeletonText } from './states.tsx';
 
-/** How many faults, and how many rows, an import lists at most; of the rest the number is shown. */
+/** At most this many errors, and this many rows, are shown of an import; of the others only the number. */
 export const mostRowsShown = 50;
 
-/** Which columns of a file nothing is read of: a sentence, or nothing where there are none. */
+/** Returns a sentence that names the ignored columns of a file; empty when there are none. */
 export const leftOutWords = (columns: readonly string[]): string =>
   columns.length === 0 ? '' : `Left out: the ${columns.length === 1 ? 'column' : 'columns'} ${columns.join(', ')}.`;
 
@@ -44,26 +44,26 @@ function Faults({ faults, columnName }: FaultsProps) {
 
 interface ImportDialogProps extends Omit<DialogProps, 'footer' | 'size'> {
   look: Omit<FilePreview<Preview>, 'choose'>;
-  /** What the button says, and what the file is afterwards: "Import", "imported". */
+  /** The label of the button, and its past participle: "Import", "imported". */
   action: string;
   done: string;
-  /** What one row of the file is. */
+  /** The noun for one row of the file. */
   noun: string;
-  /** What the picker offers, and what can be chosen in words. */
+  /** The file types that the picker offers, and the same in words. */
   accept: string;
   hint: string;
   onChoose: (file: File) => void;
-  /** Looks at the same file again, in the way that was chosen for it, where that failed. */
+  /** Reads the same file again, with the chosen settings, after reading it failed. */
   onAgain?: (() => void) | undefined;
   columnName: (column: string) => string;
-  /** What stands above and below the place for the file. */
+  /** Content above and below the drop area. */
   above?: ReactNode;
   below?: ReactNode;
-  /** What would become of a file without faults. */
+  /** The effect of importing a file without errors. */
   summary: ReactNode;
 }
 
-/** Brings a file in: choose it, look at what is in it, store it. Its rows are the children. */
+/** Imports a file: choose it, preview its rows, store it. The children show the rows. */
 export function ImportDialog(props: ImportDialogProps) {
   const {
     look,

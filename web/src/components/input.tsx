@@ -19,7 +19,7 @@ export function Input({ className, ...rest }: InputProps) {
   return <input type="text" {...useControl()} {...rest} className={cx('control', className)} />;
 }
 
-/** A password, with a button to look at what was typed. */
+/** A password, with a button to show the typed text. */
 export function PasswordInput({ className, ...rest }: InputProps) {
   const [shown, setShown] = useState(false);
   return (
@@ -46,7 +46,7 @@ export function PasswordInput({ className, ...rest }: InputProps) {
 }
 
 interface SearchInputProps {
-  /** Names it for screen readers: "Search deals". */
+  /** The accessible name: "Search deals". */
   label: string;
   value: string;
   onChange: (value: string) => void;
@@ -95,7 +95,9 @@ interface TextareaProps extends TextareaHTMLAttributes<HTMLTextAreaElement> {
   ref?: Ref<HTMLTextAreaElement>;
 }
 
-/** Several lines of text; grows with them. With `maxLength` it shows how much room is left near the end. */
+/**
+ * Several lines of text; grows with its content. With `maxLength` it shows the remaining characters when few are left.
+ */
 export function Textarea({ className, rows = 4, ...rest }: TextareaProps) {
   const left = rest.maxLength === undefined ? Infinity : rest.maxLength - String(rest.value ?? '').length;
   return (
@@ -119,12 +121,15 @@ interface SelectProps<V extends string> extends Omit<SelectHTMLAttributes<HTMLSe
   value: V | '';
   onChange: (value: V) => void;
   options: readonly { value: V; label: string; disabled?: boolean }[];
-  /** Shown until something is chosen, which it has to be. What may be left open has an option of its own for that. */
+  /** Shown until a required choice is made. An optional choice has an option of its own for none. */
   placeholder?: string;
   ref?: Ref<HTMLSelectElement>;
 }
 
-/** One of a few: the platform's own list, which every phone and screen reader knows. For many, use a Combobox. */
+/**
+ * A choice of few options: the platform's own list, familiar on every phone and screen reader. For many options, use a
+ * Combobox.
+ */
 export function Select<V extends string>({
   value,
   onChange,

@@ -9,21 +9,21 @@ interface Values<R> {
   role: R;
   name: string;
   email: string;
-  /** The id of whom they advise; empty where the role needs none. */
+  /** The id of the person that an advisor advises; empty for other roles. */
   advises: string;
 }
 
 interface InviteDialogProps<R extends string, I> {
   title: string;
-  /** Under what the form is kept until it is sent. */
+  /** The key under which the unsent form is saved. */
   draft: string;
   roles: Record<R, Look>;
   /** What a person in each role sees and does. */
   hints: Record<R, string>;
   initialRole: R;
-  /** Whom a person in that role may advise, one of whom is to be chosen. */
+  /** The advisor role, and the persons among whom the advised one is chosen. */
   advisor?: { role: R; of: readonly { value: string; label: string }[] };
-  /** The field that an error without one is about, by its code. */
+  /** The fields for error codes of errors that name no field. */
   about?: Record<string, keyof Values<R>>;
   send: (values: Values<R>) => Promise<I>;
   onInvited: (invited: I) => void;

@@ -6,15 +6,15 @@ import { lifetimes } from '../lib/lifetimes.ts';
 
 interface InvitedDialogProps {
   person: { name: string; email: string };
-  /** The link when it is to be passed on by hand; null when it was mailed. */
+  /** The link, if it is to be passed on by hand; null when it was mailed. */
   url: string | null;
-  /** Makes a link to pass on in place of the mailed one. */
+  /** Creates a link to pass on instead of the mailed one. */
   onLink: () => void;
   making: boolean;
   onClose: () => void;
 }
 
-/** How an invitation goes its way: mailed, or as a link to pass on by hand, which is shown this once. */
+/** Says that an invitation was mailed, or shows its link to pass on by hand, this once. */
 export function InvitedDialog({ person: { name, email }, url, onLink, making, onClose }: InvitedDialogProps) {
   return (
     <Dialog

@@ -5,8 +5,8 @@ import { toastError } from './toast.tsx';
 const againAfter = 2_000;
 
 /**
- * A part of a page that is fetched when it is first shown, without a connection as soon as there is one; until it has come, `waiting` is shown.
- * What React's `lazy` gives stays a failure, and takes the page with it.
+ * Returns a component whose code is loaded when it is first shown, or once there is a connection; it renders `waiting`
+ * until then. In React's `lazy` a failed import stays failed and takes the whole page with it.
  */
 export function lazyPart<P extends object>(
   load: () => Promise<{ default: ComponentType<P> }>,

@@ -9,14 +9,14 @@ const item =
   'data-[highlighted]:bg-hover data-[disabled]:opacity-50 coarse:min-h-11 [&>svg]:size-4 [&>svg]:shrink-0';
 
 interface MenuProps {
-  /** The button that opens it. */
+  /** The button that opens the menu. */
   trigger: ReactNode;
   align?: 'start' | 'end';
   side?: 'top' | 'bottom';
   children: ReactNode;
 }
 
-/** A list of actions that opens from a button: MenuItem, MenuSection and MenuSeparator go inside. */
+/** A list of actions that opens from a button; contains MenuItem, MenuChoice and MenuSeparator. */
 export function Menu({ trigger, align = 'end', side = 'bottom', children }: MenuProps) {
   return (
     <Radix.Root modal={false}>
@@ -35,7 +35,7 @@ interface MenuItemProps {
   icon?: ReactNode;
   danger?: boolean;
   disabled?: boolean;
-  /** The child is a Link, which becomes the item. */
+  /** Whether the child is a Link, which becomes the item. */
   asChild?: boolean;
   children: ReactNode;
 }
@@ -65,7 +65,7 @@ interface MenuChoiceProps<V extends string> {
   options: readonly { value: V; label: string; icon?: ReactNode }[];
 }
 
-/** A group of which exactly one is chosen. */
+/** A group with exactly one chosen option. */
 export function MenuChoice<V extends string>({ label, value, onChange, options }: MenuChoiceProps<V>) {
   return (
     <Radix.RadioGroup value={value} onValueChange={(next) => onChange(next as V)} aria-label={label}>

@@ -5,21 +5,21 @@ import { formatMoney } from '../lib/format.ts';
 interface MoneyProps {
   /** Null shows a dash. */
   amount: Decimal | null | undefined;
-  /** Null where an offer names none: then a number alone is shown. */
+  /** Null when an offer states none: then only a number is shown. */
   currency: string | null | undefined;
-  /** "$1.25M", with every digit when pointed at. */
+  /** "$1.25M", with every digit in the tooltip. */
   short?: boolean;
-  /** Without cents, with every digit when pointed at: for what is computed to the cent and is no more exact than its basis. */
+  /** Without cents, with every digit in the tooltip: for amounts computed to the cent from less exact ones. */
   rounded?: boolean;
-  /** With a plus where it is positive: for adjustments. */
+  /** With a plus sign if positive: for adjustments. */
   signed?: boolean;
   className?: string;
 }
 
-/** The most characters that fit on one line of a phone; a decimal of a tool can have forty. */
+/** At most this many characters fit on one line of a phone; a decimal of a tool can have forty. */
 const longest = 26;
 
-/** An amount in its own currency, every digit of it, in figures of one width. */
+/** An amount in its own currency, with every digit, in tabular figures. */
 export function Money({ amount, currency, short = false, rounded = false, signed = false, className }: MoneyProps) {
   if (amount === null || amount === undefined) {
     return (

@@ -1,6 +1,6 @@
 import { Badge } from './badge.tsx';
 
-/** Marks what came since the person looked last. */
+/** Marks items added since the person's last visit. */
 export function NewBadge({ className }: { className?: string }) {
   return (
     <Badge tone="accent" {...(className && { className })}>

@@ -10,7 +10,7 @@ interface NewPasswordProps {
   label?: string;
 }
 
-/** A password to be chosen. Whether it is good enough the server says, in words; here only what it looks for. */
+/** Input of a new password. The server judges its strength and says so in words; the hint only states the rules. */
 export function NewPassword({ label = 'New password', error, ...input }: NewPasswordProps) {
   return (
     <Field

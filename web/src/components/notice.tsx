@@ -19,7 +19,7 @@ interface NoticeProps {
   className?: string;
 }
 
-/** A message that belongs to its place in the page. A bad one is read out at once. */
+/** A message in its place in the page. With tone `bad` it is announced at once. */
 export function Notice({ tone = 'info', title, children, action, className }: NoticeProps) {
   const { box, icon: Icon } = looks[tone];
   return (

@@ -3,14 +3,14 @@ import { useTitle } from '../lib/use-title.ts';
 
 interface PageHeaderProps {
   title: string;
-  /** What the browser's title says where it needs more than the heading: "Documents · Harbour Bakery". */
+  /** The title of the browser tab, if it differs from the heading: "Documents · Harbour Bakery". */
   documentTitle?: string;
   description?: ReactNode;
   /** Buttons, the main one last. */
   actions?: ReactNode;
 }
 
-/** The head of a page: its one h1, and what one can do on the whole of it. */
+/** The header of a page: its only h1, and the actions for the whole page. */
 export function PageHeader({ title, documentTitle, description, actions }: PageHeaderProps) {
   useTitle(documentTitle ?? title);
   return (

@@ -11,27 +11,27 @@ interface Page<Item> {
 
 type PagedQuery<P> = UseInfiniteQueryResult<InfiniteData<P, unknown>, Error>;
 
-/** The items of every page that was fetched. */
+/** Returns the items of all fetched pages. */
 export function itemsOf<Item>(data: InfiniteData<Page<Item>, unknown> | undefined): Item[] {
   return data?.pages.flatMap(({ items }) => items) ?? [];
 }
 
 interface PagedListProps<Item> {
   query: PagedQuery<Page<Item>>;
-  /** What it is searched for or filtered by: screen readers are told how much was found when that changes. */
+  /** The search and filters: when they change, screen readers announce the number of items found. */
   filter?: object;
-  /** The same shape in grey. */
+  /** A placeholder in the same shape. */
   skeleton: ReactNode;
-  /** What stands in place of the list while there is nothing in it. */
+  /** Shown instead of an empty list. */
   empty: ReactNode;
   className?: string;
-  /** The list itself; the array stays the same until a page comes or changes. */
+  /** Renders the list; the array stays the same until a page is added or changes. */
   children: (items: Item[]) => ReactNode;
 }
 
 /**
- * A list that comes in pages: its skeleton before the first, its error instead, and the next page as its end nears the
- * screen. While it shows what was asked for before, it is dimmed.
+ * A paged list: shows its skeleton before the first page, or its error, and fetches the next page when its end nears
+ * the screen. It is dimmed while it still shows the items of the previous search.
  */
 export function PagedList<Item>({ query, filter = {}, skeleton, empty, className, children }: PagedListProps<Item>) {
   const items = useMemo(() => itemsOf(query.data), [query.data]);
@@ -52,23 +52,27 @@ export function PagedList<Item>({ query, filter = {}, skeleton, empty, className
   );
 }
 
-/** The end of the list: fetches the next page as it nears the screen, and by a button; by that alone after it could not be fetched. */
+/**
+ * The end of the list: fetches the next page when it nears the screen, or by its button; after a failure by the button
+ * only.
+ */
 function More({ query }: { query: PagedQuery<unknown> }) {
   const { data, error, hasNextPage, isFetching, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query;
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // A page that is asked for while the list is asked again may never come, and the end does not move then.
+    // A page requested while the list is being refetched may never arrive, and the end would not move to request it
+    // again.
     if (!hasNextPage || isFetching || isFetchNextPageError || !end.current) return;
     const observer = new IntersectionObserver(
       (entries) => {
-        // Several may come at once, the latest last.
+        // Several entries may arrive at once, latest last.
         if (entries.at(-1)?.isIntersecting) void fetchNextPage();
       },
       { rootMargin: '600px' },
     );
     observer.observe(end.current);
     return () => observer.disconnect();
-    // An observer reports where the end is when it begins: a new one with each page that comes.
+    // An observer reports the position of the end when it starts, so each fetched page gets a new observer.
   }, [hasNextPage, isFetching, isFetchNextPageError, fetchNextPage, data]);
   if (!hasNextPage) return null;
   return (
@@ -82,7 +86,8 @@ function More({ query }: { query: PagedQuery<unknown> }) {
         kind="quiet"
         size="sm"
         pending={isFetchingNextPage}
-        // A list that cannot go on from its place, as after a rotation of secrets, begins anew.
+        // A list that cannot continue from its cursor, for instance after a rotation of secrets, is fetched again from
+        // the start.
         onClick={() => void (isFetchNextPageError ? query.refetch() : fetchNextPage())}
       >
         {isFetchNextPageError ? 'Try again' : 'Show more'}

@@ -16,7 +16,7 @@ export function PasskeyButton({ onDone }: { onDone: () => Promise<void> }) {
       await signInWithPasskey();
       await onDone();
     } catch (error) {
-      // The browser's own message for "closed, timed out or not allowed" does not help people.
+      // The browser's own message for "closed, timed out or not allowed" does not help users.
       setFault(error instanceof ApiError ? error.message : 'No passkey was used. Try again, or sign in another way.');
     } finally {
       setAsking(false);

@@ -1,12 +1,12 @@
 import { createContext, useContext } from 'react';
 
 /**
- * Where menus, popovers and tooltips are put: inside the dialog that is open, else inside the page's main part. There
- * they belong to a landmark, scroll with a dialog that holds the page still, and are not hidden with what lies behind it.
+ * The container of menus, popovers and tooltips: the open dialog, otherwise the page's main element. There they belong
+ * to a landmark, scroll with a dialog that locks the page, and are not hidden with the content behind it.
  */
 export const PortalContainerContext = createContext<HTMLElement | null>(null);
 
-/** The element for a Radix portal's `container`. */
+/** Returns the element for a Radix portal's `container`. */
 export function usePortalContainer(): HTMLElement | null {
   return useContext(PortalContainerContext);
 }

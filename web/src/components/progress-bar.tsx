@@ -2,13 +2,13 @@ import { cx } from '../lib/cx.ts';
 
 interface ProgressBarProps {
   label: string;
-  /** How much of how much. */
+  /** The amount done, of the total `of`. */
   done: number;
   of: number;
   className?: string;
 }
 
-/** How far something is, as a bar. */
+/** A progress bar. */
 export function ProgressBar({ label, done, of, className }: ProgressBarProps) {
   return (
     <div

@@ -8,11 +8,11 @@ import { DayText, Time } from './time.tsx';
 
 interface QueueListProps {
   entries: readonly QueueEntry[];
-  /** Names the deal of each: where several deals come together. */
+  /** Names the deal of each entry, for lists of several deals. */
   withDeal?: boolean;
 }
 
-/** What waits for the person, each leading to where it is done; what is overdue comes first. */
+/** The tasks that await the person, overdue ones first, each a link to where it is done. */
 export function QueueList({ entries, withDeal = false }: QueueListProps) {
   const now = useNow('half-minute');
   const isOverdue = ({ due_at }: QueueEntry) => due_at !== null && new Date(due_at).getTime() < now;

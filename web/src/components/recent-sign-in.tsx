@@ -10,12 +10,15 @@ import { OrDivider } from './or-divider.tsx';
 import { PasskeyButton } from './passkey-button.tsx';
 import { useIdentityCheck } from './identity-check.tsx';
 
-/** Runs `action`; when that needs a recent sign-in, or one with the second factor, has the person prove that it is them, and does it again. */
+/**
+ * Runs `action`; when it is refused without a recent sign-in, or one with the second factor, has the user prove their
+ * identity and runs it again.
+ */
 type WithRecentSignIn = <T>(action: () => Promise<T>) => Promise<T>;
 
 const RecentSignInContext = createContext<WithRecentSignIn | null>(null);
 
-/** What a refusal of the server asks for: that the person shows once more who they are, or that they do so with their second factor. */
+/** The proof that a refusal requires: a recent sign-in, or one with the second factor. */
 type Proof = 'recent_sign_in_required' | 'second_factor_required';
 
 interface ProofProps {
@@ -23,7 +26,10 @@ interface ProofProps {
   onCancel: () => void;
 }
 
-/** What follows a sign-in over the page: it goes on with the new session, unless that is another person's, as a passkey's may be. */
+/**
+ * Returns the function to call after a sign-in over the page: it continues with the new session, unless that belongs to
+ * another person, as can happen with a passkey.
+ */
 export function useArrival(onProven: () => void) {
   const client = useQueryClient();
   return async () => {
@@ -51,7 +57,7 @@ function ProofDialog({ onProven, onCancel, title, description }: ProofDialogProp
   );
 }
 
-/** Asks for the passkey of a person who has no authenticator: the password would not be enough. */
+/** Asks for the passkey of a user without an authenticator, as the password would not suffice. */
 function PasskeyDialog({ onProven, onCancel, title }: ProofProps & { title: string }) {
   const arrive = useArrival(onProven);
   return (
@@ -88,13 +94,13 @@ function ProofOf({ proof, ...rest }: ProofProps & { proof: Proof }) {
   );
 }
 
-/** Gives everything below it {@link useRecentSignIn}. */
+/** Provides {@link useRecentSignIn} to its children. */
 export function RecentSignInProvider({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const [asking, setAsking] = useState<Proof | null>(null);
   const waiting = useRef<PromiseWithResolvers<boolean> | null>(null);
   const settle = (proven: boolean) => {
-    // A brokerage may have waited for the second factor: everything can be different now.
+    // A brokerage may have withheld its data until the second factor was given, so everything is fetched again.
     if (proven && asking === 'second_factor_required') void refreshAll(client);
     setAsking(null);
     waiting.current?.resolve(proven);
@@ -105,7 +111,7 @@ export function RecentSignInProvider({ children }: { children: ReactNode }) {
       const proofAskedBy = (error: ApiError): Proof | null => {
         if (error.code === 'recent_sign_in_required') return error.code;
         const factor = client.getQueryData(meQuery.queryKey)?.second_factor;
-        // Whoever has none sets one up instead, as the refusal says.
+        // A user without a second factor sets one up instead, as the error says.
         if (error.code !== 'second_factor_required' || !(factor?.totp || factor?.passkeys)) return null;
         return error.code;
       };
@@ -134,7 +140,10 @@ export function RecentSignInProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** `withRecentSignIn(() => api.post(…))`: for changes to credentials, keys, second factors and sessions, for admins and shared clients. */
+/**
+ * Returns `withRecentSignIn(() => api.post(…))`, for changes to credentials, keys, second factors, sessions, admins and
+ * shared clients.
+ */
 export function useRecentSignIn(): WithRecentSignIn {
   const withRecentSignIn = useContext(RecentSignInContext);
   if (!withRecentSignIn) throw new Error('useRecentSignIn needs a RecentSignInProvider above it');

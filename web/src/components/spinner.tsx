@@ -1,4 +1,4 @@
-/** A turning ring that says something is under way; the component that shows it says what, in words. */
+/** A spinning ring for work in progress; the component that shows it says in words what is in progress. */
 export function Spinner() {
   return (
     <svg viewBox="0 0 16 16" aria-hidden className="size-4 animate-spin">

@@ -1,4 +1,4 @@
-/** What a view shows in place of its content: loading, empty, failed. */
+/** Placeholders for the content of a view: loading, empty, failed. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { CloudOff, FileQuestion, RotateCw, type LucideIcon } from 'lucide-react';
 import { useEffect, useState, type ReactNode } from 'react';
@@ -9,7 +9,7 @@ import { useTitle } from '../lib/use-title.ts';
 import { Button, ButtonLink } from './button.tsx';
 import { Card } from './card.tsx';
 
-/** A grey shape where something will be: give it that thing's size, so that nothing moves when it comes. */
+/** A grey placeholder: give it the size of the coming content, so that nothing moves when the content arrives. */
 export function Skeleton({ className }: { className?: string }) {
   return (
     <span
@@ -57,15 +57,15 @@ export function SkeletonCard(rows: { rows: number; height?: string }) {
 interface EmptyStateProps {
   icon?: LucideIcon;
   title: string;
-  /** What to do next, or what will make something appear here. */
+  /** What to do next, or what will make content appear here. */
   children?: ReactNode;
   action?: ReactNode;
-  /** The title's place among the page's headings, when it is one: 1 where it is all that the page says. */
+  /** The level of the title as a heading, if it is one; 1 when it is the only heading of the page. */
   level?: 1 | 2;
   className?: string;
 }
 
-/** Says that there is nothing, and what to do next. */
+/** Says that there is no content, and what to do next. */
 export function EmptyState({ icon: Icon, title, children, action, level, className }: EmptyStateProps) {
   const Title = level === 1 ? 'h1' : level === 2 ? 'h2' : 'p';
   return (
@@ -87,7 +87,9 @@ function PageTitle({ title }: { title: string }) {
   return null;
 }
 
-/** Whether there is nothing for the person, or no longer. */
+/**
+ * Whether the error says that the resource does not exist or is not accessible to the user, or no longer (404 or 403).
+ */
 export const isMissing = (error: Error | null): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 403);
 
@@ -96,7 +98,7 @@ interface ErrorStateProps extends Pick<EmptyStateProps, 'level'> {
   onRetry?: () => void;
 }
 
-/** Says why something could not be shown, and lets the person try again. */
+/** Explains why content could not be shown, and offers to try again. */
 export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
   const missing = isMissing(error);
   return (
@@ -130,10 +132,10 @@ export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
   );
 }
 
-/** How long something may take before it is said to be on its way. */
+/** Milliseconds of loading before screen readers are notified. */
 const shortWaitMillis = 1000;
 
-/** The shape of what is on its way; where that takes long, screen readers say so. */
+/** Shows the skeleton of content that is loading; screen readers are notified when that takes long. */
 export function Loading({ children }: { children: ReactNode }) {
   const [isLong, setIsLong] = useState(false);
   useEffect(() => {
@@ -142,7 +144,7 @@ export function Loading({ children }: { children: ReactNode }) {
   }, []);
   return (
     <>
-      {/* Not within what is busy, of which nothing may be read until it is no longer. */}
+      {/* Outside of the `aria-busy` element, whose content screen readers may not announce. */}
       <span className="sr-only" role="status">
         {isLong && 'Loading…'}
       </span>
@@ -153,16 +155,16 @@ export function Loading({ children }: { children: ReactNode }) {
 
 interface LoadedProps<T> {
   query: UseQueryResult<T, Error>;
-  /** The same shape in grey. */
+  /** A placeholder in the same shape. */
   skeleton: ReactNode;
-  /** Where the page has no heading of its own until the data is there. */
+  /** For a page without a heading of its own until the data has loaded. */
   level?: 1 | 2;
   children: (data: T) => ReactNode;
 }
 
 /**
- * A query's data once it is there; its skeleton before, its error instead. Data in the cache is shown at once, and stays
- * while it cannot be asked for again; what the person may not see any more does not.
+ * Shows a query's data, its skeleton while loading, or its error. Cached data is shown at once and stays when it cannot
+ * be fetched again, unless the user may no longer see it.
  */
 export function Loaded<T>({ query, skeleton, level, children }: LoadedProps<T>) {
   if (query.data !== undefined && !isMissing(query.error)) return children(query.data);
@@ -173,14 +175,14 @@ export function Loaded<T>({ query, skeleton, level, children }: LoadedProps<T>) 
 
 interface CutNoteProps {
   items: readonly unknown[];
-  /** How many the service lists. */
+  /** The limit of the service's list. */
   most: number;
-  /** What they are called, and which of all they are. */
+  /** The text after the count: what the items are, and which of all. */
   children: ReactNode;
   className?: string;
 }
 
-/** Below a list that may not be whole: how many are listed, and which. */
+/** A note below a list that may be incomplete: how many items it has, and which. */
 export function CutNote({ items, most, children, className }: CutNoteProps) {
   if (items.length < most) return null;
   return (

@@ -5,18 +5,18 @@ import { washes } from './badge.tsx';
 import { Menu, MenuChoice } from './menu.tsx';
 
 interface StatusSelectProps<V extends string> {
-  /** Names it for screen readers: "Status of the lease". */
+  /** The accessible name: "Status of the lease". */
   label: string;
   value: V;
   onChange: (value: V) => void;
-  /** Where it can go from here, and where it is. */
+  /** The current status and those it can change to. */
   options: readonly { value: V; label: string }[];
   look: Look;
 }
 
 /**
- * The state of something, named and coloured as a StatePill, which the person can change where it stands. It is a menu and
- * not a select, since in many browsers the arrow keys change a closed select at once (WCAG 2.2, 3.2.2).
+ * A status with the label and colour of a StatePill, editable in place. It is a menu rather than a select, since in
+ * many browsers the arrow keys change a closed select at once (WCAG 2.2, 3.2.2).
  */
 export function StatusSelect<V extends string>({ label, value, onChange, options, look }: StatusSelectProps<V>) {
   return (

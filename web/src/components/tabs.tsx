@@ -3,7 +3,7 @@ import { useEffect, useRef, type AnchorHTMLAttributes, type ReactNode, type Ref 
 import { cx } from '../lib/cx.ts';
 import { Count } from './badge.tsx';
 
-/** Sections of one thing, each a route of its own: links in a row that scrolls sideways where it does not fit. */
+/** Sections of a page, each with its own route: links in a row that scrolls sideways if it does not fit. */
 export function TabNav({ label, children, className }: { label: string; children: ReactNode; className?: string }) {
   return (
     <nav aria-label={label} className={cx('relative min-w-0', className)}>
@@ -49,5 +49,5 @@ function TabAnchor({ count, countLabel = 'waiting', children, ref, ...rest }: Ta
   );
 }
 
-/** One tab, with the number of what waits behind it; takes `to` and `params` as Link does. */
+/** One tab, with the number of waiting items; takes `to` and `params` as Link does. */
 export const TabLink = createLink(TabAnchor);

@@ -19,7 +19,7 @@ interface TimeProps {
   className?: string;
 }
 
-/** An instant in the viewer's zone; exactly, with the zone, when pointed at. */
+/** An instant in the viewer's time zone; the exact time with its zone in the tooltip. */
 export function Time({ at, as = 'relative', className }: TimeProps) {
   const now = useNow('half-minute');
   const text = as === 'relative' ? formatRelative(at, now) : as === 'date' ? formatDate(at) : formatTime(at);
@@ -49,7 +49,9 @@ interface CountdownProps {
   className?: string;
 }
 
-/** What is left until an instant, counting down; in warning colours through the last three days and the last one. */
+/**
+ * The time left until an instant, counting down; in a warning colour for the last three days, in red for the last day.
+ */
 export function Countdown({ until, className }: CountdownProps) {
   const end = new Date(until).getTime();
   const close = end - useNow('half-minute') < 3_600_000;

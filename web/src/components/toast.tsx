@@ -8,7 +8,7 @@ interface Toast {
   id: number;
   title: string;
   tone: 'good' | 'bad';
-  /** Takes back what the toast reports. */
+  /** Reverts the reported action. */
   undo?: () => unknown;
 }
 
@@ -27,14 +27,14 @@ function add(added: Omit<Toast, 'id'>): void {
 }
 
 /**
- * Says in passing that something was done, or, in the tone `bad`, that it failed; with `undo`, offers to take it back. From anywhere, no
- * hook needed.
+ * Shows a brief message that an action succeeded or, with tone `bad`, failed; with `undo`, offers to revert it.
+ * Callable from anywhere, without a hook.
  */
 export function toast(title: string, options: { tone?: 'bad'; undo?: () => unknown } = {}): void {
   add({ title, tone: 'good', ...options });
 }
 
-/** Says that something failed, and what to do; for actions without a form. */
+/** Shows that an action failed, and what to do; for actions without a form. */
 export function toastError(error: unknown): void {
   if (error instanceof ApiError && error.calledOff) return;
   add({ title: error instanceof ApiError ? error.message : 'Something went wrong. Try again.', tone: 'bad' });
@@ -50,7 +50,7 @@ async function takeBack({ undo }: Toast): Promise<void> {
   }
 }
 
-/** Where toasts appear. F8 leads there from anywhere. */
+/** Where toasts appear. F8 moves the focus there from anywhere. */
 export function Toaster() {
   const shown = useSyncExternalStore(
     (follow) => {

@@ -6,11 +6,11 @@ export const TooltipProvider = Radix.Provider;
 
 interface TooltipProps {
   text: ReactNode;
-  /** One element that can be focused and takes a ref. */
+  /** One focusable element that takes a ref. */
   children: ReactNode;
 }
 
-/** Words that appear beside an element that is pointed at or focused. Never the only place where something is said. */
+/** Text beside an element while it is hovered or focused. Never the only place of information. */
 export function Tooltip({ text, children }: TooltipProps) {
   return (
     <Radix.Root>

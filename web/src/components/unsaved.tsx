@@ -4,12 +4,12 @@ import { isUploading } from '../api/document-uploads.ts';
 import { anythingUnsaved, formsIn, isLeaving } from '../lib/unsaved.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 
-/** Asks whether what was written may go; true when the person says so. */
+/** Asks whether to discard unsaved input; resolves to true if so. */
 type AskDiscard = () => Promise<boolean>;
 
 const AskDiscardContext = createContext<AskDiscard | null>(null);
 
-/** Asks before anything unsaved is lost by going to another page or closing the tab, and gives {@link useAskDiscard}. */
+/** Asks before unsaved input is lost by navigating or closing the tab, and provides {@link useAskDiscard}. */
 export function UnsavedProvider({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const asked = useRef<PromiseWithResolvers<boolean> | null>(null);
@@ -51,7 +51,7 @@ export function UnsavedProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** `await askDiscard()`: whether the person gives up what they wrote. */
+/** Returns `askDiscard()`, which asks whether to discard unsaved input. */
 export function useAskDiscard(): AskDiscard {
   const ask = useContext(AskDiscardContext);
   if (!ask) throw new Error('useAskDiscard needs an UnsavedProvider above it');

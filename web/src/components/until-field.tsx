@@ -7,19 +7,19 @@ import { DateTimeField } from './value-fields.tsx';
 
 interface UntilFieldProps {
   label: string;
-  /** What it is about, for screen readers. */
+  /** The subject of the field, for screen readers. */
   about?: string;
   hideLabel?: boolean;
-  /** Null of no end. */
+  /** Null for no end. */
   value: Instant | null;
-  /** It takes the place of the button that asked for it, and the focus. */
+  /** Whether the field replaces the button that opened it, and takes its focus. */
   asked?: boolean;
   onSave: (until: Instant | null) => void;
 }
 
 /**
- * Until when something holds, changed where it stands: nothing changes before it is saved, since the arrow keys step
- * through days and hours on the way (WCAG 2.2, 3.2.2).
+ * A field for the end of something, edited in place: it changes only when saved, since the arrow keys step through days
+ * and hours on the way (WCAG 2.2, 3.2.2).
  */
 export function UntilField({
   label,
@@ -47,7 +47,7 @@ export function UntilField({
         if (!dirty) return;
         onSave(chosen === '' ? null : chosen);
         setChosen(null);
-        // The button goes away with what there was to save.
+        // The button disappears after saving.
         focus();
       }}
       className="flex flex-wrap items-end gap-2.5"

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'react';
 import { toast } from './toast.tsx';
 
 /**
- * Copies a text; whether that was just done, and how to do it. Without the right to the clipboard, or on no secure origin, `select` selects the text to
- * be copied by hand.
+ * Returns whether a text was just copied, and the function that copies it. Without access to the clipboard, or on an
+ * insecure origin, `select` selects the text to be copied by hand.
  */
 export function useCopy(value: string, select: () => void): [copied: boolean, copy: () => void] {
   const [copied, setCopied] = useState(false);

@@ -13,10 +13,16 @@ function symbolOf(currency: string): string {
   return parts.formatToParts(0).find((part) => part.type === 'currency')?.value ?? currency;
 }
 
-/** The most characters that are taken of an amount, more than any that is accepted has with separators and a currency. */
+/**
+ * At most this many characters of an amount can be typed, more than any accepted amount has with separators and a
+ * currency.
+ */
 const longestTyped = 100;
 
-/** With all its places, or none where they are nothing but zeros. What no format can have, as a kept draft may, stays as it is. */
+/**
+ * Formats an amount with all its decimal places, or none if they are all zeros. An amount that is too long to format,
+ * possible in a saved draft, is returned unchanged.
+ */
 function grouped(amount: Decimal): string {
   if (amount.length > longestTyped) return amount;
   const fraction = amount.split('.')[1] ?? '';
@@ -27,13 +33,16 @@ function grouped(amount: Decimal): string {
 }
 
 interface MoneyFieldProps extends Rest {
-  /** A decimal string; '' while empty; while what was typed is no amount, what stands for that, which a form does not send. */
+  /**
+   * A decimal string; '' while empty; while the typed text is not an amount, the value that {@link asUnread} returns,
+   * which a form does not submit.
+   */
   value: Decimal;
   onChange: (value: Decimal) => void;
   currency: string;
 }
 
-/** An amount of money. Takes it as the person's language writes it, gives it as a decimal string with every digit. */
+/** Input of an amount of money: reads it in the user's number format and returns a decimal string with every digit. */
 export function MoneyField({ value, onChange, currency, className, ...rest }: MoneyFieldProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const read = (text: string) => readDecimal(text) ?? asUnread(text);
@@ -75,10 +84,13 @@ interface DateFieldProps extends Rest {
   onChange: (value: Day | '') => void;
 }
 
-/** The last of the years of four digits: without it, fields take one of six, which no day and no time of ours has. */
+/**
+ * The last day of the years with four digits: without a maximum, browsers accept years of six digits, which no stored
+ * day or time has.
+ */
 const lastDay = '9999-12-31';
 
-/** A day, through the platform's own picker. */
+/** Input of a day, with the platform's own picker. */
 export function DateField({ value, onChange, className, ...rest }: DateFieldProps) {
   return (
     <input
@@ -99,7 +111,7 @@ interface TimeFieldProps extends Rest {
   onChange: (value: Instant | '') => void;
 }
 
-/** A day and time in the viewer's zone, given as an instant in UTC. */
+/** Input of a day and time in the viewer's time zone; its value is an instant in UTC. */
 export function DateTimeField({ value, onChange, className, ...rest }: TimeFieldProps) {
   return (
     <input
@@ -111,7 +123,7 @@ export function DateTimeField({ value, onChange, className, ...rest }: TimeField
       onChange={({ target }) => {
         const at = new Date(target.value);
         if (target.value === '') onChange('');
-        // A browser may let a year of more digits be typed all the same.
+        // A browser may accept a year of more digits in spite of `max`.
         else if (!Number.isNaN(at.getTime())) onChange(at.toISOString());
       }}
       className={cx('control tabular', className)}

@@ -1,19 +1,19 @@
-/** What screen readers are told that nothing else on the page says. */
+/** Announcements for screen readers that are not in the visible page. */
 
 let message = '';
 const followers = new Set<() => void>();
 
-/** Has screen readers say `text` when they are done with what they say. */
+/** Makes screen readers say `text` once they have finished speaking. */
 export function announce(text: string): void {
-  // The same words again are no change to the page and would not be said.
+  // Repeating the same text would not change the page, and would not be spoken.
   message = text === message ? `${text}\u00a0` : text;
   for (const follow of followers) follow();
 }
 
-/** What was announced last. */
+/** Returns the last announcement. */
 export const announced = (): string => message;
 
-/** Calls `follower` when that changes, until the returned function is called. */
+/** Calls `follower` when the announcement changes, until the returned function is called. */
 export function followAnnounced(follower: () => void): () => void {
   followers.add(follower);
   return () => followers.delete(follower);

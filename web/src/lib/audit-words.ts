@@ -1,16 +1,19 @@
-/** The audit trail in words: outcomes and details. The server words the actions. The raw names stay in the file that is exported. */
+/**
+ * Labels of the audit trail: outcomes and details. The server labels the actions. The exported file keeps the raw
+ * names.
+ */
 import { formatTime } from './format.ts';
 import * as states from './states.ts';
 
 type Words = Readonly<Record<string, { readonly label: string } | string>>;
 
-/** A name of ours that has no words of its own, made readable: "deal.move_back" is "Deal move back". */
+/** Makes an internal name without a label readable: "deal.move_back" becomes "Deal move back". */
 function readable(name: string): string {
   const text = name.replace(/[._:-]+/g, ' ').trim();
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What a record of ours holds under a name from the trail, and nothing of what every object inherits. */
+/** Returns the entry of a record under a name from the trail, without inherited properties. */
 const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
@@ -36,7 +39,7 @@ const outcomes: Readonly<Record<string, string>> = {
   internal_error: 'Failed',
 };
 
-/** How it ended. */
+/** Returns the label of an outcome. */
 export const outcomeWords = (outcome: string): string => own(outcomes, outcome) ?? readable(outcome);
 
 const names: Readonly<Record<string, string>> = {
@@ -50,7 +53,7 @@ const names: Readonly<Record<string, string>> = {
   added: 'Contacts added',
 };
 
-/** A detail's name. */
+/** Returns the label of a detail's name. */
 export const detailName = (name: string): string => own(names, name) ?? readable(name);
 
 const values: Words = {
@@ -68,16 +71,16 @@ const values: Words = {
   ...states.contactTypes,
   ...states.keyScopes,
   ...states.clientScopes,
-  // Of which kind a document is.
+  // Kinds of documents.
   simple: 'Data room',
   production: 'Produced for a diligence request',
   pdf: 'PDF',
   xlsx: 'Excel workbook',
-  // What a reminder is about.
+  // Subjects of reminders.
   ndas: 'NDA',
   questions: 'Question',
   closing_conditions: 'Closing condition',
-  // How somebody signed in, or why not.
+  // How somebody signed in, or why that failed.
   password: 'Password',
   passkey: 'Passkey',
   code: 'Authenticator code',
@@ -88,17 +91,17 @@ const values: Words = {
   test: 'Test',
   refresh: 'Refresh token',
   access: 'Access token',
-  // What was changed of a contact.
+  // Changed fields of a contact.
   displayName: 'Name',
   email: 'E-mail',
   externalId: 'External ID',
   archivedAt: 'Archived',
 };
 
-/** A word of ours, as the service writes it down: nothing that a person wrote is among the details but names. */
+/** Whether a value is an internal word as the service records it: people's input appears in details only as names. */
 const isOurs = (value: string): boolean => /^[a-z]+([_ ][a-z]+)*$/.test(value);
 
-/** A detail's value in words; a name that a person gave stays as it is, and a tool is called by its title. */
+/** Returns the label of a detail's value; names given by people stay unchanged, and a tool is shown by its title. */
 export function detailWords(name: string, value: unknown, toolTitle: string | null): string {
   if (value === null || value === undefined || value === '') return name === 'ceiling' ? 'The default' : 'None';
   if (Array.isArray(value))

@@ -1,8 +1,8 @@
-/** Arithmetic on decimal strings, exactly: amounts never become floats. */
+/** Exact arithmetic on decimal strings: amounts never become floats. */
 
 const shape = /^([+-]?)(\d+)(?:\.(\d+))?$/;
 
-/** A decimal as an integer and the number of its places, or null when `text` is none. */
+/** Returns a decimal as an integer and the number of its fraction digits, or null when `text` is not one. */
 function parse(text: string): { units: bigint; places: number } | null {
   const match = shape.exec(text);
   if (!match) return null;
@@ -33,7 +33,7 @@ export function isDecimal(text: string): boolean {
   return shape.test(text);
 }
 
-/** The exact sum of decimals; "0" of none. Throws a RangeError on what is no decimal. */
+/** Returns the exact sum of decimals; "0" for none. Throws a RangeError when a value is not a decimal. */
 export function sum(values: readonly string[]): string {
   const { units, places } = scaled(values);
   return print(
@@ -48,13 +48,15 @@ export function compare(a: string, b: string): number {
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
-/** The same amount with the other sign. */
+/** Returns the amount with the opposite sign. */
 export function negate(value: string): string {
   const { units, places } = scaled([value]);
   return print(-(units[0] ?? 0n), places);
 }
 
-/** `part` as a share of `all`, to four digits, a half rounded away from zero; null where `all` is nothing. */
+/**
+ * Returns `part` as a share of `all`, to four fraction digits, a half rounded away from zero; null when `all` is zero.
+ */
 export function shareOf(part: string, all: string): string | null {
   const [over = 0n, under = 0n] = scaled([part, all]).units;
   if (under === 0n) return null;
@@ -63,22 +65,24 @@ export function shareOf(part: string, all: string): string | null {
   return print(over < 0n === under < 0n ? share : -share, 4);
 }
 
-// No text that people write begins with it, and no decimal.
+// Neither typed text nor a decimal begins with this character.
 const unreadMark = '\u0000';
 
 /**
- * What stands in a form for a typed text that is no amount in the person's language. It is no decimal, even where the text looks like one:
- * "250.000" would be sent as 250 by whom a point groups nothing. '' of nothing.
+ * Returns the form value for a typed text that is not an amount in the person's language. It is never a decimal, even
+ * when the text looks like one: "250.000" would be sent as 250 where the point is no group separator. '' for an empty
+ * text.
  */
 export const asUnread = (typed: string): string => (typed.trim() === '' ? '' : unreadMark + typed);
 
-/** The text that {@link asUnread} made a value of; null of any other value. */
+/** Returns the text from which {@link asUnread} made a value; null for any other value. */
 export const unreadIn = (value: string): string | null => (value.startsWith(unreadMark) ? value.slice(1) : null);
 
 /**
- * The decimal that a person typed, read as their language writes numbers ("1,250.5", "1.250,5" or "۱٬۲۵۰٫۵"), or null when it is
- * none: also when its separators stand where that language has none, but for a point before one or two digits, as keypads write it where
- * a point groups nothing. Currency signs, spaces and marks of direction are passed over.
+ * Returns the decimal that a person typed, read in the number format of their language ("1,250.5", "1.250,5" or
+ * "۱٬۲۵۰٫۵"), or null when it is not one, including when its separators are not where that language puts them. A point
+ * before one or two digits, as keypads type it, is accepted where a point is no group separator. Currency signs, spaces
+ * and direction marks are ignored.
  */
 export function readDecimal(typed: string, locale?: string): string | null {
   const parts = new Intl.NumberFormat(locale).formatToParts(1234567.8);

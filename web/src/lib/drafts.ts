@@ -1,7 +1,7 @@
 /**
- * What a person has typed and not sent, kept in the browser for a while: it survives a reload and the end of a session.
- * It is sealed with a key that the server gives to that person alone, so another person who uses the device cannot read it.
- * Passwords, codes and the like are never given to it.
+ * Drafts: unsent input, kept in the browser for some days across reloads and sessions. They are encrypted with a key
+ * that the server gives only to that person, so another person who uses the device cannot read them. Passwords, codes
+ * and the like are never passed to this module.
  */
 
 import { wholeNumber } from './whole-number.ts';
@@ -9,7 +9,7 @@ import { wholeNumber } from './whole-number.ts';
 const prefix = 'dealkeep.draft.';
 const daysKept = 7;
 const mostKept = 30;
-/** In characters as stored. */
+/** In characters, as stored. */
 const longest = 64_000;
 const restMillis = 250;
 
@@ -25,14 +25,14 @@ const bytesOf = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(
 const textOf = (bytes: ArrayBuffer | Uint8Array<ArrayBuffer>): string =>
   btoa(Array.from(new Uint8Array(bytes), (one) => String.fromCharCode(one)).join(''));
 
-/** What is stored here: name, time it was stored at in milliseconds, and the sealed text. */
+/** Returns the stored drafts: the name, and the time of storage in milliseconds. */
 function stored(): { name: string; at: number }[] {
   return Object.keys(localStorage)
     .filter((name) => name.startsWith(prefix))
     .map((name) => ({ name, at: wholeNumber(localStorage.getItem(name)?.split('.')[0]) }));
 }
 
-/** Takes out what is too old, and the oldest of what is too much. */
+/** Removes drafts that are too old, and the oldest ones beyond the limit. */
 function prune(): void {
   const eldest = Date.now() - daysKept * 86_400_000;
   const kept = stored().toSorted((one, other) => other.at - one.at);
@@ -55,7 +55,10 @@ async function readKeys(draftKey: string): Promise<Keys> {
   return { seal, name };
 }
 
-/** Opens the drafts of the person who has this key (32 bytes in base64). Without storage or cryptography nothing is kept. */
+/**
+ * Opens the drafts of the person with this key (32 bytes in base64). Without storage or cryptography no drafts are
+ * kept.
+ */
 export function openDrafts(draftKey: string): void {
   if (openedWith === draftKey || !('subtle' in crypto)) return;
   openedWith = draftKey;
@@ -67,12 +70,12 @@ export function openDrafts(draftKey: string): void {
   }
 }
 
-/** Forgets every draft on this device: at signing out. */
+/** Removes every draft on this device, when the person signs out. */
 export function forgetDrafts(): void {
   try {
     for (const { name } of stored()) localStorage.removeItem(name);
   } catch {
-    // Without storage there are none.
+    // Without storage there are no drafts.
   }
 }
 
@@ -80,7 +83,7 @@ async function nameOf({ name }: Keys, draft: string): Promise<string> {
   return prefix + textOf(await crypto.subtle.sign('HMAC', name, new TextEncoder().encode(draft)));
 }
 
-/** What was kept under this name; null when there is nothing, or nothing that this person may read. */
+/** Returns the draft kept under this name; null when there is none, or none that this person can decrypt. */
 export async function readDraft(draft: string): Promise<unknown> {
   try {
     const opened = await keys;
@@ -94,10 +97,10 @@ export async function readDraft(draft: string): Promise<unknown> {
   }
 }
 
-/** The latest wish for each draft: an older one that is still being sealed does not come after it. */
+/** The latest write of each draft: an older one that is still being encrypted must not overwrite it. */
 const wishes = new Map<string, object>();
 
-/** Those that are being sealed or stored. */
+/** The drafts being encrypted or stored. */
 const writes = new Set<Promise<void>>();
 
 function write(draft: string, text: string | null): void {
@@ -123,13 +126,13 @@ async function store(draft: string, text: string | null): Promise<void> {
     else localStorage.setItem(name, entry);
     prune();
   } catch {
-    // Storage may be full or forbidden: then the form asks before it closes, and that is all.
+    // Storage may be full or forbidden; the form still asks before it closes.
   } finally {
     if (wishes.get(draft) === wish) wishes.delete(draft);
   }
 }
 
-/** What is to be written once its form has rested, by draft. */
+/** Values to write when their form has not changed for a while, by draft. */
 const resting = new Map<string, { values: object; timer: ReturnType<typeof setTimeout> }>();
 
 function forgetWaiting(draft: string): void {
@@ -137,7 +140,7 @@ function forgetWaiting(draft: string): void {
   resting.delete(draft);
 }
 
-/** Keeps values under a name, a moment after the last change. */
+/** Keeps values under a name, shortly after the last change. */
 export function keepDraft(draft: string, values: object): void {
   forgetWaiting(draft);
   const timer = setTimeout(() => {
@@ -147,7 +150,7 @@ export function keepDraft(draft: string, values: object): void {
   resting.set(draft, { values, timer });
 }
 
-/** Keeps at once what was typed last: for when the page is about to be left. */
+/** Stores pending drafts immediately, before the page is left. */
 export async function keepDraftsNow(): Promise<void> {
   const latest = [...resting];
   for (const [draft] of latest) forgetWaiting(draft);
@@ -155,7 +158,7 @@ export async function keepDraftsNow(): Promise<void> {
   await Promise.all(writes);
 }
 
-/** Forgets what was kept under a name: it was sent, or given up. */
+/** Removes the draft kept under a name, because it was sent or discarded. */
 export function dropDraft(draft: string): void {
   forgetWaiting(draft);
   write(draft, null);

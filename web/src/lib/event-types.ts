@@ -1,4 +1,4 @@
-/** What webhooks send, in the groups in which it is chosen, and in words. */
+/** The event types of webhooks, grouped for selection, with labels. */
 
 import type { EventType } from '../api/shapes.ts';
 
@@ -31,7 +31,7 @@ const changes: Record<Change, string> = {
   removed: 'Removed',
 };
 
-/** Each type once: the server's closed list. */
+/** Every type: the server's closed list. */
 const types: Record<EventType, true> = {
   'contact.created': true,
   'contact.updated': true,
@@ -73,7 +73,7 @@ const types: Record<EventType, true> = {
 const all = Object.keys(types) as EventType[];
 const partsOf = (type: string) => type.split('.') as [Subject, Change];
 
-/** What may change of each kind of record, with a word for it. */
+/** The events of each kind of record, with their labels. */
 export const eventTypeGroups = (Object.keys(subjects) as Subject[]).map((subject) => ({
   group: subjects[subject],
   types: all.filter((type) => partsOf(type)[0] === subject).map((type) => ({ type, label: changes[partsOf(type)[1]] })),
@@ -81,7 +81,7 @@ export const eventTypeGroups = (Object.keys(subjects) as Subject[]).map((subject
 
 const inSentence = (words: string): string => `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
 
-/** A type in words, "Contacts: added"; of one that a newer release has sent, its name. */
+/** Returns a type's label, "Contacts: added"; for a type of a newer release, its name. */
 export function eventWords(type: string): string {
   if (type === 'webhook.test') return 'Test event';
   const [subject, change] = partsOf(type);
@@ -90,7 +90,7 @@ export function eventWords(type: string): string {
     : type;
 }
 
-/** What a webhook is sent, in words: each kind of record once. */
+/** Describes the selected types of a webhook, with each kind of record once. */
 export function chosenWords(chosen: readonly EventType[] | null): string {
   if (chosen === null) return 'Everything its key can read';
   return eventTypeGroups

@@ -1,8 +1,8 @@
-/** How amounts, times and sizes read: in the viewer's language and zone, amounts in their own currency. */
+/** Formats amounts, times and sizes in the viewer's language and time zone, amounts in their own currency. */
 import type { Day, Decimal, Instant } from '../api/shapes.ts';
 import { wholeNumber } from './whole-number.ts';
 
-/** Intl takes decimal strings and keeps every digit; its type has to be assured that ours are numeric. */
+/** Intl accepts decimal strings and keeps every digit; its type requires a cast, since ours are known to be numeric. */
 function exact(value: Decimal): Intl.StringNumericLiteral {
   return value as Intl.StringNumericLiteral;
 }
@@ -38,14 +38,14 @@ export function formatCount(count: number): string {
   return numberFormat({}).format(count);
 }
 
-/** The most of what waits that the service counts of a queue. */
+/** The service counts at most this many waiting entries of a queue. */
 const mostWaiting = 1000;
 
-/** "480", or "1,000 or more" of what waits. */
+/** "480", or "1,000 or more", for the number of waiting entries. */
 export const formatWaiting = (count: number): string =>
   count < mostWaiting ? formatCount(count) : `${formatCount(mostWaiting)} or more`;
 
-/** "18.4%", always with one digit behind the point, of a share between 0 and 1, in the viewer's way of writing it. */
+/** "18.4%" for a share between 0 and 1, always with one fraction digit, in the viewer's notation. */
 export function formatShare(share: Decimal, { signed = false } = {}): string {
   const signDisplay = signed ? 'exceptZero' : 'auto';
   return numberFormat({ style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay }).format(
@@ -65,7 +65,7 @@ export function formatPoints(difference: Decimal): string {
   return `${digits.join('').trim()} points`;
 }
 
-/** "4.80×", always with two digits behind the point. */
+/** "4.80×", always with two fraction digits. */
 export function formatMultiple(multiple: Decimal, { signed = false } = {}): string {
   const signDisplay = signed ? 'exceptZero' : 'auto';
   return `${numberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay }).format(exact(multiple))}×`;
@@ -81,7 +81,7 @@ export function formatBytes(bytes: number | string): string {
     unit += 1;
   }
   const digits = unit === 0 || size >= 100 ? 0 : 1;
-  // Intl writes kB, and American software KB.
+  // Intl writes kB; American software writes KB.
   return numberFormat({
     style: 'unit',
     unit: units[unit] ?? 'byte',
@@ -98,13 +98,13 @@ const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', tim
 const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 const monthFormat = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit', timeZone: 'UTC' });
 const relativeFormat = new Intl.RelativeTimeFormat(undefined);
-/** Says "yesterday" and "tomorrow". */
+/** Gives "yesterday" and "tomorrow". */
 const relativeDayFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
-/** The viewer's language, in which dates are written; the page is in English. */
+/** The viewer's language, in which dates are formatted; the page is in English. */
 export const formatLanguage = dayFormat.resolvedOptions().locale;
 
-/** "31 Jan 2026" of a date without a time; no zone moves it. */
+/** "31 Jan 2026" for a date without a time, independent of the time zone. */
 export function formatDay(day: Day): string {
   return dayFormat.format(new Date(`${day}T00:00:00Z`));
 }
@@ -116,22 +116,22 @@ export function formatMonth(day: Day): string {
 
 const monthNames = new Intl.DateTimeFormat(undefined, { month: 'long', timeZone: 'UTC' });
 
-/** "January", of a month of the year from "01" to "12". */
+/** "January" for a month from "01" to "12". */
 export function formatMonthOfYear(month: string): string {
   return monthNames.format(new Date(`2001-${month}-01T00:00:00Z`));
 }
 
-/** The date of an instant in the viewer's zone. */
+/** The date of an instant in the viewer's time zone. */
 export function formatDate(at: Instant): string {
   return dateFormat.format(new Date(at));
 }
 
-/** Date and time of an instant in the viewer's zone. */
+/** Date and time of an instant in the viewer's time zone. */
 export function formatTime(at: Instant): string {
   return timeFormat.format(new Date(at));
 }
 
-/** Everything about an instant, with the zone: for titles. */
+/** Full date and time of an instant with the time zone, for tooltips. */
 export function formatExactly(at: Instant): string {
   return exactFormat.format(new Date(at));
 }
@@ -142,13 +142,13 @@ const ofDays: [Intl.RelativeTimeFormatUnit, number][] = [
   ['week', 7],
 ];
 
-/** The day of an instant in the viewer's calendar, as a number of days. */
+/** The day of an instant in the viewer's calendar, as a count of days. */
 function dayNumber(at: number): number {
   const date = new Date(at);
   return Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / 86_400_000;
 }
 
-/** How many days the first of two instants comes after the second, in the viewer's calendar. */
+/** Returns how many days the first of two instants is after the second, in the viewer's calendar. */
 export function daysAfter(first: Instant, second: Instant): number {
   return dayNumber(new Date(first).getTime()) - dayNumber(new Date(second).getTime());
 }
@@ -156,11 +156,14 @@ export function daysAfter(first: Instant, second: Instant): number {
 const justNow = 'just now';
 const inAMoment = 'in a moment';
 
-/** The language of what {@link formatRelative} wrote: undefined where it is the page's. */
+/** Returns the language of a text from {@link formatRelative}; undefined when it is the page's. */
 export const languageOfRelative = (text: string): string | undefined =>
   text === justNow || text === inAMoment ? undefined : formatLanguage;
 
-/** "3 hours ago", "in 2 days", "yesterday", "just now"; `now` in milliseconds. From a day on, days of the calendar are counted. */
+/**
+ * "3 hours ago", "in 2 days", "yesterday", "just now"; `now` in milliseconds. From 24 hours on, calendar days are
+ * counted.
+ */
 export function formatRelative(at: Instant, now: number): string {
   const time = new Date(at).getTime();
   const distance = time - now;
@@ -173,11 +176,11 @@ export function formatRelative(at: Instant, now: number): string {
   }
   if (Math.abs(distance) >= 3_600_000) return relativeFormat.format(Math.trunc(distance / 3_600_000), 'hour');
   if (Math.abs(distance) >= 60_000) return relativeFormat.format(Math.trunc(distance / 60_000), 'minute');
-  // The clock of a page moves every half minute: what was just made seems to be in the future.
+  // The page's clock advances every half minute, so something just created can seem to be in the future.
   return distance > 30_000 ? inAMoment : justNow;
 }
 
-/** The two largest parts of a span of milliseconds: "12 d 4 h", "3 h 20 min", "45 s". */
+/** Returns the two largest units of a duration in milliseconds: "12 d 4 h", "3 h 20 min", "45 s". */
 export function formatSpan(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const days = Math.floor(seconds / 86_400);

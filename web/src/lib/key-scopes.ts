@@ -1,4 +1,4 @@
-/** What API keys may do, in the groups in which it is chosen, each with a sentence of what it opens. */
+/** The scopes of API keys, grouped for selection, each with a sentence about the access it gives. */
 
 import type { KeyScope } from '../api/shapes.ts';
 

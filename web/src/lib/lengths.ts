@@ -1,4 +1,4 @@
-/** The most characters of what people write. A number that is not the server's is an error of types. */
+/** Maximum lengths of input, in characters. A number that differs from the server's is a type error. */
 
 import type { SharedBounds } from '../api/shapes.ts';
 
@@ -30,8 +30,8 @@ export const lengths = {
 
 export const longestEmailAddress: SharedBounds['longestEmailAddress'] = 254;
 
-/** The least of a password, in code points. */
+/** Minimum length of a password, in code points. */
 export const shortestPassword: SharedBounds['passwordLength']['least'] = 8;
 
-/** Of an offer, in words. */
+/** Maximum length of an offer's free-text terms, in characters. */
 export const longestTerms: SharedBounds['longestTerms'] = 20_000;

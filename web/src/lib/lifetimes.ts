@@ -1,4 +1,4 @@
-/** How long things last, in words. Words that are not the server's are an error of types. */
+/** Durations in words. Words that differ from the server's are a type error. */
 
 import type { SharedBounds } from '../api/shapes.ts';
 

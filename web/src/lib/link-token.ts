@@ -1,6 +1,6 @@
 /**
- * The one-time token of a mailed or copied link, which stands in its fragment. It is taken out of the address at once, so
- * that it is neither copied nor sent on with it, and kept for this tab: over a reload, and over signing in on the way.
+ * The one-time token of a mailed or copied link, in the fragment of its URL. It is removed from the address
+ * immediately, so that it is not copied or shared with it, and kept for this tab across reloads and signing in.
  */
 
 const key = (path: string) => `dealkeep.link ${path}`;
@@ -14,13 +14,13 @@ function take(): boolean {
   try {
     sessionStorage.setItem(key(pathname), token);
   } catch {
-    // Without storage the page has it until it is left.
+    // Without storage, the page has the token until it is left.
   }
   window.history.replaceState(window.history.state, '', pathname + search);
   return true;
 }
 
-/** The token of the link that led to this page, or undefined. */
+/** Returns the token of the link that led to this page, or undefined. */
 export function linkToken(): string | undefined {
   const { pathname } = window.location;
   try {
@@ -32,5 +32,5 @@ export function linkToken(): string | undefined {
 
 // Before the router reads the address.
 take();
-// Another link to the page that is open.
+// Another link to the same page was opened.
 window.addEventListener('hashchange', () => take() && window.location.reload());

@@ -1,11 +1,11 @@
-/** Parts of the application in files of their own, which are fetched when they are first needed. */
+/** Parts of the application in separate files, which are fetched when first needed. */
 import { ApiError, cannotBeReached } from '../api/client.ts';
 import { wholeNumber } from './whole-number.ts';
 
 const entryIn = (page: string): string | undefined => /\bsrc="(\/assets\/[^"]+\.js)"/.exec(page)?.[1];
 const entry = entryIn(document.head.innerHTML);
 
-/** Whether the server has a page with other files than this one. Without a connection that is not known. */
+/** Whether the server now serves a page with other files than this one; false when it cannot be reached. */
 async function isOutOfDate(): Promise<boolean> {
   try {
     const response = await fetch('/', { cache: 'no-store' });
@@ -27,8 +27,8 @@ async function lookForNewer(): Promise<void> {
 let looking: Promise<void> | null = null;
 
 /**
- * Loads the page anew where it was open while a new version was put up: the files that it asks for are gone, and the new page has the new
- * ones. Resolves when there is none.
+ * Reloads the page when a new version was deployed while it was open: the files that it requests no longer exist, and
+ * the new page refers to the new ones. Resolves when there is no new version.
  */
 function loadNewer(): Promise<void> {
   looking ??= lookForNewer().finally(() => (looking = null));
@@ -38,8 +38,8 @@ function loadNewer(): Promise<void> {
 window.addEventListener('vite:preloadError', () => void loadNewer());
 
 /**
- * Fetches a part. Rejects with an error that is meant for the person. Browsers remember of a file that it did not come until the page is loaded
- * anew, so none is asked for while it is known that it cannot come.
+ * Fetches a part. Rejects with an error that is meant for the person. Browsers remember a failed import until the page
+ * is reloaded, so nothing is requested while the browser is offline.
  */
 export async function fetchPart<M>(load: () => Promise<M>): Promise<M> {
   if (!navigator.onLine) throw cannotBeReached();

@@ -1,9 +1,9 @@
-/** Where things are drawn: floats, good for pixels and nothing else. */
+/** Pixel positions: floats, which must not be used for anything else. */
 
-/** Where to draw `value` in a chart: the nearest float. */
+/** Returns the nearest float of `value`, for its position in a chart. */
 export function toPixels(value: string | null | undefined): number {
   return Number(value ?? 0);
 }
 
-/** The pixels of a computed length of CSS: "17.6px". */
+/** Returns the pixels of a computed CSS length: "17.6px". */
 export const pixelsOf = (length: string): number => Number.parseFloat(length);

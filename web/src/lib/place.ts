@@ -1,19 +1,19 @@
-/** The parts of a page in which one goes on when a control in them goes away. */
+/** The elements that take the focus when a control in them disappears. */
 const parts = 'li, tr, [role=row], article, section, main';
 
-/** An element and the parts of the page that it is in, the nearest first. */
+/** Returns an element and the parts of the page that contain it, nearest first. */
 export function placeOf(element: HTMLElement | null): HTMLElement[] {
   const place: HTMLElement[] = [];
   for (let one = element; one; one = one.parentElement?.closest<HTMLElement>(parts) ?? null) place.push(one);
   return place;
 }
 
-/** Gives the focus to the first of these that is still on the page, else to its main part. */
+/** Focuses the first of these elements that is still on the page, otherwise the main part of the page. */
 export function focusPlace(place: readonly HTMLElement[]): void {
   const found = place.find(({ isConnected }) => isConnected) ?? document.getElementById('main');
   if (!found) return;
   if (found.tabIndex < 0 && !found.hasAttribute('tabindex')) {
-    // For this once: a click into it is to leave the focus as it is.
+    // Only for this focus: a click into the element must not focus it.
     found.tabIndex = -1;
     found.addEventListener('blur', () => found.removeAttribute('tabindex'), { once: true });
   }

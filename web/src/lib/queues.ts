@@ -1,4 +1,4 @@
-/** What can wait for a person: how it reads, and on which tab it is done. */
+/** The kinds of pending tasks: their label, and the tab on which they are done. */
 import {
   CalendarClock,
   FilePen,

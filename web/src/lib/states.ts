@@ -1,4 +1,4 @@
-/** What each state is called and how it looks, in one place: pills, steppers, filters and sentences agree. */
+/** The label and tone of each state, in one place, so that pills, steppers, filters and sentences agree. */
 import type * as T from '../api/shapes.ts';
 
 export type Tone = 'plain' | 'info' | 'good' | 'warn' | 'bad' | 'rare' | 'accent';
@@ -21,7 +21,7 @@ export const dealStates: Record<T.DealState, Look> = {
   withdrawn: look('Withdrawn', 'bad'),
 };
 
-/** The way of a sale from start to end; withdrawn leaves it. */
+/** The states of a sale from start to end; `withdrawn` is not among them. */
 export const dealPath: readonly T.DealState[] = [
   'draft',
   'listed',
@@ -82,7 +82,7 @@ export const participantStates: Record<T.ParticipantStatus, Look> = {
   removed: look('Removed'),
 };
 
-/** What is wrong with the mail of an invitation. */
+/** Labels for delivery problems of an invitation's mail. */
 export const mailTroubles: Record<T.MailTrouble, Look> = {
   delayed: look('E-mail delayed', 'warn'),
   undelivered: look('E-mail not delivered', 'bad'),
@@ -104,13 +104,13 @@ export const questionStates: Record<T.QuestionStatus, Look> = {
   withdrawn: look('Withdrawn'),
 };
 
-/** What a broker can say to figures that contradict themselves, to choose from… */
+/** The answers to contradictory figures that a broker can choose from. */
 export const contradictionAnswers: Record<T.ContradictionStatus, string> = {
   explained: 'Explained: the figures are right',
   to_correct: 'To be corrected with another upload',
 };
 
-/** …and as it stands beside them. */
+/** The same answers as labels beside the figures. */
 export const contradictionAnswered: T.SharedWords['answers'] = {
   explained: 'Explained',
   to_correct: 'To be corrected',
@@ -129,7 +129,7 @@ export const questionCategories: Record<T.QuestionCategory, string> = {
   other: 'Other',
 };
 
-/** What a document is about, by name; a word of somebody's own begins as the others do. */
+/** The label of a document's category; a custom category gets a capital initial like the others. */
 export function documentCategory(category: string): string {
   return Object.hasOwn(questionCategories, category)
     ? questionCategories[category as T.QuestionCategory]
@@ -177,7 +177,7 @@ export const plLines: T.SharedWords['lines'] = {
 };
 
 const { gross_profit: _grossProfit, net_income: _netIncome, ebitda: _ebitda, ...ofAccounts } = plLines;
-/** What an account of a bookkeeping program's export counts to: the others are computed of these. */
+/** The line to which an account in a bookkeeping export can be assigned; the other lines are computed from these. */
 export const accountLines: Record<T.AccountLine, string> = ofAccounts;
 
 export const adjustmentCategories: T.SharedWords['categories'] = {
@@ -267,7 +267,10 @@ export const keyScopes: Record<T.KeyScope, string> = {
   'webhooks:write': 'Change webhooks',
 };
 
-/** On, turned off by somebody, because nothing was taken for three days, or with the admin or key that it went by. */
+/**
+ * On, or why it was turned off: by a person, because nothing was accepted for three days, or because its admin or key
+ * is gone.
+ */
 export const webhookStates: Record<'on' | NonNullable<T.Webhook['off_reason']>, Look> = {
   on: look('On', 'good'),
   asked: look('Off'),
@@ -288,7 +291,7 @@ export const clientScopes: Record<T.Client['scopes'][number], string> = {
   'mcp:write': 'Write where you allow it',
 };
 
-/** What records of the audit trail are about, by how their actions begin. */
+/** The subjects of audit records, by the prefix of their actions. */
 export const auditSubjects: Record<'any' | T.AuditSubject, string> = {
   any: 'Everything',
   'deal.': 'Deals',
@@ -339,7 +342,7 @@ export const deliveries: Record<T.NotificationDelivery, string> = {
   off: 'Off',
 };
 
-/** A deal can only be made quieter than its reader chose for each kind. */
+/** For one deal a reader can only choose fewer mails than for each kind of notification. */
 export const dealDeliveries: Record<T.DealNotificationDelivery, string> = {
   daily: 'At most a daily e-mail',
   app: deliveries.app,

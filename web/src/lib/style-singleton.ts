@@ -1,6 +1,6 @@
 /**
- * Stands in for the package `react-style-singleton`, which Radix's scroll lock uses: the same component, but through
- * an adopted style sheet. The package writes a <style> element, and the content security policy allows none.
+ * Replaces the package `react-style-singleton`, which Radix's scroll lock uses: the same component, but with an adopted
+ * style sheet. The package writes a <style> element, which the content security policy does not allow.
  */
 import { useEffect, useState } from 'react';
 
@@ -9,7 +9,10 @@ interface StyleProps {
   readonly dynamic?: boolean;
 }
 
-/** A component that applies `styles` while at least one of it is mounted; `dynamic` follows later changes of them. */
+/**
+ * Returns a component that applies `styles` while at least one instance is mounted; with `dynamic` it follows later
+ * changes of them.
+ */
 export function styleSingleton(): (props: StyleProps) => null {
   let mounted = 0;
   let sheet: CSSStyleSheet | null = null;
@@ -18,7 +21,7 @@ export function styleSingleton(): (props: StyleProps) => null {
     const [first] = useState(styles);
     const applied = dynamic ? styles : first;
     useEffect(() => {
-      // The sheet that is mounted first holds for all, until the last of them is gone.
+      // The sheet of the first mounted instance applies until the last one is unmounted.
       if (mounted === 0) {
         sheet = new CSSStyleSheet();
         sheet.replaceSync(applied);

@@ -1,20 +1,20 @@
-/** Light or dark: the system's choice unless the person made their own. The first paint is up to public/theme.js. */
+/** Light or dark theme: the system's unless the person has chosen one. public/theme.js sets it for the first paint. */
 import { useSyncExternalStore } from 'react';
 
 type ThemeChoice = 'system' | 'light' | 'dark';
 
 const stored = 'dealkeep.theme';
-// The pages that the server draws, the one that asks for consent among them, know of the choice by a cookie.
+// Pages that the server renders, including the consent page, read the choice from a cookie.
 const cookie = 'dealkeep-theme';
 const system = window.matchMedia('(prefers-color-scheme: dark)');
-/** Paper is white. */
+/** Printing always uses the light theme. */
 const print = window.matchMedia('print');
 const followers = new Set<() => void>();
 let choice: ThemeChoice = read();
 
 function read(): ThemeChoice {
   try {
-    // Signing out clears the storage, and leaves the cookie.
+    // Signing out clears the storage but keeps the cookie.
     const kept =
       localStorage.getItem(stored) ?? new RegExp(`(?:^|; )${cookie}=(dark|light)`).exec(document.cookie)?.[1];
     return kept === 'light' || kept === 'dark' ? kept : 'system';
@@ -40,7 +40,7 @@ window.addEventListener('storage', (event) => {
   apply();
 });
 
-/** Chooses a theme, here and for the person's other tabs and later visits. */
+/** Sets the theme for this tab, the person's other tabs and later visits. */
 export function chooseTheme(next: ThemeChoice): void {
   choice = next;
   try {
@@ -53,7 +53,7 @@ export function chooseTheme(next: ThemeChoice): void {
   apply();
 }
 
-/** The person's choice, followed. */
+/** Returns the person's choice, and subscribes to it. */
 export function useTheme(): ThemeChoice {
   return useSyncExternalStore(
     (follow) => {

@@ -1,18 +1,18 @@
-/** Which forms hold something that is not saved: asked before a dialog closes and before the page is left. */
+/** The forms with unsaved changes: checked before a dialog closes and before the page is left. */
 import { useSyncExternalStore } from 'react';
 import { keepCsrf } from '../api/client.ts';
 
-/** A form, as long as it is on the page. */
+/** A form, registered while it is on the page. */
 export interface OpenForm {
-  /** Where it stands: shows which dialog it belongs to. */
+  /** The form's element, which shows to which dialog it belongs. */
   element: HTMLElement | null;
-  /** Whether something in it would be lost. */
+  /** Whether it has changes that would be lost. */
   dirty: boolean;
-  /** Whether it is being sent: what is under way cannot be taken back. */
+  /** Whether it is being sent, which cannot be undone. */
   pending: boolean;
-  /** Whether it shows what was kept from an earlier time. */
+  /** Whether it shows a draft kept from earlier. */
   restored: boolean;
-  /** Forgets what was filled in, also where it was kept. */
+  /** Discards the changes, and the kept draft. */
   discard: () => void;
 }
 
@@ -29,7 +29,7 @@ function follow(follower: () => void): () => void {
   return () => followers.delete(follower);
 }
 
-/** Adds a form; returns how to take it away. */
+/** Adds a form; returns a function that removes it. */
 export function addForm(form: OpenForm): () => void {
   forms.add(form);
   notify();
@@ -39,33 +39,33 @@ export function addForm(form: OpenForm): () => void {
   };
 }
 
-/** Changes what is known of a form. */
+/** Updates the state of a form. */
 export function noteForm(form: OpenForm, now: Partial<OpenForm>): void {
   Object.assign(form, now);
   notify();
 }
 
-/** The forms in a part of the page; all of them without one. */
+/** Returns the forms within an element, or all forms without one. */
 export function formsIn(part: HTMLElement | null = null): OpenForm[] {
   return [...forms].filter(({ element }) => part === null || (element !== null && part.contains(element)));
 }
 
-/** Whether leaving the page would lose something. */
+/** Returns whether leaving the page would lose changes. */
 export function anythingUnsaved(): boolean {
   return !leaving && formsIn().some(({ dirty }) => dirty);
 }
 
-/** Whether the page is to go without asking. */
+/** Returns whether the page may be left without asking. */
 export const isLeaving = (): boolean => leaving;
 
-/** Lets the page go without asking: what was typed is kept, or was given up already. */
+/** Lets the page be left without asking: the input is kept, or was already discarded. */
 export function leaveFreely(): void {
   leaving = true;
 }
 
 /**
- * Loads the page anew as that of another person who has signed in on the device. Nothing waits for an answer: until the page is
- * gone nothing of it is to go on, nor is anything that the former person wrote to be sent as theirs.
+ * Reloads the page for another person who has signed in on the device. The returned promise never settles: until the
+ * page is gone nothing may continue on it, and nothing that the former person wrote may be sent as the new person.
  */
 export function loadAsTheirs(): Promise<never> {
   keepCsrf(null);
@@ -74,7 +74,7 @@ export function loadAsTheirs(): Promise<never> {
   return new Promise(() => {});
 }
 
-/** The form in a part of the page that shows what was kept from an earlier time, if there is one. */
+/** Returns the form within an element that shows a draft kept from earlier, if there is one. */
 export function useRestored(part: HTMLElement | null): OpenForm | undefined {
   return useSyncExternalStore(follow, () => formsIn(part).find(({ restored }) => restored && part !== null));
 }

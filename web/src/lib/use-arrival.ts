@@ -3,8 +3,8 @@ import { useNavigate, useRouter } from '@tanstack/react-router';
 import { useCallback } from 'react';
 
 /**
- * Goes where the person wanted to, `path` on our own origin; what is no page of the application, such as the consent page,
- * is loaded from the server. Everything that was known is asked anew: another person may be signed in.
+ * Returns a function that goes to the page the person wanted, `path` on our own origin; a path outside the application,
+ * such as the consent page, is loaded from the server. All cached data is cleared: another person may be signed in.
  */
 export function useArrival(path = '/'): () => Promise<void> {
   const navigate = useNavigate();

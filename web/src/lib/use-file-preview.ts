@@ -2,37 +2,37 @@ import { useState, type RefCallback } from 'react';
 import { ApiError } from '../api/client.ts';
 import { useUnsaved } from './use-unsaved.ts';
 
-/** What the server finds in a file before anything in it is stored. */
+/** The server's findings about a file before any of it is stored. */
 export interface Preview {
   row_count: number;
   faults: readonly { row: number; column: string | null; message: string }[];
 }
 
 interface FilePreviewOptions<P, R> {
-  /** How many rows of a file without faults would be stored. */
+  /** The number of rows that would be stored of a file without errors. */
   count: (preview: P) => number;
-  /** Stores the file. What an ApiError says is shown, and the file can be stored once more. */
+  /** Stores the file. An ApiError's message is shown, and storing can be retried. */
   store: (file: File) => Promise<R>;
   onStored: (result: R) => void;
 }
 
-/** A file that was chosen, and what is in it. */
+/** A chosen file and its preview. */
 export interface FilePreview<P> {
   file: File | null;
-  /** What is in it; null until that is known, or when it cannot be read. */
+  /** Null until the server has responded, or when the file cannot be read. */
   preview: P | null;
   /** Why the file could not be read or stored. */
   fault: string | null;
-  /** How many rows of it can be stored now. */
+  /** The number of its rows that can be stored now. */
   count: number;
   pending: boolean;
-  /** For the element around what belongs to it. */
+  /** Ref for the element that contains the file's controls. */
   around: RefCallback<HTMLElement>;
-  /** Whether the server is looking at it, the first time or again. */
+  /** Whether the server is reading the file, for the first time or again. */
   reading: boolean;
   /**
-   * Takes a file in place of the one before; `found` is what the server says of it. With `again` it is the same file, looked at in another
-   * way, and what was found in it before stays until then.
+   * Replaces the chosen file; `found` resolves with its preview. `again` means that the same file is read with other
+   * options, and keeps the previous preview until then.
    */
   choose: (file: File, found: Promise<P>, again?: 'again') => Promise<void>;
   store: () => Promise<void>;
@@ -41,7 +41,10 @@ export interface FilePreview<P> {
 interface Look<P> {
   file: File;
   preview: P | null;
-  /** Why it could not be read, and why it could not be stored: that may pass, and what was chosen for it stays. */
+  /**
+   * Why the file could not be read, and why it could not be stored: the latter may be temporary, and keeps the chosen
+   * options.
+   */
   fault: string | null;
   unstored: string | null;
   reading: boolean;
@@ -49,13 +52,13 @@ interface Look<P> {
 
 const nothing = { file: null, preview: null, fault: null, unstored: null, reading: false };
 
-/** What an ApiError says; whatever else went wrong is thrown on. */
+/** Returns the message of an ApiError; rethrows any other error. */
 function faultOf(error: unknown): string {
   if (error instanceof ApiError) return error.message;
   throw error;
 }
 
-/** A file that is looked at before it is stored; a file that could be stored is asked about before it is given up. */
+/** A file that is previewed before it is stored; discarding a file that could be stored needs a confirmation. */
 export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions<P, R>): FilePreview<P> {
   const [look, setLook] = useState<Look<P> | null>(null);
   const [pending, setPending] = useState(false);
@@ -63,7 +66,7 @@ export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions
   const found = preview !== null && preview.faults.length === 0 ? options.count(preview) : 0;
   const count = fault === null ? found : 0;
   const { around, done } = useUnsaved({
-    // A file that cannot be taken is no loss; one that could not be looked at again is.
+    // Discarding a file that cannot be stored loses nothing; a file that could not be read again still counts.
     dirty: found > 0 || reading,
     pending,
     discard: () => setLook(null),

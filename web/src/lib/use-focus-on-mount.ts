@@ -1,6 +1,6 @@
 import { useEffect, useRef, type RefObject } from 'react';
 
-/** Puts the focus on an element when it appears: for the first field of a page that is nothing but a form. */
+/** Focuses an element when it appears: for the first field of a page that only has a form. */
 export function useFocusOnMount<E extends HTMLElement>(): RefObject<E | null> {
   const element = useRef<E>(null);
   useEffect(() => element.current?.focus(), []);

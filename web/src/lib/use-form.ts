@@ -10,16 +10,19 @@ type Errors = Record<string, string>;
 interface FormOptions<V, R> {
   initial: V;
   /**
-   * Under what the values are kept until they are sent: the form and the record that it is about, such as
-   * "answer/<id of the question>". Null for passwords, codes and signatures: those are never kept, nor asked about.
+   * The name under which the values are kept until they are sent: the form and its record, such as "answer/<id of the
+   * question>". Null for passwords, codes and signatures: they are never kept, and closing the form asks no question.
    */
   draft: string | null;
-  /** Sends the values, which began as those `before`. What an ApiError says of a field appears at that field, the rest above the buttons. */
+  /**
+   * Sends the values; `before` are the initial ones. An ApiError's message about a field appears at that field, any
+   * other above the fields.
+   */
   submit: (values: V, before: V) => Promise<R>;
   onDone?: (result: R, values: V) => unknown;
-  /** Faults to show before anything is sent, by field. */
+  /** Returns errors to show before anything is sent, by field. */
   check?: (values: V) => Errors;
-  /** The field that an error without one is about, by its code: `{password_refused: 'password'}`. */
+  /** Fields for errors that name none, by error code: `{password_refused: 'password'}`. */
   about?: Record<string, keyof V & string>;
 }
 
@@ -29,14 +32,14 @@ type TextNames<V> = { [N in keyof V]: V[N] extends string ? N : never }[keyof V]
 export interface Form<V> {
   values: V;
   set: <N extends keyof V & string>(name: N, value: V[N]) => void;
-  /** The fault of a field, by its path in the request's body: "email", "payload.purchase_price". */
+  /** The error of each field, by its path in the request's body: "email", "payload.purchase_price". */
   errors: Errors;
-  /** What went wrong with the whole. */
+  /** The error that is about no single field. */
   fault: string | null;
   pending: boolean;
   dirty: boolean;
   reset: (values?: V) => void;
-  /** Gives a field what it begins with, once that is known; what the person has written goes before it. */
+  /** Sets a field's initial value once it is known, unless the person has already changed the field. */
   begin: <N extends keyof V & string>(name: N, value: V[N]) => void;
   /** For the form element. */
   props: { ref: (form: HTMLFormElement | null) => void; onSubmit: (event: FormEvent) => void; noValidate: true };
@@ -46,7 +49,7 @@ export interface Form<V> {
     value: string;
     onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
   };
-  /** For a component that gives the value itself: Select, MoneyField, DateField. */
+  /** For a component whose onChange passes the value itself: Select, MoneyField, DateField. */
   field: <N extends keyof V & string>(name: N) => { name: N; value: V[N]; onChange: (value: V[N]) => void };
 }
 
@@ -54,13 +57,13 @@ function sameValues(one: object, other: object): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What of `now` is not as it was `before`. */
+/** Returns the fields of `now` that differ from `before`. */
 function changesOf<T extends object>(before: T, now: T): Partial<T> {
   const changed = Object.entries(now).filter(([name, value]) => !sameValues([value], [before[name as keyof T]]));
   return Object.fromEntries(changed) as Partial<T>;
 }
 
-/** Whether something kept has values for this form: fields that it has, each of the kind that it takes. */
+/** Whether a stored draft has values for this form: only fields of the form, each of the right type. */
 function isLike<V extends object>(initial: V, found: unknown): found is Partial<V> {
   if (typeof found !== 'object' || found === null) return false;
   const kinds = initial as Record<string, unknown>;
@@ -72,14 +75,14 @@ function isLike<V extends object>(initial: V, found: unknown): found is Partial<
   );
 }
 
-/** The faults of amounts that are none, with an example in the person's own way of writing them. */
+/** Returns errors for texts that are no amounts, with an example in the person's own number format. */
 function unreadAmounts(values: object): Errors {
   const unread = Object.entries(values).filter(([, value]) => typeof value === 'string' && unreadIn(value) !== null);
   const message = () => `Enter an amount such as ${formatMoney('1250000.50', null)}.`;
   return Object.fromEntries(unread.map(([name]) => [name, message()]));
 }
 
-/** The state of a form: its values, what is wrong with each, and sending it. */
+/** The state of a form: its values, their errors, and sending it. */
 export function useForm<V extends object, R = unknown>({
   initial,
   draft,
@@ -103,7 +106,7 @@ export function useForm<V extends object, R = unknown>({
     if (refused === 0) return;
     const faulty = element.current?.querySelector<HTMLElement>('[aria-invalid="true"], fieldset[data-invalid]');
     if (faulty) faulty.focus();
-    // The person is at the button, and what went wrong with the whole stands above the fields.
+    // The focus stays on the button; the error that is about no field is above the fields.
     else element.current?.querySelector('[role="alert"]')?.scrollIntoView({ block: 'nearest' });
   }, [refused]);
 
@@ -115,12 +118,12 @@ export function useForm<V extends object, R = unknown>({
     setFault(null);
     setTouched(false);
     if (draft !== null) dropDraft(draft);
-    // At once: what closes the dialog may go to another address.
+    // Immediately: closing the dialog may navigate to another address.
     noteForm(open.current, { dirty: false, restored: false });
   };
 
   useEffect(() => addForm(open.current), []);
-  // Before anything else can happen: a key that is pressed right after the typing asks.
+  // In a layout effect, before any other event: a key pressed right after typing already checks for unsaved changes.
   useLayoutEffect(() => {
     noteForm(open.current, {
       dirty: dirty && draft !== null,
@@ -142,13 +145,13 @@ export function useForm<V extends object, R = unknown>({
     return () => {
       gone = true;
     };
-    // What was kept is asked for once, as the form appears.
+    // The draft is read once, when the form appears.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [draft]);
 
   useEffect(() => {
     if (draft === null || !touched) return;
-    // Without the rest, which others may change until it is read again.
+    // Only the changed values: others may change the remaining ones before the draft is read again.
     if (dirty) keepDraft(draft, changesOf(beginning, values));
     else dropDraft(draft);
   }, [draft, touched, dirty, beginning, values]);
@@ -161,7 +164,7 @@ export function useForm<V extends object, R = unknown>({
   };
 
   const set: Form<V>['set'] = (name, value) => {
-    // What is typed while the rest is on its way would be neither sent nor kept.
+    // Input during submission would be neither sent nor kept.
     if (pending) return;
     setValues((present) => ({ ...present, [name]: value }));
     setErrors(({ [name]: _mended, ...rest }) => rest);
@@ -182,7 +185,7 @@ export function useForm<V extends object, R = unknown>({
       setTouched(false);
       setBeginning(values);
       if (draft !== null) dropDraft(draft);
-      // At once: what is done next may be to go to another page.
+      // Immediately: `onDone` may navigate to another page.
       noteForm(open.current, { dirty: false, restored: false });
       await onDone?.(result, values);
     } catch (error) {
@@ -232,12 +235,12 @@ export function useForm<V extends object, R = unknown>({
   };
 }
 
-/** What a text field sends: null when nothing is written in it. */
+/** Returns the value that a text field sends: null when it is empty. */
 export const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 
 /**
- * Sends what a person has changed of a record and nothing else, so that what others have changed of it meanwhile stays.
- * Fields that mean something only `together` are sent together.
+ * Sends only the fields of a record that a person has changed, so that concurrent changes of other fields are kept.
+ * Fields that only make sense `together` are sent together.
  */
 export async function sendChanges<I extends object>(
   before: I,
@@ -251,7 +254,7 @@ export async function sendChanges<I extends object>(
   await send(changes);
 }
 
-/** Faults for what was left empty: `required(values, {email: 'Type your e-mail address.'})`. */
+/** Returns errors for empty fields: `required(values, {email: 'Type your e-mail address.'})`. */
 export function required<V extends object>(values: V, messages: { [N in keyof V]?: string }): Errors {
   const missing = Object.entries<string | undefined>(messages).filter(([name]) => {
     const value: unknown = values[name as keyof V];

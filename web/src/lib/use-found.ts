@@ -6,14 +6,14 @@ import { plural } from './format.ts';
 export const foundInWords = (found: number): string => (found === 0 ? 'No results' : plural(found, 'result'));
 
 /**
- * Tells screen readers how much a search or another filter has found, once that is shown: `found` is undefined while it is asked for, `more`
- * that there is more than was fetched.
+ * Announces to screen readers how many results a search or another filter has, once they are shown: `found` is
+ * undefined while they are loading, `more` says that there are more than were fetched.
  */
 export function useFound(filter: object, found: number | undefined, more = false): void {
   const asked = JSON.stringify(filter);
   const said = useRef(asked);
   useEffect(() => {
-    // Of a first page that has nothing on it the next decides.
+    // When the first page is empty and there are more, the next page decides.
     if (found === undefined || (found === 0 && more) || said.current === asked) return;
     said.current = asked;
     announce(more ? `More than ${foundInWords(found)}` : foundInWords(found));

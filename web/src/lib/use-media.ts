@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Whether a media query holds now; follows changes. */
+/** Whether a media query matches; follows changes. */
 function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (follow) => {
@@ -12,12 +12,12 @@ function useMedia(query: string): boolean {
   );
 }
 
-/** The widths from which a column or a pane appears, as in the style sheet. */
+/** The minimum widths in rem at which a column or a pane appears, as in the style sheet. */
 const breakpoints = { sm: 40, md: 48, lg: 64, xl: 80 } as const;
 
 export type Breakpoint = keyof typeof breakpoints;
 
-/** The widest breakpoint that the window reaches, or null below all of them: a phone. */
+/** Returns the widest breakpoint that the window reaches, or null below all of them: a phone. */
 export function useBreakpoint(): Breakpoint | null {
   const sm = useMedia(`(width >= ${breakpoints.sm}rem)`);
   const md = useMedia(`(width >= ${breakpoints.md}rem)`);

@@ -1,4 +1,4 @@
-/** The time, as something that components can follow. All followers of one rhythm share one timer. */
+/** The current time, to which components can subscribe. All subscribers with the same interval share one timer. */
 import { useSyncExternalStore } from 'react';
 
 function ticker(every: number) {
@@ -28,7 +28,7 @@ function ticker(every: number) {
 const seconds = ticker(1_000);
 const halfMinutes = ticker(30_000);
 
-/** Now, in milliseconds, anew every second or every half minute. */
+/** Returns the current time in milliseconds, updated every second or every half minute. */
 export function useNow(rhythm: 'second' | 'half-minute'): number {
   const { subscribe, read } = rhythm === 'second' ? seconds : halfMinutes;
   return useSyncExternalStore(subscribe, read);

@@ -2,7 +2,9 @@ import { useEffect, useState } from 'react';
 
 const restMillis = 1000;
 
-/** A value once it has stayed the same for a moment: what is said aloud while somebody types, and not with each key. */
+/**
+ * Returns a value once it has not changed for a second: text is announced after a pause in typing, not after each key.
+ */
 export function useRested<T extends string | null>(value: T): T {
   const [rested, setRested] = useState(value);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { announce } from './announce.ts';
 
-/** Names the page: in the browser's title, and aloud to screen readers after going there. */
+/** Sets the title of the page in the browser, and announces it to screen readers after a navigation. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Dealkeep`;

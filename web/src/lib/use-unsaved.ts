@@ -2,17 +2,16 @@ import { useCallback, useEffect, useLayoutEffect, useRef, type RefCallback } fro
 import { addForm, noteForm, type OpenForm } from './unsaved.ts';
 
 interface Unsaved {
-  /** Whether something would be lost. */
+  /** Whether changes would be lost. */
   dirty: boolean;
-  /** Whether it is being sent. */
   pending?: boolean;
-  /** Forgets it. */
+  /** Discards the changes. */
   discard: () => void;
 }
 
 /**
- * Has the person asked before something is lost that is not kept as a form is: a chosen file, a date. `around` is the
- * ref of the element that it is in; `done` says that it is saved, before what comes next may go to another address.
+ * Asks the person before input is lost that is not kept as forms are: a chosen file, a date. `around` is the ref of the
+ * element that contains it; `done` marks it as saved, before a following navigation.
  */
 export function useUnsaved({ dirty, pending = false, discard }: Unsaved): {
   around: RefCallback<HTMLElement>;

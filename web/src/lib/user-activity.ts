@@ -1,6 +1,6 @@
 /**
- * Whether a person is at this page. What it asks by itself, because something changed or came back, is marked when
- * nobody has touched it for a minute: a page that is left open keeps no session alive.
+ * Whether a person is using this page. Requests that the page makes by itself, because data changed or the connection
+ * returned, are marked when there was no input for a minute: a page that is left open does not keep a session alive.
  */
 
 const quietAfter = 60_000;
@@ -19,12 +19,15 @@ for (const kind of ['pointerdown', 'keydown', 'wheel', 'touchmove'])
 
 const isAttended = (): boolean => Date.now() - lastTouch < quietAfter;
 
-/** The header of a request that reads: empty while a person attends. */
+/** Returns the header of a read request; empty while a person is using the page. */
 export function unattendedHeader(): Record<string, string> {
   return isAttended() ? {} : { 'X-Unattended': '1' };
 }
 
-/** Does something once a person sees the page: at once where they do, else as soon as they touch it. Returns how to call it off. */
+/**
+ * Calls `action` once a person sees the page: immediately while they are using it, otherwise at their next input.
+ * Returns a function that cancels this.
+ */
 export function onceSeen(action: () => void): () => void {
   if (isAttended() && document.visibilityState === 'visible') action();
   else waiting.add(action);

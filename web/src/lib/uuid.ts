@@ -1,4 +1,4 @@
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether `value` is the id of something, as text. */
+/** Whether `value` is a UUID in text form. */
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && uuid.test(value);

@@ -20,7 +20,7 @@ import { roleInWords } from '../lib/states.ts';
 import { required, useForm } from '../lib/use-form.ts';
 import { paths } from '../paths.ts';
 
-/** Goes where the invitation led: to its deal, or to the deals of the brokerage. */
+/** Navigates to the invitation's deal, or to the brokerage's list of deals. */
 function useWelcome() {
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -58,7 +58,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
   );
 }
 
-/** For who has an account: signed in with it, they join; else they sign in first, and come back here. */
+/** For a person with an account: joins when they are signed in with it; otherwise they sign in first and come back. */
 function JoinForm({ token, invitation }: { token: string; invitation: Invitation }) {
   const session = useQuery(sessionQuery);
   const welcome = useWelcome();
@@ -101,7 +101,7 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
   );
 }
 
-/** For a link that was passed on: whether its address has an account is for the person to know. */
+/** For a forwarded link: the page must not reveal whether the invited address has an account. */
 function AnyForm({ token, invitation }: { token: string; invitation: Invitation }) {
   const session = useQuery(sessionQuery);
   if (session.isPending) return <Skeleton className="h-64 w-full" />;
@@ -125,7 +125,7 @@ function AnyForm({ token, invitation }: { token: string; invitation: Invitation 
   );
 }
 
-/** A role that this page does not know, of another release, is shown by its name. */
+/** A role of another release, unknown to this page, is shown by its name. */
 const roles: Readonly<Record<string, string>> = roleInWords;
 
 function InvitationCard({ token, invitation }: { token: string; invitation: Invitation }) {
@@ -179,7 +179,7 @@ function IncompleteLink() {
   );
 }
 
-/** Where an invitation's link leads: choosing a name and password, or signing in for who has them already. */
+/** The page of an invitation's link: the person chooses a name and password, or signs in with an existing account. */
 export default function AcceptInvitationPage() {
   useTitle('Invitation');
   const token = linkToken();

@@ -53,7 +53,7 @@ function Confirm({ token, newEmail }: { token: string; newEmail: string }) {
   );
 }
 
-/** Where the link leads that was mailed to a new address: from here on the person signs in with it. */
+/** The page of the link mailed to a new address: once it is confirmed, the person signs in with that address. */
 export default function ConfirmAddressPage() {
   const token = linkToken() ?? '';
   const link = useQuery(addressLinkQuery(token));

@@ -111,7 +111,7 @@ function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
   );
 }
 
-/** The value of a currency's deals, and how many of them name no price yet. */
+/** The total asking price of a currency's deals, and how many of them have no price yet. */
 function PipelineTotal({ total: { currency, deals, priced, asking } }: { total: PipelineFigures['totals'][number] }) {
   return (
     <p>
@@ -125,7 +125,7 @@ function PipelineTotal({ total: { currency, deals, priced, asking } }: { total: 
   );
 }
 
-/** What the deals that the reader runs ask for, and what the businesses earn, computed from what was uploaded. */
+/** The asking prices of the deals that the reader runs, and the businesses' earnings computed from the uploads. */
 function PipelineValue() {
   const { data } = useQuery(pipelineQuery);
   if (!data || data.totals.length === 0) return null;
@@ -251,7 +251,7 @@ function HomeView({ home }: { home: Home }) {
   );
 }
 
-/** The first page: what waits for the person, invitations, and how their deals stand. */
+/** The home page: the person's queue and invitations, and the states of their deals. */
 export default function HomePage() {
   const { user } = useMe();
   const query = useQuery(homeQuery);

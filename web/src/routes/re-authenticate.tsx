@@ -43,7 +43,10 @@ function Proof({ email }: { email: string }) {
   );
 }
 
-/** For what the server asks a recent sign-in of, such as letting a client write: the person shows that it is them, and goes on. */
+/**
+ * The page for actions that require a recent sign-in, such as letting a client write: the person confirms their
+ * identity and continues.
+ */
 export default function ReauthenticatePage() {
   useTitle('Confirm it is you');
   const search = route.useSearch();

@@ -74,7 +74,7 @@ function AskStep() {
 function ChooseStep({ token }: { token: string }) {
   const navigate = useNavigate();
   const form = useForm({
-    // The token for what is said of the link, which is shown above the form with the way to another link.
+    // `token` receives errors about the link, which are shown above the form with a link to request another.
     initial: { token, password: '' },
     draft: null,
     check: (values) => required(values, { password: 'Enter a new password.' }),
@@ -115,7 +115,7 @@ function ChooseStep({ token }: { token: string }) {
   );
 }
 
-/** Asking for a link to choose a new password, and choosing one by it. */
+/** The page that requests a link to choose a new password, and the page of that link. */
 export default function ResetPage() {
   useTitle('Choose a new password');
   const token = linkToken();

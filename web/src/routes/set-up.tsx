@@ -68,7 +68,10 @@ function SetUpForm({ token }: { token: string }) {
   );
 }
 
-/** The first start: creates the brokerage and its first admin, for the holder of the link that the server printed. */
+/**
+ * The page of the first start: creates the brokerage and its first admin, for the holder of the link that the server
+ * printed.
+ */
 export default function SetUpPage() {
   useTitle('Set up');
   const token = linkToken();

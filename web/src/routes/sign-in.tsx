@@ -19,7 +19,7 @@ import { required, useForm } from '../lib/use-form.ts';
 const route = getRouteApi('/entrance/sign-in');
 
 interface PasswordStepProps {
-  /** Why it is there once more. */
+  /** Why the person is back at this step; null at first. */
   fault: string | null;
   onSecondFactor: () => void;
   onDone: () => Promise<void>;
@@ -74,7 +74,7 @@ function PasswordStep({ fault, onSecondFactor, onDone }: PasswordStepProps) {
 }
 
 interface SecondFactorStepProps {
-  /** Given why, when that is not the person's own choice. */
+  /** Called with an error message, or with null when the person chose to go back. */
   onBack: (fault: string | null) => void;
   onDone: () => Promise<void>;
 }
@@ -110,7 +110,10 @@ function SecondFactorStep({ onBack, onDone }: SecondFactorStepProps) {
   );
 }
 
-/** Signing in: password or passkey, then the second factor where there is one, then where the person wanted to go. */
+/**
+ * The sign-in page: password or passkey, then the second factor if the account has one, then the page that the person
+ * wanted.
+ */
 export default function SignInPage() {
   useTitle('Sign in');
   const [step, setStep] = useState<'password' | 'second_factor'>('password');

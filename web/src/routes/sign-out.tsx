@@ -42,7 +42,7 @@ function Leaving({ user }: Pick<Session, 'user'>) {
   );
 }
 
-/** Signing out on the way to something else, such as letting a client in as another person. */
+/** The page that signs a person out before something else, such as approving a client as another person. */
 export default function SignOutPage() {
   useTitle('Sign out');
   const search = route.useSearch();

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { announced, followAnnounced } from '../lib/announce.ts';
 
-/** The one place from which `announce` speaks. */
+/** The live region for the messages of `announce`. */
 export function Announcer() {
   const spoken = useSyncExternalStore(followAnnounced, announced);
   return (

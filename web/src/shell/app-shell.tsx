@@ -25,7 +25,7 @@ const SignInAgain = lazyPart(() => import('./sign-in-again.tsx'));
 
 const isMac = navigator.platform.startsWith('Mac');
 
-/** Opens the command palette by Ctrl-K or Cmd-K, but not while the page is `veiled`; it is fetched the first time. */
+/** Opens the command palette on Ctrl-K or Cmd-K, unless the page is `veiled`; its code is loaded on first use. */
 function usePalette(veiled: boolean) {
   const [open, setOpen] = useState(false);
   const [wanted, setWanted] = useState(false);
@@ -41,7 +41,7 @@ function usePalette(veiled: boolean) {
     return () => window.removeEventListener('keydown', onKeyDown);
   }, [veiled]);
   return {
-    // One that was open goes, too: it shows titles of deals.
+    // An open palette is hidden, too: it shows titles of deals.
     open: open && !veiled,
     wanted,
     setOpen: (next: boolean) => {
@@ -52,8 +52,8 @@ function usePalette(veiled: boolean) {
 }
 
 /**
- * Has the person sign in over the page when a request finds that the session has ended, unless they have another by then: a request that
- * is under way while they change their password is answered as one of the session before.
+ * Asks the user to sign in over the page when a request finds that the session has ended, unless there is a new session
+ * by then: a request sent while the password is being changed is answered for the previous session.
  */
 function useSignInAgain() {
   const [asking, setAsking] = useState(false);
@@ -76,7 +76,10 @@ function useSignInAgain() {
   return { asking, onDone };
 }
 
-/** Moves the focus to the part of the page around what had it when that goes away, such as a button that is no longer needed. */
+/**
+ * When the focused element is removed, such as a button that is no longer needed, moves the focus to the part of the
+ * page around it.
+ */
 function useKeptFocus(main: HTMLElement | null) {
   useEffect(() => {
     if (!main) return;
@@ -84,7 +87,7 @@ function useKeptFocus(main: HTMLElement | null) {
     const onFocus = ({ target }: FocusEvent) => {
       last = placeOf(target instanceof HTMLElement ? target : null);
     };
-    // A click on the background takes the focus away though the element stays.
+    // A click on the background removes the focus though the element stays.
     const onPointer = () => setTimeout(() => document.activeElement === document.body && (last = []));
     const watch = new MutationObserver(() => {
       if (last.length === 0 || last[0]!.isConnected || document.activeElement !== document.body) return;
@@ -101,7 +104,10 @@ function useKeptFocus(main: HTMLElement | null) {
   }, [main]);
 }
 
-/** The main part of the page. After going to another page the focus is at its start, unless it still stands within it. */
+/**
+ * Returns the main element and its ref. After navigation to another page the element is focused, unless the focus is
+ * still inside it.
+ */
 function useMain() {
   const [main, setMain] = useState<HTMLElement | null>(null);
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
@@ -217,14 +223,14 @@ function BottomBar() {
   );
 }
 
-/** The frame of every page of a signed-in person: sidebar or bars, the palette, and the live connection. */
+/** The layout of every page of a signed-in user: sidebar or bars, the command palette, and the live connection. */
 export function AppShell() {
   const client = useQueryClient();
   const { asking, onDone } = useSignInAgain();
   const palette = usePalette(asking);
   const [main, setMain] = useMain();
   useKeptFocus(main);
-  // Not in the bell, of which there is one for each width.
+  // Not in the bell, which is rendered twice, in the sidebar and in the top bar.
   useFirstZone();
   useEffect(() => followChanges(client), [client]);
   return (

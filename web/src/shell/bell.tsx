@@ -4,7 +4,7 @@ import { Bell as BellIcon } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { unreadQuery, useNotificationActions } from '../api/notifications.ts';
 
-/** Keeps the time zone of the browser of a person's first visit, until they choose: their daily mail is sent by it. */
+/** Saves the browser's time zone on a person's first visit, until they choose one: their daily mail is sent by it. */
 export function useFirstZone(): void {
   const zone = useQuery(unreadQuery).data?.time_zone;
   const { set } = useNotificationActions();
@@ -16,7 +16,7 @@ export function useFirstZone(): void {
   }, [zone, set]);
 }
 
-/** Leads to the person's notifications, and shows how many are new. */
+/** A link to the person's notifications, with the number of new ones. */
 export function Bell() {
   const { data } = useQuery(unreadQuery);
   const count = data?.count ?? 0;

@@ -57,10 +57,10 @@ function Entry({ value, icon, onSelect, children }: EntryProps) {
 
 const mostContacts = 5;
 
-/** Tells screen readers how many entries there are for what was typed. */
+/** Announces the number of matching entries to screen readers. */
 function Found({ search, asking }: { search: string; asking: boolean }) {
   const count = useCommandState(({ filtered }) => filtered.count);
-  // What is counted comes a moment after what was asked for.
+  // `count` is updated slightly later than the search, which is deferred.
   useEffect(() => {
     if (search !== '' && !asking) announce(foundInWords(count));
   }, [search, asking, count]);
@@ -72,7 +72,7 @@ interface CommandPaletteProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** Leads to any page and runs the common actions by typing a few letters. */
+/** The command palette: opens any page and runs common actions by typing a few letters. */
 export default function CommandPalette({ open, onOpenChange }: CommandPaletteProps) {
   const [typed, setTyped] = useState('');
   const search = useDeferredValue(typed.trim());
@@ -242,7 +242,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
               </Command.Group>
             </Command.List>
           </Command>
-          {/* Not within the Command, which takes Enter for its own. */}
+          {/* Outside of Command, which handles Enter itself. */}
           <Close className="top-2 right-2 coarse:top-1 coarse:right-1" />
         </Dialog.Content>
       </Dialog.Portal>

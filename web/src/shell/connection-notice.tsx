@@ -10,8 +10,8 @@ function follow(changed: () => void): () => void {
 }
 
 /**
- * Says so while there is no connection: nothing on the page is asked anew then, and nothing is sent. And while the server has
- * asked the page to come again later.
+ * Says that there is no connection, so that data is neither refreshed nor sent, or that the server asked the page to
+ * retry later.
  */
 export function ConnectionNotice() {
   const online = useSyncExternalStore(follow, () => navigator.onLine);
@@ -19,7 +19,7 @@ export function ConnectionNotice() {
   return (
     <div
       role="status"
-      // An open dialog hides from screen readers whatever does not say this.
+      // An open dialog hides elements without `aria-live` from screen readers.
       aria-live="polite"
       className="pointer-events-none fixed inset-x-4 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-30 flex justify-center lg:bottom-5 lg:left-60"
     >

@@ -5,7 +5,7 @@ import { useTitle } from '../lib/use-title.ts';
 import { SignedOutLayout } from './signed-out-layout.tsx';
 import { EmptyState, ErrorState, Skeleton, SkeletonText } from '../components/states.tsx';
 
-/** A page whose files are still on their way. */
+/** Shown while the files of a page are loading. */
 export function PagePending() {
   return (
     <div aria-busy="true" className="flex flex-col gap-6">
@@ -17,11 +17,11 @@ export function PagePending() {
   );
 }
 
-/** A page that failed as a whole. */
+/** Shown for a page that failed as a whole. */
 export function PageFault({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   const retry = async () => {
-    // A file that could not be fetched is asked for again by the router alone.
+    // Only the router requests a file again that failed to load.
     await router.invalidate();
     reset();
   };
@@ -34,7 +34,7 @@ export function PageFault({ error, reset }: ErrorComponentProps) {
   );
 }
 
-/** The same where nothing stands around the page yet. */
+/** {@link PageFault} without the layout of signed-in pages. */
 export function LonePageFault(props: ErrorComponentProps) {
   return (
     <SignedOutLayout>
@@ -43,7 +43,7 @@ export function LonePageFault(props: ErrorComponentProps) {
   );
 }
 
-/** An address that leads nowhere; `level` 2 where the page has a heading already. */
+/** Shown for an unknown address; `level` is 2 when the page already has a heading. */
 export function NotFound({ level = 1 }: { level?: 1 | 2 }) {
   useTitle('Page not found');
   return (
@@ -62,7 +62,7 @@ export function NotFound({ level = 1 }: { level?: 1 | 2 }) {
   );
 }
 
-/** The same for a page without a frame. */
+/** {@link NotFound} without the layout of signed-in pages. */
 export function LoneNotFound() {
   return (
     <SignedOutLayout>

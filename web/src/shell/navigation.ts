@@ -1,4 +1,4 @@
-/** Where one can go from anywhere: the sidebar, the bar on phones and the command palette show the same places. */
+/** The main navigation: the sidebar, the bar on phones and the command palette show the same pages. */
 import { House, Handshake, Settings, ContactRound, type LucideIcon } from 'lucide-react';
 import type { Me, MemberRole } from '../api/shapes.ts';
 import type { PagePath } from '../paths.ts';
@@ -9,7 +9,7 @@ interface Place {
   icon: LucideIcon;
 }
 
-/** The main places, for a person with these memberships. */
+/** Returns the main pages for a person with these memberships. */
 export function placesFor({ memberships }: Me): Place[] {
   const places: Place[] = [
     { to: '/', label: 'Home', icon: House },
@@ -36,7 +36,7 @@ const ofAdmins: readonly SettingsPlace[] = [
   { to: '/settings/status', label: 'Status', group: 'Brokerage' },
 ];
 
-/** The pages of the settings, for a person with this role in the brokerage they work for. */
+/** Returns the settings pages for a person with this role in the current brokerage. */
 export function settingsFor(role: MemberRole | null): SettingsPlace[] {
   return [
     { to: '/settings/profile', label: 'Profile', group: 'You' },

@@ -6,7 +6,9 @@ import { TooltipProvider } from '../components/tooltip.tsx';
 import { UnsavedProvider } from '../components/unsaved.tsx';
 import { Announcer } from './announcer.tsx';
 
-/** What every page has around it, signed in or not: confirmations, toasts, tooltips and the announcer. */
+/**
+ * The providers and elements around every page, signed in or not: confirmations, toasts, tooltips and the announcer.
+ */
 export function Root() {
   return (
     <TooltipProvider delayDuration={350}>

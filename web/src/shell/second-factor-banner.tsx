@@ -3,7 +3,7 @@ import { useMe } from '../api/me.ts';
 import { Banner } from '../components/banner.tsx';
 import { ButtonLink } from '../components/button.tsx';
 
-/** Says which brokerages are closed to the person until they show a second factor, and leads to setting one up. */
+/** Names the brokerages that the person cannot open without a second factor, and links to setting one up. */
 export function SecondFactorBanner() {
   const { second_factor_owed: owed } = useMe();
   if (owed.length === 0) return null;

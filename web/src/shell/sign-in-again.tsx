@@ -13,7 +13,7 @@ import { leaveFreely } from '../lib/unsaved.ts';
 import { required, useForm, type Form } from '../lib/use-form.ts';
 import { paths } from '../paths.ts';
 
-/** Goes to the sign-in page, which leads back here. What was typed is kept. */
+/** Goes to the sign-in page, which leads back here. Unsaved input is kept as drafts. */
 async function leave(): Promise<void> {
   const { pathname, search, hash } = window.location;
   await keepDraftsNow();
@@ -22,14 +22,14 @@ async function leave(): Promise<void> {
 }
 
 /**
- * Signs in over the page after the session has ended, so that what is on the page stays and goes on. Another person who signs in
- * here has the page loaded as theirs.
+ * Signs in over the page after the session has ended, so that the page keeps its state. If another person signs in
+ * here, the page is reloaded for them.
  */
 export default function SignInAgain({ onDone }: { onDone: () => void }) {
   const { user } = useMe();
   const [step, setStep] = useState<'password' | 'code'>('password');
   const arrive = useArrival(onDone);
-  // At once: what is said about the password is shown at its field, if that is there.
+  // Synchronous, as the error about the password is shown at its field only if that is rendered.
   const backToPassword = () =>
     flushSync(() => {
       setStep('password');

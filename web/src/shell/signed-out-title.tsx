@@ -3,11 +3,11 @@ import type { ReactNode, RefObject } from 'react';
 interface SignedOutTitleProps {
   title: string;
   children?: ReactNode;
-  /** For a heading that takes the focus, in place of a form that is gone. */
+  /** For a heading that is focused when it replaces a form. */
   ref?: RefObject<HTMLHeadingElement | null>;
 }
 
-/** The heading of a page before signing in, with a sentence on what it is for. */
+/** The heading of a page before signing in, with a sentence about its purpose. */
 export function SignedOutTitle({ title, children, ref }: SignedOutTitleProps) {
   return (
     <div className="mb-5 text-center">

@@ -9,13 +9,16 @@ import { useAskDiscard } from '../components/unsaved.tsx';
 import { anythingUnsaved, leaveFreely } from '../lib/unsaved.ts';
 import { paths } from '../paths.ts';
 
-/** Signs the person out, and forgets what was shown to them and what they had typed; asks before that is lost, or files that are being uploaded. */
+/**
+ * Returns the function that signs the person out and deletes cached data and unsaved input; it asks before input or
+ * uploads in progress are lost.
+ */
 export function useLeave(): () => Promise<void> {
   const askDiscard = useAskDiscard();
   const confirm = useConfirm();
   const { user } = useMe();
   const leave = async () => {
-    // What is still asked for meanwhile needs no new session.
+    // Requests still in progress must not ask for a new sign-in.
     const stop = whenSessionEnds(() => Promise.resolve(false));
     try {
       await signOut(user.id);
@@ -25,7 +28,7 @@ export function useLeave(): () => Promise<void> {
     }
     forgetPerson();
     leaveFreely();
-    // Loading the page anew, nothing of the person is left in it.
+    // Reloading leaves none of the person's data in memory.
     window.location.assign(paths.signIn);
   };
   return async () => {

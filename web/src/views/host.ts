@@ -1,6 +1,6 @@
 /**
- * A view's side of MCP Apps (SEP-1865, 2026-01-26): JSON-RPC with the host by postMessage. What the host says is kept, and
- * components follow it. The extension's own class does the same in half a megabyte.
+ * A view's side of MCP Apps (SEP-1865, 2026-01-26): JSON-RPC with the host by postMessage. The host's messages update a
+ * state that components subscribe to. The extension's own class does the same in half a megabyte.
  */
 import { useSyncExternalStore } from 'react';
 import { applyTheme, type HostContext } from './theme.ts';
@@ -8,7 +8,7 @@ import { wholeNumber } from '../lib/whole-number.ts';
 
 const protocolVersion = '2026-01-26';
 
-/** The result of the tool as the host passes it on; any part may be missing, and nothing of it is to be trusted. */
+/** The result of the tool as the host passes it on; any part may be missing, and none of it is trusted. */
 export interface ToolResult {
   readonly isError?: unknown;
   readonly content?: unknown;
@@ -16,11 +16,11 @@ export interface ToolResult {
 }
 
 export interface HostState {
-  /** What the tool was called with. */
+  /** The arguments of the tool call. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Null until it is there. */
+  /** Null until the result has arrived. */
   readonly result: ToolResult | null;
-  /** The call was given up. */
+  /** Whether the call was cancelled. */
   readonly cancelled: boolean;
   /** Whether the host opens links. */
   readonly opensLinks: boolean;
@@ -43,10 +43,10 @@ export const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const objectOf = (value: unknown): Message => (isObject(value) ? value : {});
 
-// A view does not know the origin of its host, and sends it nothing that the host has not sent.
+// A view does not know the origin of its host, and sends nothing that did not come from the host.
 const send = (message: Message): void => window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
 
-/** Asks the host; the answer is an object with `result` or `error`. */
+/** Sends a request to the host; resolves with an object with `result` or `error`. */
 function ask(method: string, params: Message): Promise<Message> {
   asked += 1;
   const id = asked;
@@ -63,7 +63,7 @@ const notices: Readonly<Record<string, (params: Message) => void>> = {
   'ui/notifications/host-context-changed': (params) => applyTheme(params as HostContext),
 };
 
-/** Requests of the host: there is nothing to save before the view is taken down. */
+/** Requests of the host that get an empty result: the view has nothing to save before it is torn down. */
 const answered = new Set(['ping', 'ui/resource-teardown']);
 
 function receive({ source, data }: MessageEvent): void {
@@ -79,13 +79,13 @@ function receive({ source, data }: MessageEvent): void {
   }
 }
 
-/** Sends the host each change of the view's height. */
+/** Notifies the host of each change of the view's height. */
 function followHeight(root: HTMLElement): void {
   let last = 0;
   const observer = new ResizeObserver(() => {
     const { width, height: exact } = root.getBoundingClientRect();
     const height = Math.ceil(exact);
-    // A host that hides the view leaves it no width.
+    // A view that the host has hidden has no width.
     if (width === 0 || height === last) return;
     last = height;
     send({ method: 'ui/notifications/size-changed', params: { height } });
@@ -93,7 +93,7 @@ function followHeight(root: HTMLElement): void {
   observer.observe(root);
 }
 
-/** Makes itself known to the host, and listens to it from then on. */
+/** Connects to the host, and listens to it from then on. */
 export async function connect(root: HTMLElement): Promise<void> {
   window.addEventListener('message', receive);
   const answer = await ask('ui/initialize', {
@@ -108,12 +108,12 @@ export async function connect(root: HTMLElement): Promise<void> {
   followHeight(root);
 }
 
-/** Has the host open a page; it may refuse. */
+/** Asks the host to open a page; it may refuse. */
 export async function openLink(url: string): Promise<void> {
   await ask('ui/open-link', { url });
 }
 
-/** What the host has sent so far, followed. */
+/** Returns the state received from the host, and subscribes to it. */
 export function useHostState(): HostState {
   return useSyncExternalStore(
     (follow) => {

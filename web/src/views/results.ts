@@ -1,6 +1,6 @@
 /**
- * The records of a tool's result, as the components take them. A host passes on what it was given, and people wrote
- * much of it: every field is looked at, and what does not fit is left out.
+ * The records of a tool's result, as the components take them. A host passes on what it received, much of it written by
+ * people: every field is checked, and invalid values are left out.
  */
 import type { ClosingCondition, EbitdaBridge, OfferPayload, PlPeriod } from '../api/shapes.ts';
 import { isCompared, parts, type DecidedOffer } from '../components/offers/payload.ts';
@@ -11,7 +11,7 @@ import { wholeNumber } from '../lib/whole-number.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** More than any tool answers with. */
+/** More rows than any tool returns. */
 const most = 500;
 
 const objectOf = (value: unknown): Row => (isObject(value) ? value : {});
@@ -24,7 +24,7 @@ const instantOf = (value: unknown): string | null =>
 const currencyOf = (value: unknown): string | null =>
   typeof value === 'string' && /^[A-Z]{3}$/.test(value) ? value : null;
 
-/** The object that a tool answered with; hosts that leave it out have it as text. */
+/** Returns the object in a tool's result; some hosts omit it and pass it as text. */
 export function answerOf({ structuredContent, content }: ToolResult): Row {
   if (isObject(structuredContent)) return structuredContent;
   const [block] = Array.isArray(content) ? (content as unknown[]) : [];
@@ -35,29 +35,29 @@ export function answerOf({ structuredContent, content }: ToolResult): Row {
   }
 }
 
-/** The rows of one list of an answer. */
+/** Returns the rows of one list in a result. */
 function rowsOf(answer: Row, list: string): Row[] {
   const rows = answer[list];
   return Array.isArray(rows) ? rows.filter(isObject).slice(0, most) : [];
 }
 
-/** The names of people by their ids, where the answer has them. */
+/** Returns the names of people by their ids, when the result has them. */
 function namesOf(answer: Row): ReadonlyMap<string, string> {
   return new Map(rowsOf(answer, 'people').map(({ user_id, name }) => [textOf(user_id), textOf(name)]));
 }
 
-/** A currency that all rows share may stand once, beside them. */
+/** A currency shared by all rows may be given once, beside them. */
 const currencyIn = (row: Row, answer: Row): string => currencyOf(row['currency'] ?? answer['currency']) ?? 'USD';
 
 export type Period = Pick<
   PlPeriod,
   'snapshot_id' | 'period_label' | 'period_start_date' | 'period_end_date' | 'currency' | 'revenue' | 'ebitda'
 > & {
-  /** When its snapshot was completed, where there are several. */
+  /** When its snapshot was completed; null unless there are several. */
   completed_at: string | null;
 };
 
-/** EBITDA as the books say, or what it is by definition when they do not. */
+/** Returns EBITDA as reported, or computed by its definition when missing. */
 function ebitdaOf({ ebitda, net_income, interest_expense, tax_expense, depreciation_amortization }: Row) {
   const said = decimalOf(ebitda);
   if (said !== null) return said;
@@ -65,7 +65,7 @@ function ebitdaOf({ ebitda, net_income, interest_expense, tax_expense, depreciat
   return named.every((amount) => amount !== null) ? sum(named) : null;
 }
 
-/** A period with its amounts by name, and with what the answer leaves out: server/tools/compact-rows.ts says what. */
+/** Returns a period with named amounts and the fields that the result leaves out (see server/tools/compact-rows.ts). */
 function wholePeriod(row: Row, answer: Row): Row {
   const { snapshot = 0, amounts, ...period } = row;
   if (!Array.isArray(amounts) || !Array.isArray(answer['columns'])) return row;
@@ -77,7 +77,7 @@ function wholePeriod(row: Row, answer: Row): Row {
   return { ...rowsOf(answer, 'snapshots')[wholeNumber(snapshot)], ...month, ...period, ...Object.fromEntries(named) };
 }
 
-/** The periods of every snapshot in an answer of svc_qoe_pl_periods. */
+/** Returns the periods of every snapshot in a result of svc_qoe_pl_periods. */
 export function periodsIn(answer: Row): Period[] {
   return rowsOf(answer, 'periods').flatMap((given) => {
     const row = wholePeriod(given, answer);
@@ -102,7 +102,7 @@ export type Bridge = Pick<
   'currency' | 'period_label' | 'reported_ebitda' | 'adjustments' | 'adjusted_ebitda'
 >;
 
-/** What svc_qoe_get says of EBITDA; null when it says nothing. */
+/** Returns the EBITDA bridge in a result of svc_qoe_get; null when there is none. */
 export function bridgeIn(answer: Row): Bridge | null {
   const bridge = objectOf(answer['ebitda_bridge']);
   const [reported, adjusted] = [decimalOf(bridge['reported_ebitda']), decimalOf(bridge['adjusted_ebitda'])];
@@ -122,7 +122,7 @@ export function bridgeIn(answer: Row): Bridge | null {
   };
 }
 
-/** How many rows of the checklist in an answer of svc_qoe_get are done, of those that apply. */
+/** Returns how many checklist rows in a result of svc_qoe_get are completed, and how many apply. */
 export function checklistIn(answer: Row): { done: number; of: number } {
   const states = rowsOf(answer, 'progress').map(({ status }) => status);
   return {
@@ -138,7 +138,7 @@ export interface Customer {
   revenue_share: string | null;
 }
 
-/** The customers in an answer of svc_qoe_customer_concentration, and from when to when they bought. */
+/** Returns the customers in a result of svc_qoe_customer_concentration, and the first and last day of the revenue. */
 export function customersIn(answer: Row): { customers: Customer[]; first: string | null; last: string | null } {
   const rows = rowsOf(answer, 'customers');
   const customers = rows.flatMap((row) => {
@@ -157,7 +157,7 @@ export function customersIn(answer: Row): { customers: Customer[]; first: string
 
 export interface OfferIn extends DecidedOffer {
   id: string;
-  /** The buyer's name; else which of the buyers it is. */
+  /** The buyer's name, or "Buyer" with a number when unknown. */
   buyer: string;
   revision: number;
   submitted_at: string | null;
@@ -178,7 +178,7 @@ function payloadOf(given: unknown): OfferPayload {
   } as OfferPayload;
 }
 
-/** The offers in an answer of svc_offers_list that are compared. */
+/** Returns the offers in a result of svc_offers_list that belong in the comparison. */
 export function offersIn(answer: Row): OfferIn[] {
   const names = namesOf(answer);
   const rows = rowsOf(answer, 'offers');
@@ -211,7 +211,7 @@ export type ConditionIn = Pick<ClosingCondition, 'name' | 'status' | 'deadline' 
   owner: string;
 };
 
-/** The conditions in an answer of svc_closing_conditions_list. */
+/** Returns the conditions in a result of svc_closing_conditions_list. */
 export function conditionsIn(answer: Row): ConditionIn[] {
   const names = namesOf(answer);
   return rowsOf(answer, 'closing_conditions').map((row, place) => {

@@ -1,11 +1,11 @@
-/** Light or dark as the host has it, in the host's colours where it names some; the system's choice otherwise. */
+/** Light or dark as in the host, with the colours that the host names; otherwise the system's choice. */
 
 export interface HostContext {
   readonly theme?: unknown;
   readonly styles?: unknown;
 }
 
-/** Which of our tokens each of the host's style variables stands for. */
+/** The tokens of ours that each style variable of the host sets. */
 const meanings: Readonly<Record<string, readonly string[]>> = {
   '--color-background-primary': ['--surface', '--paper'],
   '--color-background-secondary': ['--sunken', '--hover'],
@@ -25,7 +25,7 @@ function show(): void {
 system.addEventListener('change', show);
 show();
 
-/** Takes over what a host says of its looks; what it leaves out stays as it was. */
+/** Applies the theme and styles of a host; values that it omits stay unchanged. */
 export function applyTheme({ theme, styles }: HostContext): void {
   if (theme === 'light' || theme === 'dark') chosen = theme;
   show();

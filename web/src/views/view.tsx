@@ -18,19 +18,22 @@ interface ViewProps {
   answer: Readonly<Record<string, unknown>>;
 }
 
-/** What is drawn of one tool's results. */
+/** A view of one tool's results. */
 export interface View {
-  /** What it is of. */
+  /** Heading for screen readers. */
   readonly title: string;
-  /** The page of the deal that shows the same. */
+  /** The page of the deal with the same content. */
   readonly page: PagePath;
-  /** Draws it; null where there is nothing to draw. */
+  /** Returns the content; null when there is nothing to show. */
   readonly draw: (props: ViewProps) => ReactNode;
-  /** What is said where there is nothing to draw. */
+  /** The text shown when there is nothing to show. */
   readonly empty: string;
 }
 
-/** The page of the deal; null unless both the service's address and the deal are known. The server writes its address into the file. */
+/**
+ * Returns the URL of the deal's page; null unless both the service's origin and the deal are known. The server writes
+ * its origin into the file.
+ */
 function pageOf(page: PagePath, deal: unknown): string | null {
   const { origin } = document.documentElement.dataset;
   return origin && isUuid(deal) ? `${origin}${page.replace('$dealId', deal)}` : null;
@@ -63,7 +66,10 @@ function Drawn({ view, result, input }: { view: View; result: ToolResult; input:
   );
 }
 
-/** A view with everything around it: what stands there until there is a result, or instead of it, and the way to the page. */
+/**
+ * A view with its frame: the message while there is no result or when there is an error, and the link to the deal's
+ * page.
+ */
 export function ViewFrame({ view }: { view: View }) {
   const { input, result, cancelled } = useHostState();
   return (
@@ -84,7 +90,7 @@ export function ViewFrame({ view }: { view: View }) {
   );
 }
 
-/** What cannot be drawn leaves the rest of the conversation as it is: the answer stands there in words. */
+/** Catches rendering errors: the rest of the conversation, with the result as text, is not affected. */
 class Guard extends Component<{ children: ReactNode }, { failed: boolean }> {
   override readonly state = { failed: false };
   static getDerivedStateFromError(): { failed: boolean } {

@@ -32,7 +32,10 @@ import {
 import type { View } from './view.tsx';
 import { wholeNumber } from '../lib/whole-number.ts';
 
-/** The periods of each snapshot, that completed last first, as its rows count; of those without a time that with the latest period. */
+/**
+ * Returns the periods of each snapshot, the most recently completed first, since its figures are the valid ones;
+ * snapshots without that time are ordered by their latest period.
+ */
 function bySnapshot(periods: readonly Period[]): Period[][] {
   const snapshots = Map.groupBy(periods, ({ snapshot_id }) => snapshot_id);
   const last = (of: readonly Period[]) =>
@@ -57,7 +60,7 @@ function nameOf(periods: readonly Period[]): string {
   return `${formatDay(first)} – ${formatDay(last)}${completed ? `, uploaded ${formatTime(completed)}` : ''}`;
 }
 
-/** Revenue and EBITDA by month, of one snapshot of the books; another can be chosen where there are several. */
+/** Revenue and EBITDA by month, from one snapshot of the books; another one can be chosen when there are several. */
 function Months({ periods }: { periods: readonly Period[] }) {
   const snapshots = bySnapshot(periods);
   const [chosen, choose] = useState(0);
@@ -102,7 +105,7 @@ interface CustomersProps {
 }
 
 function Customers({ customers, period }: CustomersProps) {
-  // Shares are of all customers of the period in one currency; the tool lists the largest of them.
+  // Shares are of all customers in the period and one currency; the tool returns only the largest customers.
   const together = (those: readonly Customer[]) => {
     const shares = those.map(({ revenue_share }) => revenue_share);
     const isOne = those.every(({ currency }) => currency === those[0]?.currency);
@@ -135,7 +138,7 @@ function Note({ offer: { submitted_at, revision } }: { offer: OfferIn }) {
   );
 }
 
-/** The offers that are compared, the highest first: side by side, or below each other where there is no room for that. */
+/** The offers in the comparison, highest first: side by side, or stacked on narrow screens. */
 function Offers({ offers }: { offers: readonly OfferIn[] }) {
   const inOrder = byPrice(offers);
   const highest = highestPrice(offers);
@@ -190,7 +193,7 @@ function Offers({ offers }: { offers: readonly OfferIn[] }) {
   );
 }
 
-/** Those that are not met first, the earliest deadline first. */
+/** Sorts open conditions first, then by earliest deadline. */
 const byUrgency = (conditions: readonly ConditionIn[]): ConditionIn[] =>
   conditions.toSorted(
     (a, b) =>
@@ -214,7 +217,7 @@ function Conditions({ answer }: { answer: Readonly<Record<string, unknown>> }) {
   );
 }
 
-/** Every view. */
+/** The views by name. */
 export const views: Readonly<Record<ViewName, View>> = {
   monthly: {
     title: 'Revenue and EBITDA',

@@ -1,4 +1,4 @@
-/** Adjustments that do not fit the figures that they adjust, or each other. */
+/** Finds adjustments that do not fit the figures that they adjust, or each other. */
 
 import type { BookedPeriod } from '../books.ts';
 import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
@@ -12,7 +12,7 @@ type Row = BookedPeriod;
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
-/** Add-backs of the owner's pay that are not what was recorded as the owner's pay. */
+/** Add-backs of the owner's pay that exceed the owner's recorded pay. */
 export function ownerPayOff({ earned, rows, books }: View): Found[] {
   const pays = new Map<string, Decimal | null>([
     ...rows.map((row): [string, Decimal | null] => [bridgeLabel(row), row.amounts.owner_compensation]),
@@ -25,7 +25,7 @@ export function ownerPayOff({ earned, rows, books }: View): Found[] {
   return [...added].flatMap(([label, its]): Found[] => {
     const pay = pays.get(label);
     const total = sum(its.map(({ amount }) => amount));
-    // Pay below zero is named by its sign.
+    // Pay below zero is already reported for its sign.
     if (!pay || isNegative(pay) || compare(total, pay) <= 0) return [];
     const difference = subtract(total, pay);
     return [
@@ -41,7 +41,7 @@ export function ownerPayOff({ earned, rows, books }: View): Found[] {
   });
 }
 
-/** The dates that a label stands for: those of its earnings, or of the row that bears it. */
+/** The dates of each label: those of the earnings with this label, otherwise of the row with it. */
 function datesByLabel({ earned, rows, otherCurrency }: View): Map<string, Pick<Row, 'first' | 'last'>> {
   return new Map([
     ...[...rows, ...otherCurrency].map((row): [string, Pick<Row, 'first' | 'last'>] => [bridgeLabel(row), row]),
@@ -49,12 +49,12 @@ function datesByLabel({ earned, rows, otherCurrency }: View): Map<string, Pick<R
   ]);
 }
 
-/** “One-time” adjustments that come again. */
+/** “One-time” adjustments in several years. */
 export function oneTimeAgain(view: View): Found[] {
   const dates = datesByLabel(view);
   const its = view.books.adjustments.filter(({ category, amount }) => category === 'one_time' && !isZero(amount));
   const years = Map.groupBy(its, ({ period_label }) => period_label);
-  // Periods that share a day have the same costs: only those that do not are several.
+  // Periods that share a day contain the same costs, so only disjoint periods count as several.
   const apart: string[] = [];
   for (const label of [...years.keys()].toSorted(byText)) {
     const own = dates.get(label);
@@ -83,7 +83,7 @@ export function oneTimeAgain(view: View): Found[] {
   ];
 }
 
-/** Labels that there would be figures of if no month were missing in between, or in another currency. */
+/** Labels that would have figures if no month in between were missing or in another currency. */
 function labelsWithoutGaps({ rows, otherCurrency, earned }: View): string[] {
   const all = [...rows, ...otherCurrency];
   const [first, last] = endsOf(all);

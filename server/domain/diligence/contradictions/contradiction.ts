@@ -1,4 +1,4 @@
-/** What a contradiction is, and the key under which an answer to it is kept. */
+/** Contradictions, and the key under which an answer to one is stored. */
 
 import { createHash } from 'node:crypto';
 import { written, type Decimal } from '../decimals.ts';
@@ -21,30 +21,36 @@ export const contradictionKinds = [
 export type ContradictionKind = (typeof contradictionKinds)[number];
 
 export interface Contradiction {
-  /** The same as long as its kind and its dates are, whatever the amounts: what an answer is kept under. */
+  /** Identifies the contradiction by its kind and dates, whatever its amounts; answers are stored under this key. */
   readonly key: string;
-  /** The same as long as its amounts are, too, however it is worded: the figures that an answer was given to. */
+  /** A digest that also covers the amounts, but not the wording: an answer applies to these figures. */
   readonly figures: string;
   readonly kind: ContradictionKind;
   readonly sentence: string;
   readonly ask: string;
-  /** By name. The names are in the digest of `figures`: renaming one makes every answer that is stored outdated. */
+  /** By name. The names are part of the `figures` digest: renaming one outdates every stored answer. */
   readonly amounts: Readonly<Record<string, Decimal>>;
-  /** The rows of profit and loss, of customers or of normalizations that it is about. */
+  /** Ids of the profit and loss, customer or normalization rows that the contradiction is about. */
   readonly rows: readonly string[];
 }
 
 export interface Found extends Omit<Contradiction, 'key' | 'figures'> {
-  /** Which one of its kind it is: dates, or a label. No two of one kind share it, and no upload that leaves its rows alone changes it. */
+  /**
+   * Identifies the contradiction within its kind: dates or a label. Unique within the kind, and unchanged by uploads
+   * that leave its rows alone.
+   */
   readonly of: string;
-  /** What it says beside its amounts: the months of a run, the amounts of each year. A release covers exactly what was shown when it was given. */
+  /**
+   * Further facts in the sentence, such as the months of a run or the amounts of each year, so that a release covers
+   * exactly what was shown when it was given.
+   */
   readonly says?: readonly string[];
 }
 
 const digest = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 
-/** The contradiction with the key under which it is answered, and the figures of that answer. */
+/** The contradiction with its `key` and `figures`. */
 export function withKey({ of, says = [], ...contradiction }: Found): Contradiction {
   const amounts = Object.entries(contradiction.amounts).flatMap(([name, amount]) => [name, written(amount)]);
   return {

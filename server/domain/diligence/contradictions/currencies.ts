@@ -1,4 +1,4 @@
-/** Rows of profit and loss in another currency than the latest. */
+/** Finds profit and loss rows in another currency than the latest row. */
 
 import { datesOf } from '../books.ts';
 import { byText } from '../calendar.ts';

@@ -1,4 +1,4 @@
-/** Revenue of customers that does not fit the profit and loss of the same dates. */
+/** Finds customer revenue that does not fit the profit and loss of the same dates. */
 
 import { datesOf, type BookedPeriod } from '../books.ts';
 import { byText } from '../calendar.ts';
@@ -9,7 +9,7 @@ import { differs } from './rounded.ts';
 import { partsOf, type View } from './view.ts';
 import { counted, listed, sayDifference } from './words.ts';
 
-/** Customers whose revenue does not add up to that of the same dates. */
+/** Periods whose customers do not add up to the revenue of the same dates. */
 export function customersOff({ byDates, months, pieces, mended, listings }: View): Found[] {
   return listings.flatMap((listing): Found[] => {
     const [one] = listing;

@@ -1,4 +1,4 @@
-/** Months that are missing, uploaded twice, or equal to another. */
+/** Finds months that are missing, uploaded twice, or equal to another. */
 
 import type { BookedPeriod } from '../books.ts';
 import { byText, monthAfter, monthOf, wholeMonths, type Month } from '../calendar.ts';
@@ -11,7 +11,7 @@ import { labelOf, listed } from './words.ts';
 
 type Row = BookedPeriod;
 
-/** Months without figures between others. */
+/** Months without figures between months with figures. */
 export function monthsMissing({ rows, otherCurrency }: View): Found[] {
   const all = [...rows, ...otherCurrency];
   const there = new Set(all.filter(isMonthRow).map(({ first }) => monthOf(first)));
@@ -20,7 +20,7 @@ export function monthsMissing({ rows, otherCurrency }: View): Found[] {
   if (first === undefined || last === undefined) return [];
   const missing: Month[][] = [];
   let place = 0;
-  // The last month of the longer rows that have begun by now.
+  // The latest month covered by longer rows that begin no later than `month`.
   let covered: Month = '';
   for (let month = first; month < last; month = monthAfter(month, 1n)) {
     for (let row = longer[place]; row && monthOf(row.first) <= month; row = longer[place]) {
@@ -47,7 +47,7 @@ const overlap = (a: Row, b: Row): boolean => a.first <= b.last && b.first <= a.l
 const isShort = ({ first, last }: Row): boolean =>
   last <= `${monthAfter(monthOf(first), 1n)}-15` && (wholeMonths(first, last) ?? 0n) < 2n;
 
-/** Days that two periods cover. */
+/** Pairs of short periods that cover the same days. */
 export function monthsTwice({ rows }: View): Found[] {
   const short = rows.filter(isShort).toSorted((a, b) => byText(a.first, b.first) || byText(a.last, b.last));
   return short.flatMap((row, place): Found[] => {

@@ -1,4 +1,4 @@
-/** Sudden changes of sign and scale, and what the rows would say without them. */
+/** Finds outliers in sign and scale, and the amounts without them. */
 
 import { accountLines } from '../account-lines.ts';
 import { datesOf, type BookedPeriod } from '../books.ts';
@@ -26,20 +26,20 @@ import { counted, labelOf, lineNameOf, listed } from './words.ts';
 
 type Row = BookedPeriod;
 
-/** Lines that have the same sign in every month of a healthy business. Tax, net income and EBITDA change theirs. */
+/** Lines that have the same sign in every month of a healthy business. Tax, net income and EBITDA change sign. */
 const signed: readonly PlAmount[] = accountLines.filter((line) => line !== 'tax_expense');
 
-/** What is subtracted. */
+/** The lines that are subtracted. */
 const costs = signed.filter((line) => line !== 'revenue');
 
-/** Rows as long as each other, of one length after the other: a year is compared with years. */
+/** Groups rows by length in whole months: years are compared with years only. */
 function series(rows: readonly Row[]): Row[][] {
   return [...Map.groupBy(rows, ({ first, last }) => `${wholeMonths(first, last) ?? ''}`).entries()]
     .filter(([length]) => length !== '')
     .map(([, its]) => its);
 }
 
-/** Fewer rows than this do not show what is usual. */
+/** The minimum number of rows that show what is usual. */
 const usualFrom = 4;
 
 interface SignFault {
@@ -58,7 +58,8 @@ function signFaults(rows: readonly Row[]): SignFault[] {
       const below = reported.filter(({ amount }) => isNegative(amount));
       const above = reported.filter(({ amount }) => isPositive(amount));
       const [few, many] = below.length < above.length ? [below, above] : [above, below];
-      // One for each eight of the others, to the nearest whole number, is sudden; more is how these books are kept, which costsBelowZero names of most.
+      // Up to one for every eight of the others, rounded to the nearest integer, is an outlier. With more, the books
+      // are kept that way, and costsBelowZero reports costs that are mostly below zero.
       return reported.length >= usualFrom && BigInt(few.length) * 8n <= BigInt(many.length) + 4n ? few : [];
     }),
   );
@@ -76,14 +77,14 @@ const signsOff = (faults: readonly SignFault[]): Found[] =>
     rows: [row.id],
   }));
 
-/** A line that most rows of a length have below zero, of all rows that have it. */
+/** A line that is below zero in most rows of one length, out of `count` rows that have it. */
 interface BelowZero {
   readonly name: PlAmount;
   readonly below: readonly SignFault[];
   readonly count: number;
 }
 
-/** Costs that are kept below zero, as in brackets, where revenue is above it. */
+/** Costs recorded below zero, for example in brackets, where revenue is above zero. */
 function costsBelowZero(rows: readonly Row[]): BelowZero[] {
   const ofNoMonths = rows.filter(({ first, last }) => wholeMonths(first, last) === null);
   const found = costs.flatMap((name): BelowZero[] => {
@@ -98,7 +99,7 @@ function costsBelowZero(rows: readonly Row[]): BelowZero[] {
     const below = mostly.flatMap((one) => one.below);
     return below.length > 0 ? [{ name, below, count: mostly.reduce((all, one) => all + one.count, 0) }] : [];
   });
-  // By itself interest below zero is what was earned of it.
+  // Interest below zero without other such costs is interest earned.
   return found.every(({ name }) => name === 'interest_expense') ? [] : found;
 }
 
@@ -121,11 +122,11 @@ interface ScaleFault {
   readonly row: Row;
   readonly revenue: Decimal;
   readonly usual: Decimal;
-  /** What the row's amounts would have to be multiplied with. */
+  /** The factor that corrects the row's amounts. */
   readonly factor: Decimal;
 }
 
-/** The one in the middle, the lower of two. */
+/** The median, the lower one of two. */
 const median = (values: readonly Decimal[]): Decimal => {
   const inOrder = values.toSorted(compare);
   return inOrder[(inOrder.length - 1) >> 1] ?? zero;
@@ -134,7 +135,7 @@ const median = (values: readonly Decimal[]): Decimal => {
 const thousand = whole(1000n);
 const thousandth = decimal('0.001');
 
-/** Whether one is between a third of the other and three times it. */
+/** Whether `a` is between a third of `b` and three times `b`. */
 const near = (a: Decimal, b: Decimal): boolean =>
   compare(multiply(a, whole(3n)), b) > 0 && compare(a, multiply(b, whole(3n))) < 0;
 
@@ -180,7 +181,9 @@ function scalesOff(faults: readonly ScaleFault[]): Found[] {
   });
 }
 
-/** The rows with what was found of sign and scale undone; where costs are below zero, tax is so, too. */
+/**
+ * The amounts of rows with errors in sign and scale corrected; where costs are below zero, tax is taken to be so, too.
+ */
 function mendedRows(
   signs: readonly SignFault[],
   below: readonly BelowZero[],
@@ -205,13 +208,13 @@ function mendedRows(
   return mended;
 }
 
-/** What rows are off by sign or by scale, each as a contradiction, and the amounts that they have without it. */
+/** The rows with outliers in sign or scale, each as a contradiction, and the corrected amounts. */
 export function outliers(rows: readonly Row[]): {
   readonly found: readonly Found[];
   readonly mended: ReadonlyMap<string, Row['amounts']>;
 } {
   const [below, scales] = [costsBelowZero(rows), scaleFaults(rows)];
-  // Where most are below zero, those above it are right.
+  // Where most amounts of a cost are below zero, the others are right.
   const mostly = new Set(below.map(({ name }) => name));
   const signs = signFaults(rows).filter(({ name, amount }) => isNegative(amount) || !mostly.has(name));
   return {

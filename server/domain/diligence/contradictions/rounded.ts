@@ -1,19 +1,20 @@
-/** Whether two statements of one amount differ by more than the rounding of their numbers explains. */
+/** Decides whether two statements of the same amount differ by more than rounding explains. */
 
 import { absolute, compare, equals, round, subtract, whole, zero, type Decimal } from '../decimals.ts';
 
 const isWhole = (amount: Decimal | null): boolean => amount === null || equals(amount, round(amount, 0n));
 
-/** What one statement says of a total, or of its parts. */
+/** The numbers in which one statement gives a total, or its parts. */
 interface Statement {
   readonly values: readonly (Decimal | null)[];
-  /** How many numbers it has for them. */
+  /** How many rounded numbers these are; defaults to one for each value. */
   readonly numbers?: number;
 }
 
 /**
- * Statements in whole units round each of their numbers: then half a unit for each of them, and two at least, are no
- * contradiction. With cents every cent counts. Of two statements one can be in whole units and the other not.
+ * Whether the amounts differ by more than rounding. Statements in whole units may be off by half a unit for each of
+ * their numbers, and by at least two units; with cents every cent counts. Each statement is in whole units or not by
+ * itself.
  */
 export function differs(a: Decimal, b: Decimal, ...statements: readonly Statement[]): boolean {
   const rounded = statements

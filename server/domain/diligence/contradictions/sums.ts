@@ -1,4 +1,4 @@
-/** Totals of profit and loss that differ from the sum of their parts. */
+/** Finds totals of the profit and loss that differ from the sum of their parts. */
 
 import type { BookedPeriod } from '../books.ts';
 import { wholeMonths } from '../calendar.ts';
@@ -14,7 +14,7 @@ type Row = BookedPeriod;
 
 const isLong = ({ first, last }: Pick<Row, 'first' | 'last'>): boolean => (wholeMonths(first, last) ?? 0n) > 1n;
 
-/** Periods that are not the sum of the shorter ones in them. */
+/** Periods that differ from the sum of the shorter periods in them. */
 export function yearUnlikeMonths({ rows, months, pieces, mended }: View): Found[] {
   return rows.filter(isLong).flatMap((row) => {
     const parts = partsOf(row.first, row.last, { months, pieces });
@@ -25,7 +25,7 @@ export function yearUnlikeMonths({ rows, months, pieces, mended }: View): Found[
         (name === 'ebitda' ? ebitdaOf : (amounts: Row['amounts']) => amounts[name])(mended.get(one.id) ?? one.amounts);
       const amounts = parts.map(of);
       const [reported, added] = [of(row), together(amounts)];
-      // EBITDA that is not in the books is the sum of four numbers.
+      // EBITDA that was not uploaded is the sum of four numbers.
       const numbersOf = (one: Row): number => (one.amounts[name] === null ? 4 : 1);
       const numbers = parts.reduce((all, part) => all + numbersOf(part), 0);
       if (!reported || !added) return [];

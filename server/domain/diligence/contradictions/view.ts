@@ -1,4 +1,4 @@
-/** What the checks for contradictions look at, worked out once for all of them. */
+/** The input of the checks for contradictions, computed once for all of them. */
 
 import { datesOf, type BookedCustomer, type BookedPeriod, type Books } from '../books.ts';
 import { byText, monthAfter, monthOf, wholeMonths, type Day, type Month } from '../calendar.ts';
@@ -8,33 +8,39 @@ import { rowsCovering, piecesOf, type Pieces } from '../spans.ts';
 
 type Row = BookedPeriod;
 
-/** Everything that the checks look at, worked out once. */
+/** Everything that the checks read. */
 export interface View {
   readonly books: Books;
   readonly rows: readonly Row[];
   readonly otherCurrency: readonly Row[];
   readonly months: ReadonlyMap<Month, Row>;
-  /** The rows of less than a year. */
+  /** Rows of less than a year. */
   readonly pieces: Pieces;
   readonly byDates: ReadonlyMap<string, Row>;
-  /** Rows as they would be with their changes of sign and scale undone. */
+  /** The amounts of rows with outliers in sign and scale corrected, by row id. */
   readonly mended: ReadonlyMap<string, Row['amounts']>;
   readonly earned: readonly Earnings[];
-  /** The customers of each period that count, the earliest first. */
+  /** The customers that count in each period, earliest period first. */
   readonly listings: readonly (readonly BookedCustomer[])[];
 }
 
-/** The first and the last of the months that rows of less than a year cover. */
+/** The first and the last month that rows of less than a year cover. */
 export function endsOf(rows: readonly Row[]): [first: Month | undefined, last: Month | undefined] {
   const shorter = rows.filter((row) => (wholeMonths(row.first, row.last) ?? 12n) < 12n);
   const [firsts, lasts] = [shorter.map(({ first }) => monthOf(first)), shorter.map(({ last }) => monthOf(last))];
   return [firsts.toSorted(byText)[0], lasts.toSorted(byText).at(-1)];
 }
 
-/** The longest period that is compared with its months, three years: many long ones would take the square of the months. */
+/**
+ * The longest period that is compared with its months, three years: with many longer ones the work would be quadratic
+ * in the months.
+ */
 const longest = 36n;
 
-/** The months that make up the dates, or null when one is missing, the dates are no whole months or more than {@link longest}. */
+/**
+ * The month rows that make up these dates; null when one is missing, or the dates are not whole months or more than
+ * {@link longest}.
+ */
 function monthsOf(first: Day, last: Day, months: View['months']): Row[] | null {
   const count = wholeMonths(first, last);
   if (count === null || count < 1n || count > longest) return null;
@@ -49,8 +55,8 @@ function monthsOf(first: Day, last: Day, months: View['months']): Row[] | null {
 }
 
 /**
- * What the dates are made of beside a row of their own: their months, or else of a year at most the shorter rows that make
- * them up; null where neither is there.
+ * The rows that make up these dates, other than a row of exactly these dates: their months, otherwise, up to a year,
+ * shorter rows; null where neither covers the dates.
  */
 export const partsOf = (
   first: Day,
@@ -58,7 +64,7 @@ export const partsOf = (
   { months, pieces }: Pick<View, 'months' | 'pieces'>,
 ): readonly Row[] | null => monthsOf(first, last, months) ?? rowsCovering(first, last, pieces, { inParts: true });
 
-/** The books as the checks look at them. */
+/** The input of the checks for these books. */
 export function viewOf(books: Books, mended: View['mended']): View {
   const { rows, otherCurrency } = resolved(books);
   const adjustments = books.adjustments.toSorted(

@@ -1,4 +1,4 @@
-/** The words that the sentences of contradictions share. */
+/** Wording shared by the sentences of contradictions. */
 
 import { withoutDirections } from '../../people/names.ts';
 import type { BookedPeriod } from '../books.ts';
@@ -16,11 +16,14 @@ export function listed(names: readonly string[], most = 6): string {
 /** "1 month", "3 months". */
 export const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
-/** A line amid a sentence: "owner compensation", "EBITDA". */
+/** A line's name within a sentence: "owner compensation", "EBITDA". */
 export const lineNameOf = (line: PlAmount): string =>
   line === 'ebitda' ? lineWords.ebitda : lineWords[line].toLowerCase();
 
-/** What a person wrote, in a sentence: between quotation marks, with none and no line break in it, so that nobody takes it for words of ours. */
+/**
+ * A person's text within a sentence: in quotation marks, without any inside or line breaks, so that it cannot be
+ * mistaken for the service's own words.
+ */
 export const quoted = (text: string): string =>
   `“${withoutDirections(text)
     .replaceAll(/["“”„‟«»]/g, '')
@@ -30,7 +33,7 @@ export const quoted = (text: string): string =>
 const months =
   'Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?|Sep(tember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?';
 
-/** Labels that can only be periods, as the service writes them and as most people do. */
+/** Labels that can only be periods, in the service's formats and common ones. */
 const plainLabels: readonly RegExp[] = [
   // "FY2025", "CY2025", "2025", "FY2025 (to 2025-06)", "2026, 7 months"
   /^((FY|CY) ?)?\d{4}( \(to \d{4}-\d\d\))?(, \d{1,2} months?)?$/i,
@@ -41,13 +44,16 @@ const plainLabels: readonly RegExp[] = [
   new RegExp(`^(${months}) \\d{4}$`, 'i'),
 ];
 
-/** A label in a sentence: as it is where it can only be a period, or else {@link quoted}, since anybody who uploads books writes it. */
+/**
+ * A label within a sentence: unchanged where it can only be a period, otherwise {@link quoted}, since it is text from
+ * whoever uploaded the books.
+ */
 export const labelInWords = (label: string): string =>
   plainLabels.some((plain) => plain.test(label)) ? label : quoted(label);
 
-/** What a period is called in a sentence. */
+/** The name of a period in a sentence. */
 export const labelOf = (row: BookedPeriod): string => (isMonthRow(row) ? monthOf(row.first) : labelInWords(row.label));
 
-/** A difference as a sentence says it. */
+/** A difference in a sentence: "1,250.50 less". */
 export const sayDifference = (difference: Decimal): string =>
   `${spoken(absolute(difference))} ${isNegative(difference) ? 'less' : 'more'}`;

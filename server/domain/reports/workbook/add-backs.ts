@@ -1,4 +1,4 @@
-/** What is paid for each add-back. */
+/** The sheet that shows how much of each price is paid for each add-back. */
 
 import { at, downFrom, fixed, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
@@ -7,7 +7,7 @@ import { basisCells } from './earnings.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 import { apportioned, offerRow, offerWidth } from './offers.ts';
 
-/** The sheet of add-backs and what of each price is paid for them; null where no offer can be divided. */
+/** The sheet of add-backs and how much of each price is paid for them; null when no offer's price can be divided. */
 export function addBacksSheet(contents: ReportContents): ReportSheet | null {
   const { items, basis } = contents.offers;
   const earned = basisCells(contents);
@@ -16,7 +16,8 @@ export function addBacksSheet(contents: ReportContents): ReportSheet | null {
   if (!basis || !reported || !adjusted || held.length === 0 || basis.add_backs.length === 0) return null;
   const [first, last] = [firstRow, firstRow + basis.add_backs.length];
   const weights = downFrom(2, first, last);
-  // What rounding leaves over goes by the ids of the add-backs where it is a tie, and first to reported EBITDA.
+  // Ties for the units that rounding leaves over go to reported EBITDA first, then to the add-backs in the order of
+  // their ids.
   const byId = basis.add_backs.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1));
   const places = [0, ...basis.add_backs.map(({ id }) => 1 + byId.indexOf(id))];
   const amountOf = ({ id, amount }: (typeof basis.add_backs)[number]): SheetCell => {

@@ -1,11 +1,11 @@
-/** The add-backs and adjustments, each with its period and why. */
+/** The sheet of add-backs and adjustments, each with its period and reason. */
 
 import { amount, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { categoryWords } from '../words.ts';
 import { below, titled, widthFor } from './layout.ts';
 
-/** The sheet of adjustments. */
+/** Returns the sheet of adjustments. */
 export function adjustmentsSheet({ adjustments, computed }: ReportContents): ReportSheet {
   return {
     name: 'Adjustments',

@@ -1,4 +1,4 @@
-/** The changes of customers since the period before. */
+/** The sheet of changes of customers since the period before. */
 
 import { decimal, subtract, written } from '../../diligence/decimals.ts';
 import { amount, at, downFrom, formula, head, text, textFormula, type ReportSheet } from '../cells.ts';
@@ -8,7 +8,7 @@ import { below, dashed, firstRow, titled, widthFor, type Row } from './layout.ts
 
 const differenceOf = (after: string, before: string): string => written(subtract(decimal(after), decimal(before)));
 
-/** The sheet of changes of customers; null where no two periods of them were uploaded. */
+/** Returns the sheet of customer changes; null unless customers of two periods were uploaded. */
 export function changesSheet({ changes }: ReportContents): ReportSheet | null {
   if (!changes) return null;
   const listing = changes.parts.flatMap(({ kind, items, others }) => [

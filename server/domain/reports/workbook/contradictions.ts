@@ -1,11 +1,11 @@
-/** The contradictions in the books, with the answers. */
+/** The sheet of contradictions in the books, with their answers. */
 
 import { answerInWords } from '../../diligence/contradiction-answers.ts';
 import { head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { below, titled } from './layout.ts';
 
-/** The sheet of contradictions; null where the reader sees none. */
+/** Returns the sheet of contradictions; null when the reader sees none. */
 export function contradictionsSheet({ computed: { contradictions } }: ReportContents): ReportSheet | null {
   const { explained } = contradictions;
   const items = [...contradictions.items, ...explained.items];

@@ -1,4 +1,4 @@
-/** The customers with their shares, and what they are together. */
+/** The sheet of customers with their shares, and their totals. */
 
 import type { PlAmount } from '../../diligence/snapshots.ts';
 import { amount, at, downFrom, fixed, formula, head, text, type ReportSheet } from '../cells.ts';
@@ -7,10 +7,10 @@ import { leftOutWords } from '../words.ts';
 import { dashed, firstRow, listed, widthFor, type Row } from './layout.ts';
 import { amountColumn } from './periods.ts';
 
-/** Where the sheet of customers begins to list them: below what they come to together. */
+/** The row of the list's headings, below the totals. */
 const customerHead = 10;
 
-/** The sheet of customers; null where there are none. */
+/** Returns the sheet of customers; null when there are none. */
 export function customersSheet({ customers, periods, computed }: ReportContents): ReportSheet | null {
   if (!customers) return null;
   const { others } = customers;

@@ -1,4 +1,4 @@
-/** The earnings of each period as sums of what was uploaded and adjusted. */
+/** The sheet of earnings: each period as sums of uploaded figures and adjustments. */
 
 import { decimal, sum, written } from '../../diligence/decimals.ts';
 import { adjustmentCategories } from '../../diligence/normalizations.ts';
@@ -11,7 +11,7 @@ import { amountColumn } from './periods.ts';
 
 type Earned = ReportContents['computed']['earnings'][number];
 
-/** The rows of the sheet of earnings. */
+/** The row numbers of the sheet of earnings, by name. */
 const earningRows = Object.fromEntries(
   [
     'from',
@@ -30,7 +30,7 @@ const earningRows = Object.fromEntries(
     'ebitda_growth',
   ].map((name, place) => [name, firstRow + place]),
 ) as Readonly<Record<string, number>>;
-/** The row of a line, of an adjustment's category or of what follows from them. */
+/** The row number of a line, of an adjustment category or of a computed figure. */
 const earningRow = (name: string): number => earningRows[name] ?? 0;
 
 const sumOf = (amounts: readonly string[]): string => written(sum(amounts.map(decimal)));
@@ -107,7 +107,7 @@ const earningWords: readonly string[] = [
   'EBITDA growth',
 ];
 
-/** The sheet of earnings, a column for each period. */
+/** Returns the sheet of earnings, a column for each period. */
 export function earningsSheet(contents: ReportContents): ReportSheet {
   const { earnings, currency } = contents.computed;
   const columns = earnings.map((one, place) => earningCells(one, 1 + place, contents));
@@ -129,7 +129,10 @@ export function earningsSheet(contents: ReportContents): ReportSheet {
   };
 }
 
-/** Where on the sheet of earnings stands what the offers are compared with: the cell of a line, or null. */
+/**
+ * Returns a function that finds, for a line, the cell of the earnings that the offers are compared with; null when
+ * there is none.
+ */
 export function basisCells({ offers: { basis }, computed }: ReportContents): (line: string) => string | null {
   const place = computed.earnings.findIndex(({ label, kind }) => label === basis?.period && kind !== 'partial_year');
   return (line) => (place < 0 ? null : `Earnings!${fixed(1 + place, earningRow(line))}`);

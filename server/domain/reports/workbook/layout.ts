@@ -1,26 +1,26 @@
-/** What the sheets of a workbook have in common: their heads, where their rows begin, how wide amounts are. */
+/** The common parts of the workbook's sheets: titles and headings, the first row, and column widths. */
 
 import { downFrom, fixed, text, type SheetCell } from '../cells.ts';
 
 export type Row = readonly (SheetCell | null)[];
 
-/** The first row below a sheet's title, its sentence and its headings. */
+/** The first row of data, below a sheet's title, sentence and headings. */
 export const firstRow = 5;
 
-/** The first rows of a sheet: its title, its sentence, its headings. */
+/** The first rows of a sheet: title, sentence and headings. */
 export const titled = (title: string, sentence: string, heads: Row): Row[] => [
   [text(title, { title: true })],
   [text(sentence, { faint: true })],
   [],
   heads,
 ];
-/** What stays in sight of such a sheet. */
+/** The frozen rows and columns of a sheet with these first rows. */
 export const below = { rows: firstRow - 1, columns: 1 };
 
-/** From one day to another. */
+/** "2025-01-01 to 2025-12-31". */
 export const dashed = (first: string, last: string): string => `${first} to ${last}`;
 
-/** "A1:A12,A14" of these rows of a column, those that follow each other as one range. */
+/** The references to these rows of a column, "A1:A12,A14": consecutive rows become one range. */
 export function listed(sheet: string, column: number, rows: readonly number[]): string {
   const runs: [number, number][] = [];
   for (const row of rows.toSorted((a, b) => a - b)) {
@@ -33,7 +33,7 @@ export function listed(sheet: string, column: number, rows: readonly number[]): 
     .join(',');
 }
 
-/** As wide as the longest of these amounts needs, shown with two digits behind the point. */
+/** The column width that the longest of these amounts needs, shown with two digits after the decimal point. */
 export function widthFor(amounts: readonly (string | null | undefined)[]): number {
   const longest = Math.max(0, ...amounts.map((one) => (one ?? '').split('.')[0]?.length ?? 0));
   return Math.min(28, Math.max(12, Math.ceil(longest * (4 / 3)) + 4));

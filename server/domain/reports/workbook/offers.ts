@@ -1,4 +1,4 @@
-/** The offers beside each other, with multiples, shares of the price and what the debt may cost. */
+/** The sheet of offers side by side, with multiples, shares of the price and the highest debt service. */
 
 import { moneyParts } from '../../offers/valuation.ts';
 import { askedCoverages, type AskedCoverage } from '../../offers/debt.ts';
@@ -13,7 +13,7 @@ type Offer = ReportContents['offers']['items'][number];
 export const offerTerms = ['purchase_price', ...moneyParts] as const;
 const sharedParts = [...moneyParts, 'unsaid'] as const;
 
-/** The rows of the sheet of offers: a column for each offer. */
+/** The rows of the sheet of offers, which has a column for each offer. */
 const offerRows = [
   'standing',
   'revision',
@@ -37,11 +37,11 @@ const offerRows = [
   ...askedCoverages.map((coverage) => `cost_${coverage}` as const),
 ] as const;
 type OfferRow = (typeof offerRows)[number];
-/** As wide as the amounts of an offer need. */
+/** The column width that the amounts of an offer need. */
 export const offerWidth = (offer: Offer | undefined): number =>
   Math.max(18, widthFor(Object.values(offer?.amounts ?? {})));
 
-/** The row of one term or figure of an offer. */
+/** The row number of a term or figure of an offer. */
 export const offerRow = (name: OfferRow): number => firstRow + offerRows.indexOf(name);
 
 const offerWords: Readonly<Record<OfferRow, string>> = {
@@ -69,8 +69,9 @@ const offerWords: Readonly<Record<OfferRow, string>> = {
 };
 
 /**
- * The part of `total` that falls to one of `weights`, as the domain divides (`apportion`): whole units, of which what rounding
- * leaves over goes to where most was cut off, of equal ones to the first. `order` says which come first: of all, and of this one.
+ * A formula for the part of `total` that falls to one of `weights`, divided as the domain does (`apportion`): in whole
+ * units, and the units that rounding leaves over go to the parts of which most was cut off, among equal ones to the
+ * first. `order` holds the places in this order, of all weights and of this one.
  */
 export function apportioned(
   total: string,
@@ -144,7 +145,7 @@ function offerCells(offer: Offer, column: number, contents: ReportContents): Rec
   };
 }
 
-/** The sheet of offers; null where the reader sees none. */
+/** Returns the sheet of offers; null when the reader sees none. */
 export function offersSheet(contents: ReportContents): ReportSheet | null {
   const { items, basis, more } = contents.offers;
   if (items.length === 0) return null;
@@ -171,7 +172,7 @@ export function offersSheet(contents: ReportContents): ReportSheet | null {
   };
 }
 
-/** The two best offers side by side, below the others; `row` is that of their heading. */
+/** The two highest offers side by side, below the others; `row` is the row of their heading. */
 function comparedRows({ offers: { items, compared } }: ReportContents, row: number): Row[] {
   const place = (id: string) => items.findIndex((offer) => offer.id === id);
   if (!compared) return [];

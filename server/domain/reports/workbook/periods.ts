@@ -1,4 +1,4 @@
-/** The profit and loss as it was uploaded: the rows of which everything else is computed. */
+/** The sheet of the profit and loss as uploaded: the rows from which everything else is computed. */
 
 import { lineWords, plAmounts, type PlAmount } from '../../diligence/snapshots.ts';
 import { amount, at, count, day, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
@@ -6,10 +6,10 @@ import type { ReportContents } from '../contents.ts';
 import { below, firstRow, titled, widthFor } from './layout.ts';
 
 const firstAmount = 4;
-/** The column of a line. */
+/** The column of a line of the profit and loss. */
 export const amountColumn = (line: PlAmount): number => firstAmount + plAmounts.indexOf(line);
 
-/** EBITDA and gross profit that nobody uploaded follow from the other lines. */
+/** The cell of a line; EBITDA and gross profit that were not uploaded are computed from the other lines. */
 function plCell({ amounts, gross_profit, ebitda }: ReportContents['periods'][number], line: PlAmount, row: number) {
   const of = (name: PlAmount) => at(amountColumn(name), row);
   if (line === 'gross_profit' && amounts.gross_profit === null && gross_profit !== null)
@@ -24,7 +24,7 @@ function plCell({ amounts, gross_profit, ebitda }: ReportContents['periods'][num
 
 const numbered = (number: number | undefined): SheetCell | null => (number === undefined ? null : count(number));
 
-/** The sheet of periods, a row for each that counts. */
+/** Returns the sheet of periods, a row for each period that counts. */
 export function periodsSheet({ periods, computed, uploads }: ReportContents): ReportSheet {
   const numbers = new Map(uploads.map(({ id }, place) => [id, place + 1]));
   return {

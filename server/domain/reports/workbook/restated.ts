@@ -1,4 +1,4 @@
-/** What one upload restated of another. */
+/** The sheet of figures that a later upload restated. */
 
 import { lineWords } from '../../diligence/snapshots.ts';
 import { amount, at, formula, head, text, type ReportSheet } from '../cells.ts';
@@ -6,7 +6,7 @@ import type { ReportContents } from '../contents.ts';
 import { restatedSentence } from '../words.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
-/** The sheet of restated figures; null where there are none. */
+/** Returns the sheet of restated figures; null when there are none. */
 export function restatedSheet({ computed: { restatements } }: ReportContents): ReportSheet | null {
   if (restatements.count === 0) return null;
   const more = restatements.count - restatements.items.length;

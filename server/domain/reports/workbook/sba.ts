@@ -1,11 +1,11 @@
-/** What the rules of the SBA say of each offer. */
+/** The sheet of the SBA's rules, applied to each offer. */
 
 import { day, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { sbaInWords, sbaSentence } from '../words.ts';
 import { below, titled, type Row } from './layout.ts';
 
-/** The sheet of the SBA’s rules; null where no offer is compared with them. */
+/** Returns the sheet of the SBA’s rules; null when no offer is compared with them. */
 export function sbaSheet({ offers: { items, sba_rules: rules } }: ReportContents): ReportSheet | null {
   const rows = items.flatMap(({ buyer, sba }) =>
     (sba ?? []).map(({ id, answer }): Row => {

@@ -1,4 +1,4 @@
-/** Whose report it is, for whom, of which day, and the figures that are asked for first. */
+/** The first sheet: brokerage, reader and day of the report, and its main figures. */
 
 import { plAmounts } from '../../diligence/snapshots.ts';
 import { amount, day, formula, isKept, text, type ReportSheet } from '../cells.ts';
@@ -8,7 +8,7 @@ import { basisCells } from './earnings.ts';
 import type { Row } from './layout.ts';
 import { offerTerms } from './offers.ts';
 
-/** How many amounts have more digits than a spreadsheet keeps. */
+/** The number of amounts with more digits than a spreadsheet keeps. */
 function cutAmounts({ periods, adjustments, customers, offers }: ReportContents): number {
   const all = [
     ...periods.flatMap(({ amounts }) => plAmounts.map((line) => amounts[line])),
@@ -19,7 +19,7 @@ function cutAmounts({ periods, adjustments, customers, offers }: ReportContents)
   return all.filter((one) => one !== null && !isKept(one)).length;
 }
 
-/** The first sheet. */
+/** Returns the first sheet. */
 export function summarySheet(contents: ReportContents): ReportSheet {
   const { deal, computed, offers, reader } = contents;
   const cell = basisCells(contents);

@@ -1,11 +1,11 @@
-/** What was uploaded, and by whom. */
+/** The sheet of uploads and their uploaders. */
 
 import { count, day, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { uploadWords } from '../words.ts';
 import { below, titled } from './layout.ts';
 
-/** The sheet of uploads. */
+/** Returns the sheet of uploads. */
 export function uploadsSheet({ uploads }: ReportContents): ReportSheet {
   return {
     name: 'Uploads',

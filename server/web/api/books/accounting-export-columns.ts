@@ -1,10 +1,10 @@
-/** The columns of profit-and-loss exports: which period each is of, as QuickBooks and Xero head them. */
+/** The columns of profit-and-loss exports and their periods, in the headings of QuickBooks and Xero. */
 
 import { firstDayOf, monthAfter, monthOf, monthsBetween } from '../../../domain/diligence/calendar.ts';
 import { unreadable } from '../csv.ts';
 import { longYear, monthNames, periodBetween, readAmount, readDay, readPeriod, two, type Period } from './values.ts';
 
-/** A column whose heading names its period, or only the day on which it ends. */
+/** The period that a heading names, or only its last day. */
 type Headed = Period | { readonly until: string };
 
 const name = `((?:${monthNames.join('|')})[a-z]{0,6})\\.?`;
@@ -17,7 +17,7 @@ const patterns = {
   days: new RegExp(`^${name} (\\d{1,2}) ?- ?(\\d{1,2}),? (\\d{4})$`, 'i'),
   /** "Jan - Mar 2025", "January 1, 2025 - March 31, 2025" */
   months: new RegExp(`^${name}(?: (\\d{1,2}))?(?:,? (\\d{4}))? ?- ?${name}(?: (\\d{1,2}))?,? (\\d{4})$`, 'i'),
-  /** "Jan - Dec 25", "Oct '24 - Sep 25", as QuickBooks Desktop writes */
+  /** "Jan - Dec 25", "Oct '24 - Sep 25", as QuickBooks Desktop writes them */
   shortMonths: new RegExp(`^${name}(?: ['’](\\d{2}))?-${name} ['’]?(\\d{2})$`, 'i'),
   /** "1 Jan 2025 - 31 Mar 2025" */
   dates: new RegExp(`^(\\d{1,2}) ${name}(?: (\\d{4}))? ?- ?(\\d{1,2}) ${name} (\\d{4})$`, 'i'),
@@ -25,7 +25,7 @@ const patterns = {
 
 const monthNumber = (written = ''): number => monthNames.indexOf(written.slice(0, 3).toLowerCase()) + 1;
 
-/** The day; the last of the month where none is named. */
+/** The day; the last day of the month when none is given. */
 function dayOf(year: string | undefined, month: string | undefined, day: string | undefined): string | undefined {
   const at = `${longYear(year ?? '')}-${two(monthNumber(month))}`;
   return day === undefined ? readPeriod(at)?.last : readDay(`${at}-${two(Number(day))}`);
@@ -68,26 +68,26 @@ interface PeriodColumn extends Period {
 }
 
 export interface ExportColumns {
-  /** Where the heading stands among the rows. */
+  /** The index of the heading row. */
   readonly at: number;
   /** The columns before this one name the accounts. */
   readonly firstPeriod: number;
-  /** The column that the program itself calls that of the accounts, where it does. */
+  /** The column that the program itself labels as that of the accounts, if any. */
   readonly account: number | null;
   readonly periods: readonly PeriodColumn[];
   readonly total: { readonly index: number; readonly heading: string } | null;
-  /** The headings of other columns, of which nothing is read. */
+  /** The headings of ignored columns. */
   readonly leftOut: readonly string[];
 }
 
-/** The first day of so many months of which the last is that of this day. */
+/** The first day of a period of `months` months that ends in the month of `until`. */
 const firstDay = (until: string, months: number): string => firstDayOf(monthAfter(monthOf(until), BigInt(1 - months)));
 
 const lengths: Record<string, number> = { month: 1, quarter: 3, year: 12 };
 
 /**
- * How many months a column is of whose heading is the day that ends it: as the title says ("For the year ended …"), as far as the columns
- * are apart, or one.
+ * How many months a column covers whose heading is its last day: as the title says ("For the year ended …"), otherwise
+ * the distance between the columns, otherwise one.
  */
 function monthsOfColumns(days: readonly string[], titles: readonly string[]): number {
   for (const title of titles) {
@@ -107,8 +107,8 @@ const mostTitles = 30;
 const isAccountHeading = (cell: string): boolean => /^(distribution )?account( name)?$/i.test(cell.trim());
 
 /**
- * The one column of an export whose period is in its title: "January - December 2025" above "Total"; null when there is none. Throws 400 when
- * titles name several.
+ * The single column of an export whose period is in its title: "January - December 2025" above "Total"; null when there
+ * is none. Throws 400 when the titles name several periods.
  */
 function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | null {
   const at = rows.slice(0, mostTitles).findIndex((cells) => {
@@ -139,12 +139,13 @@ function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | nu
 
 const isFilled = (cell: string): boolean => cell.trim() !== '';
 
-/** Whether it may as well be an amount: "2000" is a year too, and "2000.5" a month. */
+/** Whether the cell could also be an amount: "2000" is a year too, and "2000.5" a month. */
 const isNumber = (cell: string): boolean => typeof readAmount(cell) === 'string';
 
 /**
- * Whether numbers in a row are the periods of columns rather than the amounts of an account: nothing else in it is a number, and no account is
- * named before them; or it has several, all different, and is the first row with anything beside its name.
+ * Whether numbers in a row are the periods of columns rather than the amounts of an account. Either no other cell from
+ * there on is a number and no account is named before them; or there are several, all different, and no row above has
+ * anything beside its name.
  */
 function isHeadingOfNumbers(cells: readonly string[], above: readonly (readonly string[])[]): boolean {
   const periods = cells.map((cell, index) => (index > 0 ? headed(cell) : undefined));
@@ -157,20 +158,23 @@ function isHeadingOfNumbers(cells: readonly string[], above: readonly (readonly 
   return different && !above.some((row) => row.slice(1).some(isFilled));
 }
 
-/** What the cells of a row name as the periods of columns; the first column names accounts. */
+/** The periods that the cells of a row name; the first column names accounts. */
 function periodsIn(cells: readonly string[], above: readonly (readonly string[])[]): (Headed | undefined)[] {
   const withNumbers = isHeadingOfNumbers(cells, above);
   return cells.map((cell, index) => (index > 0 && (withNumbers || !isNumber(cell)) ? headed(cell) : undefined));
 }
 
-/** The columns of a profit and loss whose periods stand beside each other, or whose only one is in its title; null when there is no such heading. */
+/**
+ * The columns of a profit and loss whose periods are side by side, or whose only period is in its title; null when
+ * there is no such heading.
+ */
 export function exportColumns(rows: readonly (readonly string[])[]): ExportColumns | null {
   const found = rows.slice(0, mostTitles).map((cells, at) => periodsIn(cells, rows.slice(0, at)));
   const counts = found.map((cells) => cells.filter((cell) => cell !== undefined).length);
   const most = Math.max(0, ...counts);
   if (most === 0) return columnOfTitle(rows);
   const at = counts.indexOf(most);
-  // Below a “Total” whose period is in the title, numbers without a name are amounts after all.
+  // Below a “Total” whose period is in the title, numbers without a name are amounts, not periods.
   const ofNumbers = found[at]?.every((one, index) => !one || isNumber(rows[at]?.[index] ?? ''));
   const titledTotal = ofNumbers ? columnOfTitle(rows.slice(0, at)) : null;
   if (titledTotal) return titledTotal;
@@ -185,7 +189,7 @@ export function exportColumns(rows: readonly (readonly string[])[]): ExportColum
   const periodOf = (one: Headed): Period => {
     if (!('until' in one)) return one;
     if (titled && 'first' in titled) return titled;
-    // A workbook may keep "Jan 2025" as the first day of it.
+    // A workbook may store "Jan 2025" as the first day of that month.
     if (one.until.endsWith('-01')) return readPeriod(one.until.slice(0, 7)) ?? periodBetween(one.until, one.until);
     return periodBetween(firstDay(one.until, months), one.until);
   };

@@ -1,6 +1,7 @@
 /**
- * Profit-and-loss exports of bookkeeping programs, QuickBooks and Xero: months as columns, accounts as rows, headings and totals in
- * between. What counts are the accounts; totals are recognized, and say whether everything was read.
+ * Profit-and-loss exports of the bookkeeping programs QuickBooks and Xero: a column for each month, a row for each
+ * account, and headings and totals in between. Only accounts are imported; totals are recognized and used to verify
+ * that everything was read.
  */
 
 import {
@@ -29,34 +30,34 @@ import { amountFault, readAmount, type Marks } from './values.ts';
 import { isStorable } from '../../../http/values.ts';
 import type { Table } from './workbook-reader.ts';
 
-/** The most of an export that is read, and of its faults that are answered. */
+/** At most this much of an export is read, and this many of its errors are returned. */
 const limits = { rows: 3_000, accounts: 1_000, periods: 120, amounts: 200_000, name: 200, parents: 10, faults: 500 };
-/** Of so many rows the amounts are read between two turns of other requests. */
+/** Number of rows whose amounts are read before other requests get a turn. */
 const portion = 25;
 
 export interface ReadExport extends AccountsExport {
   readonly program: 'quickbooks' | 'xero' | null;
   readonly basis: 'accrual' | 'cash' | null;
-  /** How many rows below the heading have something in them. */
+  /** How many rows below the heading are not empty. */
   readonly rowCount: number;
-  /** Columns of which nothing is read. */
+  /** The headings of ignored columns. */
   readonly leftOut: readonly string[];
   readonly faults: readonly RowError[];
-  /** Totals that are not what they add up; nothing is wrong for sure. */
+  /** Totals that differ from the sum of their accounts; not necessarily errors. */
   readonly doubts: readonly RowError[];
 }
 
-/** A row with a name, as it is read first. */
+/** A row with a name, before its amounts are read. */
 interface Entry {
   readonly row: number;
   readonly label: string;
-  /** In lower case, words alone, without the "Less" or "Plus" that Xero puts before headings. */
+  /** The label in lower case, words only, without the "Less" or "Plus" that Xero puts before headings. */
   readonly words: string;
   readonly cells: readonly string[];
   kind: 'heading' | 'account' | 'total' | 'result';
 }
 
-/** The rows from a heading, or from an account with others below it, up to their total. */
+/** The rows from a heading, or from an account with others below it, to its total. */
 interface Group {
   readonly from: number;
   readonly to: number;
@@ -82,7 +83,7 @@ const sections: readonly (readonly [RegExp, Section | null])[] = [
 
 const sectionOf = (words: string): Section | null => sections.find(([pattern]) => pattern.test(words))?.[1] ?? null;
 
-/** Rows that a program computes of others, and which of our lines they are. */
+/** Rows that a program computes from other rows, and the reported lines to which they correspond. */
 const results = new Map<string, ReportedLine | null>([
   ['gross profit', 'gross_profit'],
   ['gross loss', 'gross_profit'],
@@ -114,7 +115,7 @@ const results = new Map<string, ReportedLine | null>([
   ].map((what): [string, null] => [what, null]),
 ]);
 
-/** The place of an account that is under no heading. */
+/** The section of an account without a heading. */
 function sectionByName(words: string): Section {
   if (/\bcost of\b|\bcogs\b/.test(words)) return 'cost';
   return /\b(sales|revenues?|income|turnover)\b/.test(words) && !/\btax(es)?\b/.test(words) ? 'income' : 'expense';
@@ -132,7 +133,7 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
     const row = columns.at + place + 2;
     const names = cells.slice(0, columns.firstPeriod).map((cell) => cell.trim().replaceAll(/\s+/g, ' '));
     const name = names[columns.account ?? 0] || names.find((cell) => cell !== '') || '';
-    // What is cut in the middle of a character cannot be stored.
+    // The cut may split a surrogate pair, which cannot be stored.
     const label = name.slice(0, limits.name).toWellFormed();
     const filled = amounts.some((index) => (cells[index] ?? '').trim() !== '');
     if (label === '' && !filled) continue;
@@ -145,7 +146,7 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
       faults.push({ row, column: 'Account', message: 'This name contains characters that cannot be stored.' });
       continue;
     }
-    // Below the result stand remarks of the program.
+    // The rows below the result are remarks of the program.
     if (!filled && ended) continue;
     const words = wordsOf(label);
     const result = filled && results.has(words);
@@ -159,7 +160,7 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
   return entries;
 }
 
-/** Finds what each total is the total of, and marks it as one. */
+/** Finds the group that each total belongs to, and marks its row as a total. */
 async function groupsOf(entries: readonly Entry[]): Promise<Group[]> {
   const open: number[] = [];
   const groups: Group[] = [];
@@ -176,7 +177,7 @@ async function groupsOf(entries: readonly Entry[]): Promise<Group[]> {
         entry.kind = 'total';
         continue;
       }
-      // A total of a section that has no heading; any other is an account that is called so.
+      // A total of a section without a heading; any other row is an account with such a name.
       if (sectionOf(bare) !== null) entry.kind = 'total';
     }
     if (entry.words === 'total') entry.kind = 'total';
@@ -206,7 +207,7 @@ function programOf(
 
 type Amounts = (Decimal | null)[];
 
-/** What the program itself computed, by the place of its row: null where it says nothing that can be read. */
+/** The amounts that the program itself computed, by the place of their row; null where there is no readable amount. */
 type Computed = ReadonlyMap<number, Amounts>;
 
 async function computedOf(entries: readonly Entry[], { periods }: ExportColumns, marks: Marks): Promise<Computed> {
@@ -227,11 +228,11 @@ const addedTo = (before: readonly (Decimal | null)[] | undefined, more: Amounts)
     return amount && other ? add(amount, other) : (amount ?? other ?? null);
   });
 
-/** Every group that holds the place, the outermost first: it was closed last. */
+/** All groups around the place, outermost first (it was closed last). */
 const around = (groups: readonly Group[], place: number): Group[] =>
   groups.filter(({ from, to }) => from < place && place < to).toReversed();
 
-/** The accounts of the export, their amounts read. */
+/** The accounts of the export, with their amounts. */
 async function accountsOf(
   entries: readonly Entry[],
   groups: readonly Group[],
@@ -243,7 +244,7 @@ async function accountsOf(
   const closed = new Set(groups.map(({ from }) => from));
   let heading: Entry | null = null;
   for await (const [place, entry] of inPortions(entries.entries(), portion)) {
-    // A heading that no total closes reaches to the next one.
+    // A heading without a total extends to the next heading.
     if (entry.kind === 'heading' && !closed.has(place) && sectionOf(entry.words)) heading = entry;
     if (entry.kind === 'heading' && closed.has(place) && around(groups, place).length === 0) heading = null;
     if (entry.kind !== 'account') continue;
@@ -266,7 +267,7 @@ async function accountsOf(
   return accounts;
 }
 
-/** The export's own figures for our lines. */
+/** The export's own amounts for the reported lines. */
 async function totalsOf(
   entries: readonly Entry[],
   groups: readonly Group[],
@@ -289,7 +290,7 @@ async function totalsOf(
   return totals;
 }
 
-/** Totals by row that are not the sum of the accounts in them, and totals by column likewise. */
+/** Row totals that are not the sum of their accounts, and column totals that are not the sum of their columns. */
 async function doubtsOf(
   entries: readonly Entry[],
   groups: readonly Group[],
@@ -299,7 +300,7 @@ async function doubtsOf(
   marks: Marks,
 ): Promise<RowError[]> {
   const doubts: RowError[] = [];
-  // What the accounts up to each come to, so that a group in a group in a group takes no longer.
+  // Running sums of the accounts, so that deeply nested groups cost no extra time.
   const before: Decimal[][] = [columns.periods.map(() => zero)];
   const incomes = [0];
   for await (const account of inPortions(accounts.values(), portion)) {
@@ -312,7 +313,7 @@ async function doubtsOf(
     const total = entries[to];
     const [first = 0, last = 0] = [count[from], count[to]];
     const income = (incomes[last] ?? 0) - (incomes[first] ?? 0);
-    // Of income and expenses together a program shows the difference.
+    // For a group of both income and expenses a program shows the difference.
     if (!total || (income > 0 && income < last - first)) continue;
     for (const [place, says] of (computed.get(to) ?? []).entries()) {
       const come = subtract(before[last]?.[place] ?? zero, before[first]?.[place] ?? zero);
@@ -361,7 +362,7 @@ async function readTable(table: Table, columns: ExportColumns): Promise<ReadExpo
   if (accounts.size === 0) throw unreadable('There are no accounts with amounts below the months.');
   const computed = await computedOf(entries, columns, marks);
   const totals = await totalsOf(entries, groups, computed);
-  // Workbooks whose formulas were never calculated say 0 for each of them.
+  // In workbooks whose formulas were never calculated each formula has the value 0.
   const calculated = computed.values().some((amounts) => amounts.some((amount) => amount !== null && !isZero(amount)));
   const texts = rows.flatMap((cells) => cells.slice(0, columns.firstPeriod));
   return {
@@ -373,13 +374,16 @@ async function readTable(table: Table, columns: ExportColumns): Promise<ReadExpo
     accounts: [...accounts.values()],
     totals: calculated ? totals : {},
     faults: faults.slice(0, limits.faults),
-    // Where a cell cannot be read no total can agree.
+    // With an unreadable cell no total can match.
     doubts:
       calculated && faults.length === 0 ? await doubtsOf(entries, groups, columns, accounts, computed, marks) : [],
   };
 }
 
-/** The only one of the sheets that can be read as the same. Throws 400 when there are several, as nobody can tell which is meant. */
+/**
+ * The only readable sheet, undefined when there is none. Throws 400 when there are several, because the intended one is
+ * unknown.
+ */
 export function onlyOne<Sheet extends { readonly name: string }>(sheets: readonly Sheet[]): Sheet | undefined {
   if (sheets.length > 1)
     throw unreadable(
@@ -388,7 +392,9 @@ export function onlyOne<Sheet extends { readonly name: string }>(sheets: readonl
   return sheets[0];
 }
 
-/** Whether there is an account with an amount below the heading, so that a date somewhere on a sheet makes no export of it. */
+/**
+ * Whether there is an account with an amount below the heading. Otherwise any date on a sheet would make it an export.
+ */
 const hasAccounts = ({ rows }: Table, { at, firstPeriod, periods }: ExportColumns): boolean =>
   rows
     .slice(at + 1)
@@ -398,7 +404,10 @@ const hasAccounts = ({ rows }: Table, { at, firstPeriod, periods }: ExportColumn
         periods.some(({ index }) => typeof readAmount(cells[index] ?? '') === 'string'),
     );
 
-/** The sheet that is such an export; null when none is. Throws 400 when several are, or it holds too much, or nothing. */
+/**
+ * Reads the sheet that is such an export; null when there is none. Throws 400 when there are several, or the sheet is
+ * too large or has no accounts.
+ */
 export async function readExport(tables: readonly Table[]): Promise<ReadExport | null> {
   const found = tables.flatMap((table) => {
     const columns = exportColumns(table.rows);

@@ -1,4 +1,4 @@
-/** How the columns of accounts are called by the programs that export them. */
+/** The names of account columns in the programs that export them. */
 
 import { plAmounts, type PlAmount } from '../../../domain/diligence/snapshots.ts';
 import { columnsNamed } from '../csv.ts';
@@ -8,10 +8,10 @@ type Common = 'period' | 'period_start_date' | 'period_end_date' | 'currency';
 export type Column = Common | PlAmount | 'customer_name' | 'revenue_total';
 
 const amounts: ReadonlySet<Column> = new Set([...plAmounts, 'revenue_total']);
-/** Whether what stands in a column are amounts. */
+/** Whether a column contains amounts. */
 export const isAmount = (column: Column): boolean => amounts.has(column);
 
-/** In lower case, letters alone. */
+/** In lower case, letters only. */
 const common: Record<Common, string[]> = {
   period: ['period', 'month', 'date', 'year', 'periodlabel', 'monthending', 'monthended', 'periodending', 'fiscalyear'],
   period_start_date: ['periodstartdate', 'periodstart', 'startdate', 'start', 'from'],
@@ -59,7 +59,7 @@ const columnNamed: Record<Kind, (heading: string) => Column | undefined> = {
   customer_revenue: columnsNamed(names.customer_revenue),
 };
 
-/** Two headings that name the same amount; null when each is named once. */
+/** Two headings that name the same amount, or null. */
 export function sameAmount(kind: Kind, heading: readonly string[]): readonly [string, string] | null {
   const before = new Map<Column, string>();
   for (const name of heading) {
@@ -72,7 +72,10 @@ export function sameAmount(kind: Kind, heading: readonly string[]): readonly [st
   return null;
 }
 
-/** Which column each cell of the heading names, the first of those that name the same; null when a needed one is missing. */
+/**
+ * The column that each cell of the heading names; of several that name the same column only the first counts. Null when
+ * a required column is missing.
+ */
 export function columnsOf(kind: Kind, heading: readonly string[]): (Column | undefined)[] | null {
   const seen = new Set<Column>();
   const columns = heading.map((name) => {

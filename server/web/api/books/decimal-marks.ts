@@ -1,10 +1,13 @@
-/** Where the amounts of a file have their decimals, by those of them that say so. */
+/** Determines the decimal mark of a file from its amounts. */
 
 import { inPortions } from '../portions.ts';
 import { marksIn, type Marks } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 
-/** Of these columns alone: points and commas in account numbers, names and titles do not show how amounts are written. */
+/**
+ * Returns the decimal mark of these columns. Other columns are ignored: points and commas in account numbers, names and
+ * titles do not show how amounts are written.
+ */
 export async function decimalMarksOf(
   { written }: Pick<Table, 'written'>,
   rows: Iterable<{ readonly cells: readonly string[] }>,

@@ -1,4 +1,4 @@
-/** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
+/** Reads a file of accounts: returns the rows that can be stored, and every error of the other rows. */
 
 import { isUtf8 } from 'node:buffer';
 import { charactersIn, onOneLine } from '../../../domain/characters.ts';
@@ -37,50 +37,50 @@ const shownRows = 50;
 
 export interface ReadBooks {
   readonly columns: string[];
-  /** Where columns are named: the headings of those of which something is not read. */
+  /** In files with named columns: the headings of columns that contain ignored cells. */
   readonly left_out: string[];
   readonly periods: PlRow[];
   readonly customers: CustomerRow[];
   readonly rows: { row: number; values: Record<string, string | null> }[];
   readonly row_count: number;
   readonly faults: RowError[];
-  /** When the file is the export of a bookkeeping program. */
+  /** Set when the file is the export of a bookkeeping program. */
   readonly export: ExportSeen | null;
 }
 
-/** What an export holds, and what its accounts count to. */
+/** The content of an export, and the line to which each account is assigned. */
 interface ExportSeen extends Pick<ReadExport, 'program' | 'basis'> {
   readonly period_count: number;
-  /** The headings of columns of which nothing is read. */
+  /** The headings of ignored columns. */
   readonly left_out: readonly string[];
   readonly accounts: {
     readonly row: number;
-    /** Names the account in what is sent back, and in the next export. */
+    /** Identifies the account in the client's choices and in the next export. */
     readonly account: string;
     readonly name: string;
     readonly is_income: boolean;
-    /** Over all periods. */
+    /** The sum over all periods. */
     readonly amount: string;
     readonly line: AccountLine | null;
-    /** Where the line is from: as chosen now, as for the export before, or by the name. */
+    /** The origin of the line: chosen now, remembered from the previous export, or proposed by name. */
     readonly by: 'choice' | 'memory' | 'name';
   }[];
-  /** The export's own totals beside what the lines come to. */
+  /** The export's own totals beside the sums of the lines. */
   readonly comparison: readonly Comparison[];
   readonly doubts: readonly RowError[];
   readonly doubt_count: number;
-  /** What is to be remembered when it is stored. */
+  /** The assignments to remember when the snapshot is stored. */
   readonly lines: AccountLines;
 }
 
 /**
- * A character of ASCII, or one that all of Windows' code pages for letters have alike: quotation marks, dashes, a space, and the dot that
- * QuickBooks Desktop writes behind the numbers of accounts.
+ * An ASCII character, or a character that all alphabetic Windows code pages share: quotation marks, dashes, a space,
+ * and the dot that QuickBooks Desktop writes after account numbers.
  */
 const isAlike = (byte: number): boolean =>
   (byte >= 0x20 && byte < 0x7f) || (byte >= 0x91 && byte <= 0x97) || [0x09, 0x0a, 0x0d, 0xa0, 0xb7].includes(byte);
 
-/** The encoding of a file of text: by its mark, or UTF-8 unless that cannot be. */
+/** The encoding of a text file: by its byte order mark, otherwise UTF-8 unless it is invalid as such. */
 function encodingOf(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
@@ -127,7 +127,7 @@ function sheetOf({ name, rows, written: asWritten = false }: Table, wanted: read
     .map((kind) => ({ kind, columns: columnsOf(kind, heading) }))
     .find(({ columns }) => columns !== null);
   if (!found?.columns) return null;
-  // Numbered as in the spreadsheet, before the empty ones are left out.
+  // Rows are numbered as in the spreadsheet, before empty ones are left out.
   const filled = rows
     .map((cells, index) => ({ row: index + 1, cells }))
     .slice(at + 1)
@@ -162,18 +162,21 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
   );
 }
 
-/** For which deal a file is read, and what its accounts count to: as was chosen, null before, and as is remembered of it. */
+/**
+ * The deal for which a file is read, and the lines of its accounts: `chosen` is null before a choice is made,
+ * `remembered` is from the previous export.
+ */
 interface BooksFor {
-  /** Whose share of the queue reading a workbook takes. */
+  /** The parties whose share of the queue is used to read a workbook. */
   readonly parties: readonly Party[];
   readonly currency: string;
   readonly chosen: AccountLines | null;
   readonly remembered: AccountLines;
-  /** Of the request: nobody waits any more. */
+  /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
 }
 
-/** What an account counts to, and why. Throws 400 when a choice was made and none for it. */
+/** The line of an account, and the origin of that line. Throws 400 when choices were made but none for this account. */
 function lineOf(
   account: AccountsExport['accounts'][number],
   { chosen, remembered }: BooksFor,
@@ -221,7 +224,7 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
   };
 }
 
-/** Reads a file of accounts. Throws 400 when it is no such file; the faults of its rows are answered row by row. */
+/** Reads a file of accounts. Throws 400 when it is not such a file; errors in rows are returned row by row. */
 export async function readBooks(
   bytes: Uint8Array,
   type: Snapshot['snapshot_type'],
@@ -275,7 +278,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
     const faults: RowError[] = [];
     const blame = (column: string | null, message: string) =>
       faults.push({ row, column, message: several ? `Sheet “${sheet.name}”: ${message}` : message });
-    // Its amounts may be in the wrong columns, so that nothing else is said of it.
+    // The row's amounts may be in the wrong columns, so that no other error is reported for it.
     if (isBeyond(sheet.heading, cells)) {
       blame(null, tooMany);
       books.faults.push(...faults);
@@ -333,7 +336,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
   books.left_out.push(...leftOut.map((name) => (several ? `${name} (${sheet.name})` : name)));
 }
 
-/** A file to fill in, with one row to show how. */
+/** A CSV template with one example row. */
 export function booksTemplate(type: 'profit_and_loss' | 'customer_revenue'): string {
   if (type === 'customer_revenue')
     return writeCsv(['customer', 'period', 'currency', 'revenue'], [['Example Ltd', 'FY2025', 'USD', '125000.50']]);

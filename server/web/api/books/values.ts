@@ -1,19 +1,19 @@
-/** Amounts and periods as people write them in spreadsheets; amounts are read as text and never become floats. */
+/** Amounts and periods in the notations of spreadsheets; amounts are read as text and never become floats. */
 
-/** Without the zeros at its end; a regular expression would try from each zero anew. */
+/** Removes trailing zeros; a regular expression would start again at each zero. */
 function withoutLastZeros(digits: string): string {
   let end = digits.length;
   while (digits.charCodeAt(end - 1) === 0x30) end -= 1;
   return digits.slice(0, end);
 }
 
-/** What is said of a cell that is no amount. */
+/** The message for a cell that is not an amount. */
 export const notAnAmount = 'Write an amount with at most 16 digits before the point and 4 after it.';
 
-/** Where a file has its decimals: behind a point, behind a comma, or where it leaves open whether "1.234" is more than a thousand. */
+/** The decimal mark of a file: a point, a comma, or unknown (`open`), so that "1.234" may be more than a thousand. */
 export type Marks = 'point' | 'comma' | 'open';
 
-/** Without signs, brackets, spaces and currencies. */
+/** The amount without signs, parentheses, spaces and currency symbols, and whether it is negative. */
 function bareAmount(written: string): { text: string; negative: boolean } {
   const text = written.replaceAll(/[\s\u00a0\u202f']|\p{Sc}/gu, '').replaceAll(/[\u2212\u2013\u2014]/g, '-');
   const bracketed = /^\((.*)\)$/.exec(text);
@@ -22,7 +22,7 @@ function bareAmount(written: string): { text: string; negative: boolean } {
   return signed ? { text: signed[1] ?? signed[2] ?? '', negative: true } : { text, negative: false };
 }
 
-/** A decimal that fits numeric(20,4), null for an empty cell, undefined for what is no amount. */
+/** Returns a decimal that fits numeric(20,4), null for an empty cell, and undefined when the cell is not an amount. */
 export function readAmount(written: string, marks: Marks = 'point'): string | null | undefined {
   const { text, negative } = bareAmount(written);
   if ((text === '' && !negative) || text === '-') return null;
@@ -36,16 +36,18 @@ export function readAmount(written: string, marks: Marks = 'point'): string | nu
   return negative && value !== '0' ? `-${value}` : value;
 }
 
-/** "1.234": more than a thousand where decimals stand behind a comma. */
+/** "1.234": more than a thousand when the decimal mark is a comma. */
 const thousands = /^[1-9]\d{0,2}\.\d{3}$/;
-/** "1,234": more than a thousand unless decimals stand behind a comma. */
+/** "1,234": more than a thousand unless the decimal mark is a comma. */
 const thousandsByComma = /^[1-9]\d{0,2},\d{3}$/;
-/** What a comma in it can only be the decimals of; no group of thousands begins with a zero. */
+/** Amounts whose comma can only be the decimal mark; a group of thousands does not begin with a zero. */
 const decimalsByComma = /^[1-9]\d{0,2}(\.\d{3})+,\d+$|^\d+,\d{1,2}$|^0,\d+$/;
 const groupsByComma = /^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/;
 const groupsByPoint = /^[1-9]\d{0,2}(\.\d{3}){2,}$/;
 
-/** "1,234.5", "1.234,5" and "1234,5" as "1234.5"; "1.234" and "1,234" as the file has its decimals. */
+/**
+ * Returns "1,234.5", "1.234,5" and "1234,5" as "1234.5"; "1.234" and "1,234" depend on the decimal mark of the file.
+ */
 function withoutGroups(text: string, marks: Marks): string | undefined {
   if (marks !== 'point' && thousands.test(text)) return marks === 'comma' ? text.replace('.', '') : undefined;
   if (marks === 'comma' && /^\d+,\d+$/.test(text)) return text.replace(',', '.');
@@ -56,16 +58,16 @@ function withoutGroups(text: string, marks: Marks): string | undefined {
   return undefined;
 }
 
-/** What is said of a cell that {@link readAmount} does not take. */
+/** The message for a cell that {@link readAmount} does not accept. */
 export const amountFault = (written: string, marks: Marks): string =>
   marks === 'open' && thousands.test(bareAmount(written).text)
     ? 'This may be more than a thousand, or less: write it without a point, or with two digits behind it.'
     : notAnAmount;
 
-/** The longest cell that says where a file has its decimals. */
+/** Longer cells are not used to determine the decimal mark. */
 const longestMarkedCell = 40;
 
-/** What one cell says of where its file has the decimals; null of most. */
+/** The decimal mark that one cell implies; null for most cells. */
 export function marksIn(written: string): Exclude<Marks, 'open'> | null {
   if (written.length > longestMarkedCell || !/[.,]/.test(written)) return null;
   const { text } = bareAmount(written);
@@ -74,7 +76,10 @@ export function marksIn(written: string): Exclude<Marks, 'open'> | null {
   return /^\d*\.\d+$/.test(text) || groupsByComma.test(text) ? 'point' : null;
 }
 
-/** The decimal of `digits` with four of its `places` digits behind the point; null where that is a billionth or more away from it. */
+/**
+ * Rounds `digits`, of which `places` are after the point, to four decimals; null when that changes it by a billionth or
+ * more.
+ */
 function toFourPlaces(digits: string, places: number): string | null {
   const cut = 10n ** BigInt(places - 4);
   const rounded = (BigInt(digits) + cut / 2n) / cut;
@@ -83,9 +88,9 @@ function toFourPlaces(digits: string, places: number): string | null {
 }
 
 /**
- * A number as a workbook stores it, such as "1.5E6", as a plain decimal. Workbooks keep fifteen digits; what stands
- * behind them ("0.30000000000000004") is an artefact of binary fractions and is rounded away, as is what is less than a billionth away
- * from four digits behind the point ("5.250000000000007", of a sum).
+ * Converts a number as a workbook stores it, such as "1.5E6", to a plain decimal. Workbooks keep fifteen digits;
+ * further digits ("0.30000000000000004") are an artefact of binary fractions and are rounded away, as is a difference
+ * of less than a billionth from four decimals ("5.250000000000007", from a sum).
  */
 export function plainNumber(stored: string): string {
   const match = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(stored.trim());
@@ -126,10 +131,10 @@ function span(label: string, year: number, from: number, to: number): Period | u
 }
 
 const month = (year: number, at: number): Period | undefined => span(`${year}-${two(at)}`, year, at, at);
-/** The year that is written with two digits or with four. */
+/** The year, written with two digits or with four. */
 export const longYear = (year: string): number => (year.length === 2 ? 2000 + Number(year) : Number(year));
 
-/** A day as "2025-01-31"; written as that, "1/31/2025" or "31.01.2025". Undefined for what is none. */
+/** The day as "2025-01-31", from that notation, "1/31/2025" or "31.01.2025". Undefined when the text is not a day. */
 export function readDay(written: string): string | undefined {
   const text = written.trim();
   const iso = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ].*)?$/.exec(text);
@@ -146,7 +151,10 @@ export function readDay(written: string): string | undefined {
   return `${year}-${two(at)}-${two(on)}`;
 }
 
-/** A month ("2025-01", "Jan 2025", "01/2025", any day in it), a quarter ("Q1 2025") or a year ("FY2025"). Undefined for what is none. */
+/**
+ * A month ("2025-01", "Jan 2025", "01/2025", any day in it), a quarter ("Q1 2025") or a year ("FY2025"). Undefined when
+ * the text is none of these.
+ */
 export function readPeriod(written: string): Period | undefined {
   const text = written.trim();
   const numbers = /^(\d{4})[-/.](\d{1,2})$/.exec(text) ?? /^(?<at>\d{1,2})[-/.](?<year>\d{4})$/.exec(text);
@@ -170,7 +178,7 @@ export function readPeriod(written: string): Period | undefined {
   return day === undefined ? undefined : month(Number(day.slice(0, 4)), Number(day.slice(5, 7)));
 }
 
-/** The period between two days, called by its month or year when it is one. */
+/** The period between two days, labelled with its month or year when it is exactly that. */
 export function periodBetween(first: string, last: string): Period {
   const candidates = [readPeriod(first.slice(0, 7)), readPeriod(first.slice(0, 4))];
   const whole = candidates.find((one) => one?.first === first && one.last === last);

@@ -1,4 +1,6 @@
-/** Runs as a process of its own: turns the workbook that it is sent into tables of text, answers once, and is ended. */
+/**
+ * Runs as a process of its own: converts the workbook that it receives to tables of text, answers once, and is ended.
+ */
 
 import { flushCompileCache } from 'node:module';
 import { unzipSync } from 'fflate';
@@ -7,21 +9,21 @@ import { endWithParent } from '../../../http/end-with-parent.ts';
 import { cellText } from '../cell-text.ts';
 import { plainNumber } from './values.ts';
 
-/** A sheet: its name, and the text of its cells. */
+/** A sheet: its name and the text of its cells. */
 export interface Table {
   readonly name: string;
   readonly rows: readonly (readonly string[])[];
-  /** Whether amounts are as a person wrote them; numbers of a workbook are written with a point. */
+  /** Whether amounts are in a person's notation; numbers of a workbook are written with a point. */
   readonly written?: boolean;
 }
 
-/** What it answers: the sheets, or why there are none. */
+/** The answer: the sheets, or the reason why there are none. */
 export interface Reading {
   readonly sheets?: Table[];
   readonly fault?: 'damaged' | 'too large';
 }
 
-/** The most that may be in a workbook, unpacked, in a sheet, and in all sheets together. */
+/** Maximum size of an unpacked workbook, of one sheet, and of all sheets together. */
 const limits = {
   bytes: 33_554_432,
   files: 500,
@@ -33,8 +35,8 @@ const limits = {
 };
 
 /**
- * Whether what the archive's directory declares is within the limits. Nothing is unpacked here; the reader unpacks with
- * the same library by the same directory, and no further than declared.
+ * Whether the sizes that the archive's directory declares are within the limits. Nothing is unpacked here; the reader
+ * unpacks with the same library by the same directory, and no further than declared.
  */
 function isModest(archive: Uint8Array): boolean {
   let files = 0;
@@ -52,13 +54,13 @@ function isModest(archive: Uint8Array): boolean {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString().slice(0, 10);
-  // Many cells may share one long text, which would be sent on once for each.
+  // Many cells may share one long text, which would be sent once for each.
   return cellText(String(value));
 }
 
 /**
- * The sheets as text, counted cell by cell: a text that many cells share is there once here, but is sent once for each,
- * and so nothing is sent of a workbook that would be too much for its reader.
+ * The sheets as text, counted cell by cell: a text that many cells share is in memory once here but is sent once for
+ * each cell, so nothing is sent of a workbook that would be too large for the receiver.
  */
 function tablesOf(sheets: readonly { sheet: string; data: readonly (readonly unknown[])[] }[]): Reading {
   const tooLarge: Reading = { fault: 'too large' };
@@ -93,9 +95,9 @@ async function read(archive: Uint8Array<ArrayBuffer>): Promise<Reading> {
 
 endWithParent();
 process.once('message', async (bytes: Uint8Array) => {
-  // A copy: the bytes may be a view into a larger buffer.
+  // Copied, because the bytes may be a view into a larger buffer.
   const answer = await read(new Uint8Array(bytes));
-  // It is ended once it has answered, before it would keep what was compiled.
+  // The process is ended once it has answered, before it would write the compile cache.
   flushCompileCache();
   process.send?.(answer);
 });

@@ -1,4 +1,4 @@
-/** Runs as a process of its own: writes the reports that it is sent as the files that are asked for, one after the other, until it is ended. */
+/** Runs as a process of its own: writes reports as files, one after another, until it is ended. */
 
 import { existsSync } from 'node:fs';
 import { createRequire, flushCompileCache } from 'node:module';
@@ -9,23 +9,23 @@ import { endWithParent } from '../../../http/end-with-parent.ts';
 
 export type ReportFormat = 'pdf' | 'xlsx';
 
-/** What was read for a report: all that is computed of it is computed here, as it takes long. */
+/** The data read for a report; all computation happens in this process because it takes long. */
 export interface ReportTask {
   readonly format: ReportFormat;
   readonly input: ReportInput;
 }
 
-/** The file's bytes and name. */
+/** The bytes and the parts of the name of a file. */
 export interface Written {
   readonly bytes: Uint8Array;
   readonly title: string;
   readonly day: string;
 }
 
-/** What it answers: the file, or what went wrong. */
+/** The answer: the file, or an error. */
 export type WrittenReport = Written | { readonly fault: string };
 
-/** Beside the compiled module, or where the packages are. */
+/** The path of a font: beside the compiled module, or in the packages. */
 function fontFile(folder: string, name: string): string {
   const compiledIn = path.join(import.meta.dirname, 'fonts', name);
   return existsSync(compiledIn)
@@ -50,9 +50,9 @@ async function written({ format, input }: ReportTask): Promise<Written> {
   return { bytes: await writeXlsx(reportSheets(contents), paperOf(contents), footer), ...about };
 }
 
-/** Which error, and where: our functions and libraries. Its message may hold what they were given, and is left out. */
+/** The name of an error and its stack of functions. The message is left out because it may contain data of the deal. */
 function whereThrown({ name, message, stack = '' }: Error): string {
-  // The stack holds the message as it was when it was thrown, which may be another one, and of several lines.
+  // The stack contains the message at the time of the throw, which may be a different one, and have several lines.
   const thrown = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : stack;
   return [name, ...thrown.split('\n').filter((line) => line.startsWith('    at '))].join('\n');
 }
@@ -62,8 +62,8 @@ process.on('message', async (task: ReportTask) => {
   const answer: WrittenReport = await written(task).catch((error: unknown) => ({
     fault: error instanceof Error ? whereThrown(error) : 'thrown',
   }));
-  // What went wrong may go wrong again: the next is written by another process.
+  // An error may recur in this process, so the next report is written by a new one.
   process.send?.(answer, () => 'fault' in answer && process.exit(1));
-  // It may be ended at any time, before it would keep what was compiled.
+  // The process may be ended at any time, before it would write the compile cache.
   flushCompileCache();
 });

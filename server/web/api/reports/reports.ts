@@ -1,4 +1,4 @@
-/** Reports on a deal, as files: for each reader what they may see. */
+/** Reports on a deal as files, with the data that each reader may see. */
 
 import path from 'node:path';
 import { Hono, type Context } from 'hono';
@@ -22,7 +22,7 @@ import { orNotFound } from '../problems.ts';
 import { withPersonAndDeal } from '../visible-record.ts';
 import type { ReportFormat, ReportTask, Written, WrittenReport } from './report-writer.ts';
 
-/** The most that writing a report may take. */
+/** Limits for writing one report. */
 const limits = { heapMegabytes: 384, millis: 30_000 };
 
 const busy = () => new Problem(503, 'busy', 'Other reports are being written. Try again in a moment.', retryAfter(10));
@@ -30,18 +30,24 @@ const busy = () => new Problem(503, 'busy', 'Other reports are being written. Tr
 const changed = () =>
   new Problem(503, 'busy', 'The figures changed while this report was being written. Try again.', retryAfter(1));
 
-/** How often a report is written again where its contents changed while it was written. */
+/** How many times a report is written again when its data changed meanwhile. */
 const mostAgain = 2;
 
 const queue = fileQueue(busy);
 
-/** Beside this module, as its source or compiled. */
+/** Located beside this module, as source or compiled. */
 const writerProgram = path.join(import.meta.dirname, `report-writer${path.extname(import.meta.filename)}`);
 
-/** The next reports need not wait for its start; a node where nobody asks for any has no such process. */
+/**
+ * The process is kept for a while so that the next reports need not wait for its start; a node without requests for
+ * reports has no such process.
+ */
 const write = reusedProcess<WrittenReport>(writerProgram, { idleMillis: 15_000, tasks: 20 });
 
-/** What was written, by what settles it: given out again where the same would be written for who asks now. In bytes. */
+/**
+ * Written reports by a digest of their input, reused when the same report would be written for the current reader.
+ * Sizes in bytes.
+ */
 const cache = new DealCache<Written>({ size: 33_554_432, ofOne: 8_388_608, ofDeal: 8 });
 
 const mediaTypes: Readonly<Record<ReportFormat, string>> = {
@@ -49,7 +55,7 @@ const mediaTypes: Readonly<Record<ReportFormat, string>> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
-/** A name that every system takes as that of a file. */
+/** A file name that every operating system accepts. */
 const fileName = (title: string, day: string, format: ReportFormat): string =>
   `${title
     .toWellFormed()
@@ -62,12 +68,13 @@ const fileName = (title: string, day: string, format: ReportFormat): string =>
 async function sendReport(services: Services, c: Context, format: ReportFormat): Promise<Response> {
   const dealId = pathId(c);
   const [{ user_id }, seen] = await withPersonAndDeal(services, c, dealId, dealInReport(dealId));
-  // Who asks for the head alone gets no report: nothing is written, and nothing noted.
+  // A HEAD request writes and records no report.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': mediaTypes[format] });
   const { financing } = services.config.features;
   const { signal } = c.req.raw;
   const read = () => withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
-  // Read when its turn has come, so that one that is refused costs no read and those that wait hold nothing.
+  // Data is read when the report's turn in the queue has come, so that a rejected request reads nothing and waiting
+  // ones hold no data.
   const parties = partiesOf(orNotFound(seen).organization_id, user_id);
   const answer = await queue(
     parties,
@@ -76,17 +83,19 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
       let [person, ...answers] = await read();
       for (let again = 0; again <= mostAgain; again += 1) {
         const input = reportInput(person.name, answers, financing);
-        // Not by their name alone, which people choose themselves: the file says when it was written, and so when it was asked for.
+        // The user id is included because people choose their names themselves: the file states when it was written,
+        // and thereby when it was requested.
         const digest = `${format} ${person.user_id} ${digestOfInput(input)}`;
         const known = cache.of(dealId).get(digest);
-        // Read just now: nothing has to be read again.
+        // The data was read just now and need not be read again.
         if (known) return known;
         const task: ReportTask = { format, input };
         const most = { ...limits, millis: Math.max(0, end - performance.now()) };
         const written = await write(most, task, busy, signal);
         if ('fault' in written) throw new Error(`A report could not be written: ${written.fault}`);
         cache.keep(dealId, digest, written, written.bytes.length);
-        // The reader must still be allowed to see what is in it: rights may have ended while it was written, and figures changed.
+        // The reader must still be allowed to see the data: while the report was written, rights may have ended and
+        // figures may have changed.
         const before = answers;
         [person, ...answers] = await read();
         if (isStillCurrent(before, answers)) return written;
@@ -95,7 +104,7 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
     },
     signal,
   );
-  // Noted is what is given out.
+  // Recorded after success: only reports that are sent are recorded.
   await withPersonAndDeal(services, c, dealId, noteReport(dealId, format, originOf(c)));
   return c.body(new Uint8Array(answer.bytes), 200, {
     'Content-Type': mediaTypes[format],
@@ -103,7 +112,7 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
   });
 }
 
-/** Its routes, below /api/web. */
+/** The report routes, below /api/web. */
 export function reportRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/report.pdf', (c) => sendReport(services, c, 'pdf'))

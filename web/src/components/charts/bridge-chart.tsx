@@ -12,14 +12,14 @@ import { Tip } from './tip.tsx';
 interface BridgeChartProps {
   bridge: Pick<EbitdaBridge, 'currency' | 'reported_ebitda' | 'adjustments' | 'adjusted_ebitda'>;
   title?: string;
-  /** A picker for the period, beside the title. */
+  /** For instance a picker for the period, beside the title. */
   actions?: ReactNode;
 }
 
 interface Step {
   label: string;
   amount: Decimal;
-  /** The amount in short, as it stands at the bar. */
+  /** The abbreviated amount at the bar. */
   said: string;
   span: [from: number, to: number];
   color: string;
@@ -43,7 +43,7 @@ function stepsOf({ currency, reported_ebitda, adjusted_ebitda, adjustments }: Br
 const height = 300;
 const spansOf = (steps: readonly Step[]): number[] => steps.flatMap(({ span }) => span);
 
-/** The words of a label on as many lines as they need to be no wider than `room`. */
+/** Breaks a label at spaces into lines that are at most `room` pixels wide, unless a single word is wider. */
 function linesOf(label: string, room: number): string[] {
   const lines: string[] = [];
   for (const word of label.split(' ')) {
@@ -54,7 +54,7 @@ function linesOf(label: string, room: number): string[] {
   return lines;
 }
 
-/** Vertical bars, from left to right. */
+/** Draws vertical bars, from left to right. */
 function vertical(steps: readonly Step[], currency: string, width: number) {
   const edge = { top: 24, bottom: 40, left: 60, right: 8 };
   const money = scaleOf(spansOf(steps), height - edge.bottom, edge.top);
@@ -100,7 +100,7 @@ function vertical(steps: readonly Step[], currency: string, width: number) {
   };
 }
 
-/** Horizontal bars, from top to bottom: for a phone. */
+/** Draws horizontal bars, from top to bottom, for phones. */
 function horizontal(steps: readonly Step[], currency: string, width: number) {
   const edge = { bottom: 26, left: 92, right: 56 };
   const money = scaleOf(spansOf(steps), edge.left, width - edge.right, 2);
@@ -160,7 +160,7 @@ function horizontal(steps: readonly Step[], currency: string, width: number) {
   };
 }
 
-/** From reported to adjusted EBITDA: each kind of add-back as a step up or down between the two. */
+/** From reported to adjusted EBITDA: each category of add-back as a step up or down between the two. */
 export function BridgeChart({ bridge, title = 'From reported to adjusted EBITDA', actions }: BridgeChartProps) {
   const { currency } = bridge;
   const steps = stepsOf(bridge);

@@ -11,20 +11,20 @@ export interface ChartColumn {
 interface ChartFrameProps {
   title: string;
   description?: ReactNode;
-  /** What each colour stands for: a custom property such as "--chart-1"; `faint` is a lighter shade of it. */
+  /** The meaning of each colour, a custom property such as "--chart-1"; `faint` is a lighter shade of the colour. */
   legend?: readonly { label: string; color: string; line?: boolean; faint?: boolean }[];
-  /** The same as a table, for readers of figures and for screen readers. */
+  /** The data of the chart as a table, for exact figures and for screen readers. */
   columns: readonly ChartColumn[];
   rows: readonly (readonly ReactNode[])[];
   actions?: ReactNode;
-  /** Figures above the chart, shown with the drawing and with the table. */
+  /** Figures above the chart, shown both with the chart and with the table. */
   summary?: ReactNode;
-  /** The height of the drawing in pixels; the table takes the same. */
+  /** The height of the chart in pixels; the table has the same. */
   height: number;
   children: ReactNode;
 }
 
-/** A chart with its title and legend, which can be turned into the table of what it shows. */
+/** A chart with its title and legend, and a button that shows its data as a table instead. */
 export function ChartFrame(props: ChartFrameProps) {
   const { title, description, legend = [], columns, rows, actions, summary, height, children } = props;
   const [asTable, setAsTable] = useState(false);
@@ -72,7 +72,7 @@ export function ChartFrame(props: ChartFrameProps) {
       <div
         style={{ height }}
         className={cx(asTable && 'overflow-auto rounded-lg border border-line')}
-        // What scrolls must be reachable by keyboard.
+        // A scrollable element must be reachable by keyboard.
         {...(asTable && { role: 'region', 'aria-labelledby': titleId, tabIndex: 0 })}
       >
         {asTable ? (

@@ -4,7 +4,10 @@ import { toPixels } from '../../lib/pixels.ts';
 import { formatMoney, formatShare } from '../../lib/format.ts';
 import { ChartFrame } from './chart-frame.tsx';
 
-/** A customer with its share of those that were uploaded, and that of all revenue where it is known; each together with those before it. */
+/**
+ * A customer with its share of the uploaded customers' revenue, and of all revenue if known; each share also cumulated
+ * with those before it.
+ */
 export interface Customer {
   customer_name: string;
   currency: string;
@@ -16,13 +19,13 @@ export interface Customer {
 }
 
 interface ConcentrationChartProps {
-  /** The largest first. */
+  /** Largest first. */
   items: readonly Customer[];
-  /** What the largest so many bring together. */
+  /** The joint share of the largest `count` customers. */
   largest: readonly { count: number; share: Decimal | null; share_of_revenue?: Decimal | null }[];
-  /** More about what the shares are of, in sentences. */
+  /** Sentences about the total that the shares refer to. */
   about?: ReactNode;
-  /** A picker for the period, beside the title. */
+  /** For instance a picker for the period, beside the title. */
   actions?: ReactNode;
 }
 
@@ -32,7 +35,7 @@ const row = 32;
 const shown = (share: Decimal | null): string => (share === null ? '–' : formatShare(share));
 const percent = (share: Decimal | null): string => `${Math.min(100, Math.max(0, 100 * toPixels(share)))}%`;
 
-/** The largest, each with a bar of its share, which goes on in a lighter colour to that of all up to it. */
+/** The largest customers, each with a bar of its share, continued in a lighter colour to its cumulative share. */
 function Bars({ customers }: { customers: readonly Customer[] }) {
   return (
     <div className="flex h-full flex-col">
@@ -69,7 +72,7 @@ function Bars({ customers }: { customers: readonly Customer[] }) {
 
 const named: Readonly<Record<number, string>> = { 1: 'Largest customer', 5: 'Largest five', 10: 'Largest ten' };
 
-/** How much of the revenue hangs on few customers: the shares of the largest 1, 5 and 10, and each of the ten. */
+/** How much of the revenue depends on few customers: the shares of the largest 1, 5 and 10, and of each of the ten. */
 export function ConcentrationChart({ items, largest, about, actions }: ConcentrationChartProps) {
   const drawn = items.slice(0, most);
   const ofRevenue = items.some(({ share_of_revenue: share = null }) => share !== null);

@@ -1,4 +1,4 @@
-/** The height of each chart with its heading, for the placeholder until its figures are loaded. */
+/** The height of each chart with its heading, for the placeholder while its data is loading. */
 export const chartHeights = {
   monthly: 'h-[25.25rem]',
   bridge: 'h-[23.25rem]',

@@ -12,10 +12,10 @@ type Period = Pick<
   'period_label' | 'period_start_date' | 'period_end_date' | 'currency' | 'revenue' | 'ebitda'
 >;
 
-/** A period, or a month that there are no figures of; `left_out` is of so many months without figures that they have one place together. */
+/** A period, or a month without figures; with `left_out`, that many months without figures, drawn as one. */
 type Place = Omit<Period, 'revenue'> & { revenue: Decimal | null; left_out?: number };
 
-/** The most months without figures that have a place each. */
+/** A longer run of months without figures is drawn as one. */
 const mostMissing = 12;
 
 function monthAfter(day: Day): Day {
@@ -29,7 +29,10 @@ function monthsBetween(before: Day, after: Day): number {
   return (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth() - 1;
 }
 
-/** Months in their order, with a place for each between two of them that there are no figures of, or for many together; what is of several months as it is. */
+/**
+ * Adds the months without figures between the months of `inOrder`, long runs of them as one; periods that are longer
+ * than a month are returned unchanged.
+ */
 function withMissing(inOrder: readonly Period[]): readonly Place[] {
   if (!inOrder.every(isWithinMonth)) return inOrder;
   return inOrder.flatMap((period, at): Place[] => {
@@ -71,11 +74,11 @@ interface MonthlyChartProps {
 const height = 340;
 const edge = { top: 10, right: 8, bottom: 26, left: 60 };
 const floor = height - edge.bottom;
-/** Where the bars of revenue end, and where the axis of EBITDA begins below them. */
+/** Where the bars of revenue end, and where the axis of EBITDA below them begins, in pixels from the top. */
 const revenueFloor = 190;
 const earningsTop = 222;
 
-/** Revenue as bars and, on an axis of its own below them, EBITDA as a line, at a width in pixels. */
+/** Draws revenue as bars and, on a separate axis below, EBITDA as a line, at a width in pixels. */
 function drawn(periods: readonly Place[], labels: readonly string[], currency: string, width: number) {
   const revenues = periods.map(({ revenue }) => toPixels(revenue));
   const earnings = periods.map(({ ebitda }) => (ebitda === null ? null : toPixels(ebitda)));
@@ -90,7 +93,7 @@ function drawn(periods: readonly Place[], labels: readonly string[], currency: s
   const thick = Math.min(28, band * 0.72);
   const middle = (place: number) => edge.left + (place + 0.5) * band;
   const across = { currency, from: edge.left, to: width - edge.right };
-  // Every label, or every second, third, … so that none runs into the next.
+  // Shows every label, or every second, third and so on, so that labels do not overlap.
   const every = Math.ceil((Math.max(0, ...labels.map(widthOf)) + 16) / band);
   const points = earnings.map((value, place) =>
     value === null ? null : { place, x: middle(place), y: earned.at(value) },
@@ -152,7 +155,7 @@ function drawn(periods: readonly Place[], labels: readonly string[], currency: s
         <path d={line} fill="none" stroke="var(--chart-2)" strokeWidth={3} strokeLinecap="round" />
         {points.map(
           (point, place) =>
-            // One between two without figures is on no line.
+            // A point between two without figures is not part of a line.
             point &&
             (dots || !(points[place - 1] || points[place + 1])) && (
               <circle
@@ -171,7 +174,7 @@ function drawn(periods: readonly Place[], labels: readonly string[], currency: s
   };
 }
 
-/** Revenue as bars and EBITDA as a line on an axis of its own, month by month, or by what the periods are. */
+/** Revenue as bars and EBITDA as a line on a separate axis, by month, or by the periods given. */
 export function MonthlyChart({ periods }: MonthlyChartProps) {
   const title = `Revenue and EBITDA by ${periods.every(isMonth) ? 'month' : 'period'}`;
   const inOrder = withMissing(periods.toSorted((a, b) => a.period_start_date.localeCompare(b.period_start_date)));

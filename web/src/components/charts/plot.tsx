@@ -1,10 +1,10 @@
-/** What the drawings have in common: they fill the width that there is, and each point can be looked at, also by keyboard. */
+/** The frame shared by the charts: they fill the available width, and each point can be inspected, also by keyboard. */
 import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import type { Decimal } from '../../api/shapes.ts';
 import { formatMoney } from '../../lib/format.ts';
 import type { Scale } from './scale.ts';
 
-/** Where a point is, as far as pointing there means it. */
+/** The area in which the pointer selects a point. */
 interface Zone {
   readonly x: number;
   readonly y: number;
@@ -13,21 +13,23 @@ interface Zone {
 }
 
 interface PlotProps {
-  /** What it shows, for screen readers. */
+  /** What the chart shows, for screen readers. */
   label: string;
   height: number;
-  /** The drawing at a width in pixels, as elements of SVG, and the zones of its points in their order. */
+  /** Draws the chart at a width in pixels: its SVG elements, and the zones of its points in order. */
   draw: (width: number) => { zones: readonly Zone[]; drawing: ReactNode };
-  /** What is said of the point that is looked at. */
+  /** Renders the tooltip of the selected point. */
   tip: (point: number) => ReactNode;
 }
 
-/** A drawing below this width is laid out for a phone. */
+/** A chart below this width in pixels uses the phone layout. */
 export const narrow = 480;
 
 const gap = 8;
 
-/** Beside a zone as tall as the drawing, else below or above; never beyond its edges. */
+/**
+ * Places the tooltip beside a zone as tall as the chart, otherwise below or above it; never beyond the chart's edges.
+ */
 function placeOf({ x, y, width, height }: Zone, all: { width: number; height: number }) {
   const middle = x + width / 2;
   if (height > all.height / 2 && all.width >= narrow) {
@@ -38,7 +40,7 @@ function placeOf({ x, y, width, height }: Zone, all: { width: number; height: nu
   return y + height / 2 < all.height / 2 ? { top: y + height, ...across } : { bottom: all.height - y, ...across };
 }
 
-/** Where the arrow keys lead from a point; null leaves the points, undefined is another key's. */
+/** Returns the point to which a key moves; null to deselect, undefined for other keys. */
 function moved(key: string, from: number, count: number): number | null | undefined {
   if (key === 'ArrowRight' || key === 'ArrowDown') return Math.min(from + 1, count - 1);
   if (key === 'ArrowLeft' || key === 'ArrowUp') return Math.max(from - 1, 0);
@@ -47,7 +49,7 @@ function moved(key: string, from: number, count: number): number | null | undefi
   return key === 'Escape' ? null : undefined;
 }
 
-/** A drawing whose points are looked at by pointing at them, or with the arrow keys. */
+/** A chart whose points are inspected with the pointer or the arrow keys. */
 export function Plot({ label, height, draw, tip }: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -76,7 +78,7 @@ export function Plot({ label, height, draw, tip }: PlotProps) {
       role="application"
       aria-roledescription="chart"
       aria-label={label}
-      // Its points are reached with the arrow keys.
+      // Arrow keys select its points.
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
       tabIndex={0}
       className="relative"
@@ -87,7 +89,8 @@ export function Plot({ label, height, draw, tip }: PlotProps) {
       onPointerLeave={() => setPoint(null)}
     >
       {width > 0 && (
-        // What has become narrower is drawn anew a moment later: until then nothing stands out.
+        // After the frame has become narrower, the chart is redrawn slightly later: `max-w-full` prevents overflow
+        // until then.
         <svg aria-hidden width={width} height={height} className="absolute inset-0 block max-w-full" fontSize={12}>
           {zone && <rect {...zone} fill="var(--hover)" />}
           {drawing}
@@ -96,7 +99,7 @@ export function Plot({ label, height, draw, tip }: PlotProps) {
           ))}
         </svg>
       )}
-      {/* Always there: screen readers say what changes in it. */}
+      {/* Always rendered: screen readers announce changes of its content. */}
       <div role="status">
         {zone && point !== null && (
           <div className="pointer-events-none absolute z-10 w-max max-w-full" style={placeOf(zone, { width, height })}>
@@ -108,7 +111,9 @@ export function Plot({ label, height, draw, tip }: PlotProps) {
   );
 }
 
-/** The label of a tick on a money axis: "$1.2M". Ticks are positions that the chart chose, not amounts of ours. */
+/**
+ * Formats the label of a tick on a money axis: "$1.2M". Ticks are positions that the chart chose, not stored amounts.
+ */
 export const moneyTick = (value: number, currency: string): string =>
   formatMoney(String(value), currency, { short: true });
 
@@ -120,7 +125,7 @@ interface MoneyGridProps {
   to: number;
 }
 
-/** A line across the drawing for each tick of an upright axis of money, with its amount to the left. */
+/** Draws a line across the chart for each tick of a vertical money axis, with its amount on the left. */
 export function MoneyGrid({ money, currency, from, to }: MoneyGridProps) {
   return money.ticks.map((tick) => (
     <g key={tick}>
@@ -138,9 +143,9 @@ export function MoneyGrid({ money, currency, from, to }: MoneyGridProps) {
   ));
 }
 
-/** The width of a text of axis labels, roughly. */
+/** Returns the approximate width in pixels of an axis label. */
 export const widthOf = (text: string): number => text.length * 6.8;
 
-/** An amount in full; a dash where there is none. */
+/** Formats an amount in full; a dash for null. */
 export const amountOf = (value: Decimal | null, currency: string): string =>
   value === null ? '–' : formatMoney(value, currency);

@@ -1,6 +1,6 @@
-/** Where things are in a drawing: floats, good for pixels and nothing else. */
+/** Positions in a chart: floats, precise enough for pixels only. */
 
-/** Round numbers, some `count` of them, that reach from `low` to `high` and to 0: the ticks of an axis. */
+/** Returns about `count` round numbers that cover `low`, `high` and 0: the ticks of an axis. */
 function ticksOf(low: number, high: number, count: number): number[] {
   const [from, to] = [Math.min(0, low), Math.max(0, high)];
   const rough = (to - from || 1) / count;
@@ -13,11 +13,11 @@ function ticksOf(low: number, high: number, count: number): number[] {
 
 export interface Scale {
   readonly ticks: readonly number[];
-  /** The pixel of a value. */
+  /** Returns the pixel of a value. */
   at(value: number): number;
 }
 
-/** A scale on which all `values` and 0 have room, with `ticks`, drawn from the pixel `start` to the pixel `end`. */
+/** Returns a scale that covers all `values` and 0, with `ticks`, from the pixel `start` to the pixel `end`. */
 export function scaleOf(values: readonly number[], start: number, end: number, count = 5): Scale {
   const ticks = ticksOf(Math.min(0, ...values), Math.max(0, ...values), count);
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];

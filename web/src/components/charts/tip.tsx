@@ -5,7 +5,7 @@ interface TipProps {
   rows: readonly { label: string; value: ReactNode; color?: string }[];
 }
 
-/** What appears beside the point that is looked at, with exact amounts. */
+/** The tooltip of the selected point, with exact amounts. */
 export function Tip({ title, rows }: TipProps) {
   return (
     <div className="rounded-lg border border-line bg-surface px-3 py-2 text-sm shadow-2">

@@ -37,7 +37,7 @@ function Deadline({ condition }: { condition: Condition }) {
 interface ConditionLineProps {
   condition: Condition;
   owner: string;
-  /** Its status, and what can be done with it. */
+  /** The status and the available actions. */
   children: ReactNode;
   menu?: ReactNode;
 }
@@ -66,7 +66,7 @@ export function ConditionLine({ condition, owner, children, menu }: ConditionLin
   );
 }
 
-/** How many conditions are met, as words and as a bar. */
+/** How many conditions are met, in words and as a bar. */
 export function ConditionsProgress({ conditions }: { conditions: readonly Condition[] }) {
   const met = conditions.filter((one) => one.completed_at !== null).length;
   const overdue = conditions.filter((one) => one.overdue).length;

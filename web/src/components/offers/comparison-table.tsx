@@ -1,4 +1,4 @@
-/** Offers side by side: a column for each, a row for each thing that can differ. */
+/** Offers side by side: a column for each offer, a row for each term. */
 import type { ReactNode } from 'react';
 import type { OfferPayload } from '../../api/shapes.ts';
 import { cx } from '../../lib/cx.ts';
@@ -8,14 +8,14 @@ import { conditionTerms, none, partTerms, TermLabel, wordsOf, type Term } from '
 
 interface ComparedOffer {
   id: string;
-  /** Whose it is. */
+  /** The buyer. */
   name: ReactNode;
-  /** When it came. */
+  /** When the offer was submitted. */
   note: ReactNode;
   payload: OfferPayload;
 }
 
-/** One thing that can differ, and what each offer says of it, in their order. */
+/** A term, and its value in each offer, in the order of the offers. */
 interface ComparedLine {
   key: string;
   label: ReactNode;
@@ -25,9 +25,9 @@ interface ComparedLine {
 
 interface ComparisonTableProps {
   offers: readonly ComparedOffer[];
-  /** Above what each consists of: its price. */
+  /** Lines above the structure: the price. */
   above: readonly ComparedLine[];
-  /** Below the conditions, above the terms in words. */
+  /** The line below the conditions, above the terms in words. */
   standing: ComparedLine;
   below?: readonly ComparedLine[];
 }
@@ -35,7 +35,7 @@ interface ComparisonTableProps {
 const first =
   'sticky left-0 z-10 w-48 border-r border-line bg-surface px-5 text-left align-top text-sm font-normal text-faint';
 
-/** A column for each offer, a row for each thing that can differ; scrolls sideways within itself. */
+/** A column for each offer, a row for each term; scrolls sideways within itself. */
 export function ComparisonTable({ offers, above, standing, below = [] }: ComparisonTableProps) {
   const said = (term: Term): ComparedLine => ({
     key: term.key,

@@ -1,10 +1,10 @@
-/** What an offer consists of: its rows in a comparison, its parts, and what a person wrote beyond the fields we know. */
+/** The content of an offer: its rows in a comparison, its parts, and the fields that the service does not know. */
 import type { Decimal, Offer, OfferField, OfferPayload, SharedWords } from '../../api/shapes.ts';
 import { compare, isDecimal, sum } from '../../lib/decimal.ts';
 
 export type Part = 'cash_at_close' | 'seller_note' | 'earnout' | 'rollover_equity';
 
-/** What reports call them, too. */
+/** Reports use the same labels. */
 export const termWords: SharedWords['terms'] = {
   purchase_price: 'Price',
   cash_at_close: 'Cash at close',
@@ -14,7 +14,7 @@ export const termWords: SharedWords['terms'] = {
   unsaid: 'Not stated',
 };
 
-/** What is said of offers beside the books, in reports, too. */
+/** Texts about offers compared with the books; reports use the same. */
 export const worthWords: SharedWords['worth'] = {
   against: 'Against',
   computed: 'computed from what was uploaded: adjusted EBITDA',
@@ -22,13 +22,13 @@ export const worthWords: SharedWords['worth'] = {
   highestDebtService: 'Highest debt service at',
 };
 
-/** What an offer that was accepted is called, in reports, too. */
+/** Labels of accepted offers; reports use the same. */
 export const acceptedWords: SharedWords['accepted'] = {
   now: 'Accepted',
   earlier: 'Accepted earlier',
 };
 
-/** The parts that a price is paid in, in the order in which they are usually named. */
+/** The parts in which a price is paid, in the usual order. */
 export const parts: readonly { key: Part; label: string; hint: string }[] = [
   { key: 'cash_at_close', label: termWords.cash_at_close, hint: 'Paid on the day of closing.' },
   { key: 'seller_note', label: termWords.seller_note, hint: 'Lent by the seller and paid back over time.' },
@@ -49,7 +49,7 @@ const known: Readonly<Record<OfferField, true>> = {
   terms: true,
 };
 
-/** What an offer says beyond the fields we know, as name and text. */
+/** Returns the fields that the service does not know, as name and text. */
 export function otherTerms(payload: OfferPayload): { name: string; text: string }[] {
   return Object.entries(payload)
     .filter(([name, value]) => !Object.hasOwn(known, name) && value !== null)
@@ -59,7 +59,7 @@ export function otherTerms(payload: OfferPayload): { name: string; text: string 
     }));
 }
 
-/** The parts that were named, added up; null when none was. */
+/** Returns the sum of the stated parts; null when there are none, or a part is not a decimal. */
 export function sumOfParts(payload: Record<Part, Decimal | null | undefined>): Decimal | null {
   const named = parts
     .map(({ key }) => payload[key])
@@ -67,18 +67,24 @@ export function sumOfParts(payload: Record<Part, Decimal | null | undefined>): D
   return named.length > 0 && named.every((part) => isDecimal(part as string)) ? sum(named as string[]) : null;
 }
 
-/** An offer with what was decided of it. */
+/** An offer with its decision. */
 export type DecidedOffer = Pick<
   Offer,
   'payload' | 'is_current' | 'agreed' | 'proposed' | 'accepted_at' | 'declined_at'
 > &
   Partial<Pick<Offer, 'buyer_left'>>;
 
-/** Whether an offer is compared with others: agreed terms are, and of current offers those that were not declined and whose buyer takes part, as in figures and reports. */
+/**
+ * Whether an offer is compared with others: the agreed terms are, and current offers that were not declined and whose
+ * buyers take part. The same as in figures and reports.
+ */
 export const isCompared = ({ agreed, is_current, declined_at, buyer_left }: DecidedOffer): boolean =>
   agreed || (is_current && declined_at === null && buyer_left !== true);
 
-/** The highest price among offers that are compared, but for proposed changes, in one currency; null when they are in several, or there is no choice. */
+/**
+ * Returns the highest price among compared offers, without proposed changes; null when they are in several currencies,
+ * or fewer than two have a price.
+ */
 export function highestPrice(given: readonly DecidedOffer[]): Decimal | null {
   const offers = given.filter((offer) => isCompared(offer) && !offer.proposed);
   const currencies = new Set(offers.map(({ payload }) => payload.currency));
@@ -89,6 +95,6 @@ export function highestPrice(given: readonly DecidedOffer[]): Decimal | null {
   return prices.reduce((highest, price) => (compare(price, highest) > 0 ? price : highest));
 }
 
-/** The offers with the highest price first. */
+/** Returns the offers, highest price first. */
 export const byPrice = <One extends Pick<Offer, 'payload'>>(offers: readonly One[]): One[] =>
   offers.toSorted((a, b) => compare(b.payload.purchase_price ?? '0', a.payload.purchase_price ?? '0'));

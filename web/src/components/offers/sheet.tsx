@@ -5,20 +5,20 @@ import { StructureBar } from './structure-bar.tsx';
 import { conditionTerms, partTerms, TermLabel, wordsOf, type Term } from './terms.tsx';
 
 interface OfferSheetProps {
-  /** What the offer is called as a whole. */
+  /** The accessible name of the offer. */
   label: string;
   name: ReactNode;
   note: ReactNode;
   price: ReactNode;
   belowPrice?: ReactNode;
   payload: OfferPayload;
-  /** Until when it stands. */
+  /** When the offer expires. */
   standing: ReactNode;
-  /** What can be done with it. */
+  /** The available actions. */
   children?: ReactNode;
 }
 
-/** One buyer's offer by itself: on phones, and where there is nothing to compare it with. */
+/** One buyer's offer by itself: on phones, and when there is no other offer to compare it with. */
 export function OfferSheet({ label, name, note, price, belowPrice, payload, standing, children }: OfferSheetProps) {
   const words = wordsOf(payload);
   const conditions: readonly Term[] = [

@@ -7,7 +7,7 @@ import { parts } from './payload.ts';
 /** The colour of each part, in the order of {@link parts}. */
 export const shades = ['bg-accent', 'bg-info', 'bg-brass', 'bg-rare'];
 
-/** How an offer is paid, as a bar; the amounts beside it say the same in figures. */
+/** The parts of an offer's price as a bar; the amounts beside the bar say the same in figures. */
 export function StructureBar({ payload, className }: { payload: OfferPayload; className?: string }) {
   const named = parts
     .map(({ key, label }, place) => ({ key, label, amount: payload[key], shade: shades[place] }))

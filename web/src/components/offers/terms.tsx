@@ -1,4 +1,4 @@
-/** What each thing that can differ between offers says of one: cells of a comparison, lines of a card. */
+/** The terms of an offer as they are rendered in cells of a comparison and lines of a card. */
 import { BadgeCheck, Trophy } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Decimal, OfferPayload } from '../../api/shapes.ts';
@@ -11,12 +11,12 @@ import { DayText, Time } from '../time.tsx';
 import { acceptedWords, otherTerms, parts, type DecidedOffer, type Part } from './payload.ts';
 import { shades } from './structure-bar.tsx';
 
-/** Stands where an offer says nothing. */
+/** Rendered for a term that an offer does not state. */
 export const none = <span className="text-faint">–</span>;
 
 export interface Term {
   key: string;
-  /** The colour that stands for it in the structure bar. */
+  /** The colour of the term in the structure bar. */
   shade?: string | undefined;
   label: string;
   says: (payload: OfferPayload) => ReactNode;
@@ -29,10 +29,10 @@ const partTerm = ({ key, label }: { key: Part; label: string }, place: number): 
   says: (payload) => <Money amount={payload[key]} currency={payload.currency} />,
 });
 
-/** What a price consists of, part by part. */
+/** The parts of a price. */
 export const partTerms: readonly Term[] = parts.map(partTerm);
 
-/** On what the offer depends, and by when it would close. */
+/** The conditions of an offer and its target closing date. */
 export const conditionTerms: readonly Term[] = [
   {
     key: 'contingency',
@@ -49,7 +49,7 @@ export const conditionTerms: readonly Term[] = [
   },
 ];
 
-/** The name of a part with its colour, or of any other term. */
+/** The label of a term, with its colour if it is a part of the price. */
 export function TermLabel({ term: { label, shade } }: { term: Pick<Term, 'label' | 'shade'> }) {
   if (!shade) return label;
   return (
@@ -62,13 +62,13 @@ export function TermLabel({ term: { label, shade } }: { term: Pick<Term, 'label'
 
 interface PriceProps {
   payload: OfferPayload;
-  /** The highest among those that it is compared with. */
+  /** The highest price among the compared offers. */
   highest: Decimal | null;
-  /** What became of the offer. */
+  /** The decision on the offer. */
   children?: ReactNode;
 }
 
-/** The price of an offer, large, and whether it is the highest. */
+/** The price of an offer, large, with a badge if it is the highest. */
 export function Price({ payload: { purchase_price: price, currency }, highest, children }: PriceProps) {
   return (
     <span className="inline-flex flex-wrap items-center gap-x-2.5 gap-y-1 sm:flex-row-reverse">
@@ -83,7 +83,7 @@ export function Price({ payload: { purchase_price: price, currency }, highest, c
   );
 }
 
-/** The decision on an offer; nothing until there is one. */
+/** A badge for the decision on an offer; empty without one. */
 export function Decision({ offer }: { offer: DecidedOffer }) {
   const { accepted_at, agreed, declined_at, proposed, is_current, buyer_left } = offer;
   const hasLeft = buyer_left && is_current;
@@ -102,11 +102,11 @@ export function Decision({ offer }: { offer: DecidedOffer }) {
 
 interface StandingProps {
   offer: DecidedOffer;
-  /** Whether the reader could accept it, so that it matters to them that the time is past. */
+  /** Whether the reader could accept the offer, so that its expiry is a warning. */
   warns?: boolean;
 }
 
-/** Until when an offer stands, or what became of it. */
+/** When an offer expires or expired, or when it was accepted or declined. */
 export function Standing({ offer, warns = false }: StandingProps) {
   const { accepted_at: accepted, agreed, declined_at: declined, is_current: current } = offer;
   const until = offer.payload.expires_at;
@@ -134,7 +134,7 @@ export function Standing({ offer, warns = false }: StandingProps) {
   );
 }
 
-/** What an offer says in words, and what it says beyond the fields we know; null when that is nothing. */
+/** Renders the terms in words and the unknown fields of an offer; null without any. */
 export function wordsOf(payload: OfferPayload): ReactNode {
   const others = otherTerms(payload);
   if (!payload.terms && others.length === 0) return null;

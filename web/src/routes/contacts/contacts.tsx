@@ -45,7 +45,7 @@ function Filters({ search, change }: { search: ContactsSearch; change: (part: Se
 
 type Open = { kind: 'new' } | { kind: 'import' } | { kind: 'contact'; contact: Contact } | null;
 
-/** What the address asks to be open. */
+/** The dialog that the page's address asks for. */
 function askedFor(wanted: string | undefined, rows: readonly Contact[]): Open {
   if (wanted === 'new' || wanted === 'import') return { kind: wanted };
   const contact = rows.find(({ id }) => id === wanted);
@@ -53,12 +53,15 @@ function askedFor(wanted: string | undefined, rows: readonly Contact[]): Open {
 }
 
 interface Shown {
-  /** What the address asked for when it was opened. */
+  /** The value of the address's `open` when the dialog was opened. */
   asked: string | undefined;
   open: Open;
 }
 
-/** What is open follows the address where that changes; a contact stays open when it leaves the list meanwhile. */
+/**
+ * The next state: the dialog follows the address when that changes; a contact's dialog stays open when the contact
+ * leaves the list meanwhile.
+ */
 function shownNext(shown: Shown, wanted: string | undefined, rows: readonly Contact[]): Shown {
   const before = shown.asked === wanted ? shown.open : null;
   const open = before ?? askedFor(wanted, rows);
@@ -84,7 +87,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
   if (next !== shown) setShown(next);
   const { open } = next;
   const setOpen = useCallback((chosen: Open) => setShown(({ asked }) => ({ asked, open: chosen })), [setShown]);
-  // What the address asks for goes with it, or it would be opened again.
+  // Also removes `open` from the address, which would otherwise open the dialog again.
   const close = () => (wanted === undefined ? setOpen(null) : change({ open: undefined }));
   const { mutateAsync: putAway } = archive;
   const { mutateAsync: takeBack } = restore;
@@ -186,7 +189,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
       {open?.kind === 'import' && <ImportContactsDialog brokerageId={brokerageId} onClose={close} />}
       {(open?.kind === 'new' || open?.kind === 'contact') && (
         <ContactDialog
-          // Of its own for each contact: its fields begin with what it opens with.
+          // A dialog instance per contact: its fields are initialized only once.
           key={open.kind === 'contact' ? open.contact.id : 'new'}
           brokerageId={brokerageId}
           contact={open.kind === 'contact' ? open.contact : null}

@@ -21,7 +21,7 @@ const toInput = ({ type, display_name, email, phone }: Values): ContactInput => 
 
 interface ContactDialogProps {
   brokerageId: Id;
-  /** The contact to change; without one, a new one is added. */
+  /** The contact to change; null to add a new one. */
   contact: Contact | null;
   onArchive: (contact: Contact) => void;
   onClose: () => void;

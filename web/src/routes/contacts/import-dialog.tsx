@@ -85,7 +85,7 @@ function Summary({ rows }: Pick<ContactImport, 'rows'>) {
   );
 }
 
-/** Brings contacts in from a CSV file. */
+/** Imports contacts from a CSV file. */
 export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id; onClose: () => void }) {
   const { importFile } = useContactActions(brokerageId);
   const look = useFilePreview<ContactImport, ContactImport>({

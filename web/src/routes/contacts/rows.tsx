@@ -1,4 +1,4 @@
-/** How a contact looks in the list: as a row of columns, and as a card on a phone. */
+/** A contact in the list: a table row, or a card on a phone. */
 import { Archive, ArchiveRestore, Building2, UserRound } from 'lucide-react';
 import type { Contact } from '../../api/shapes.ts';
 import { IconButton } from '../../components/button.tsx';
@@ -19,7 +19,7 @@ function Name({ contact }: { contact: Contact }) {
 
 const Nothing = () => <span className="text-faint">–</span>;
 
-/** What is shown of each. */
+/** The columns of the list of contacts. */
 export const contactColumns: Column<Contact>[] = [
   {
     id: 'name',
@@ -54,7 +54,7 @@ export const contactColumns: Column<Contact>[] = [
   },
 ];
 
-/** The column with the button that archives a contact, or brings it back. */
+/** The column with the button that archives or restores a contact. */
 export const archiveColumn = (toggle: (contact: Contact) => void): Column<Contact> => ({
   id: 'archive',
   header: 'Archive',
@@ -75,7 +75,7 @@ export const archiveColumn = (toggle: (contact: Contact) => void): Column<Contac
   ),
 });
 
-/** What a row becomes on a phone. */
+/** The card of a contact, shown on phones. */
 export const contactCard = (contact: Contact) => (
   <>
     <Name contact={contact} />

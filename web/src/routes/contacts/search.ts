@@ -1,11 +1,11 @@
-/** What the list of contacts keeps in its address: search, archived or not, order, and what is open over it. */
+/** The search parameters of the list of contacts: search text, archived or not, order, and the open dialog. */
 import type { ContactSort } from '../../api/shapes.ts';
 
 export interface ContactsSearch {
   search?: string;
   archived?: true;
   sort?: ContactSort;
-  /** The dialog for a new contact, for an import, or for the contact with this id. */
+  /** The open dialog: `new`, `import`, or the id of a contact. */
   open?: string;
 }
 
@@ -17,9 +17,9 @@ const sorts: Record<ContactSort, true> = {
 };
 const isSort = (value: unknown): value is ContactSort => typeof value === 'string' && Object.hasOwn(sorts, value);
 
-/** Reads the address's query; what makes no sense is left out. */
+/** Reads the search parameters; invalid ones are left out. */
 export function readContactsSearch(query: Record<string, unknown>): ContactsSearch {
-  // The router reads a query of digits as a number.
+  // The router parses a query of only digits as a number.
   const search = typeof query.search === 'number' ? String(query.search) : query.search;
   return {
     ...(typeof search === 'string' && search !== '' && { search }),

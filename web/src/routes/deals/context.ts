@@ -3,7 +3,7 @@ import type { DealPage } from '../../api/shapes.ts';
 
 export const DealContext = createContext<DealPage | null>(null);
 
-/** The deal whose page this is, with what the caller may do on it. For everything inside the deal's frame. */
+/** The deal of the page and what the caller may do on it; throws outside the deal's frame. */
 export function useDeal(): DealPage {
   const page = useContext(DealContext);
   if (!page) throw new Error('useDeal works inside the frame of a deal');

@@ -1,4 +1,4 @@
-/** The currencies that a deal can be in, the ones most used by brokerages first. */
+/** The currencies that a deal can be in: these, which brokerages use most, come first, then all others. */
 const first = ['USD', 'EUR', 'GBP', 'CAD', 'AUD', 'CHF'];
 
 const names = new Intl.DisplayNames(undefined, { type: 'currency' });

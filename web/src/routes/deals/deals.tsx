@@ -22,7 +22,6 @@ const route = getRouteApi('/app/deals');
 
 type SearchChange = { [K in keyof DealsSearch]?: DealsSearch[K] | undefined };
 
-/** The search and filters. */
 function Filters({ search, change }: { search: DealsSearch; change: (part: SearchChange) => void }) {
   return (
     <FilterBar label="Search deals" search={search.search ?? ''} onSearch={(text) => change({ search: text })}>
@@ -45,7 +44,7 @@ function Filters({ search, change }: { search: DealsSearch; change: (part: Searc
   );
 }
 
-/** Every deal that the person sees: searched, filtered, sorted, however many there are. */
+/** All deals that the person sees, searched, filtered and sorted; more are loaded on scrolling. */
 export default function DealsPage() {
   const { new: creating, ...filter } = route.useSearch();
   const navigate = route.useNavigate();

@@ -42,7 +42,7 @@ interface DealDialogProps<R> {
   action: string;
   initial: Values;
   draft: string;
-  /** Shows which brokerage the deal belongs to; only a new one can still choose. */
+  /** Whether the brokerage can be chosen: only for a new deal. */
   choosesBrokerage?: boolean;
   submit: (values: Values, before: Values) => Promise<R>;
   onDone: (result: R) => unknown;
@@ -108,7 +108,7 @@ function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDon
   );
 }
 
-/** Opens a new deal, and goes there. */
+/** Opens a new deal and navigates to it. */
 export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClose: () => void }) {
   const navigate = useNavigate({ from: '/deals' });
   const openDeal = useOpenDeal();
@@ -131,7 +131,7 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
       }}
       submit={(values) => openDeal.mutateAsync({ organization_id: values.organization_id, ...toInput(values) })}
       onDone={async (deal) => {
-        // The list is left without the dialog, for a person who goes back to it.
+        // Removes the dialog from the list's address, for a person who goes back to it.
         const search = (before: DealsSearch) => readDealsSearch({ ...before, new: undefined });
         await navigate({ to: '/deals', search, replace: true });
         await navigate({ to: '/deals/$dealId', params: { dealId: deal.id } });
@@ -141,7 +141,7 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
   );
 }
 
-/** Changes what a deal says of itself. */
+/** Changes a deal's own fields. */
 export function EditDealDialog({ deal, onClose }: { deal: Deal; onClose: () => void }) {
   const { edit } = useDealActions(deal.id);
   return (

@@ -18,7 +18,7 @@ import { required, useForm } from '../../lib/use-form.ts';
 import { useIsOver } from '../../lib/use-is-over.ts';
 
 interface UntilDialogProps {
-  /** Under what the day is kept until it is sent. */
+  /** The key under which the date is kept as a draft until it is submitted. */
   draft: string;
   title: string;
   description: string;
@@ -29,7 +29,7 @@ interface UntilDialogProps {
   done: string;
 }
 
-/** Asks until when a buyer holds the deal exclusively. */
+/** Asks for the end of a buyer's exclusivity. */
 export function UntilDialog({ draft, title, description, action, initial, submit, onClose, done }: UntilDialogProps) {
   const form = useForm({
     initial: { expires_at: initial },
@@ -50,7 +50,7 @@ export function UntilDialog({ draft, title, description, action, initial, submit
   );
 }
 
-// From diligence on no move leads back: exclusivity is granted and released, and the deal stays where it is.
+// From diligence on a deal cannot move back: granting or releasing exclusivity does not change its stage.
 const isUnderWay = (state: DealState): boolean => state === 'diligence' || state === 'closing';
 const staysIn = (state: DealState): string => `stays in ${dealStates[state].label.toLowerCase()}`;
 
@@ -60,7 +60,7 @@ interface GrantDialogProps {
   onClose: () => void;
 }
 
-/** Gives a buyer exclusivity until a date; before diligence the deal moves there by it. */
+/** Grants a buyer exclusivity until a date; before diligence this moves the deal to the exclusivity stage. */
 export function GrantExclusivityDialog({ page: { deal }, buyer, onClose }: GrantDialogProps) {
   const { grantExclusivity } = useDealActions(deal.id);
   return (
@@ -77,13 +77,16 @@ export function GrantExclusivityDialog({ page: { deal }, buyer, onClose }: Grant
   );
 }
 
-/** Whether the exclusive buyer of the deal holds exclusivity at this moment: from diligence on, they stay the selected buyer after its date. */
+/**
+ * Whether the deal's exclusive buyer holds exclusivity now: from diligence on, they remain the selected buyer after it
+ * has ended.
+ */
 export const useIsHeld = (deal: DealPage['deal']): boolean => {
   const isOver = useIsOver(deal.exclusivity_expires_at);
   return deal.exclusive_buyer_user_id !== null && !isOver;
 };
 
-/** Who holds the deal exclusively and for how long; with what its broker can do about it. */
+/** Shows who holds exclusivity and until when, with a broker's actions on it. */
 export function ExclusivityBanner({ page }: { page: DealPage }) {
   const { deal, capacities, participants } = page;
   const { user } = useMe();

@@ -14,7 +14,7 @@ interface FilterMenuProps<V extends string> {
   onChange: (chosen: V[]) => void;
 }
 
-/** A filter of which several may be chosen; it stays open while they are. */
+/** A filter with several choices; the menu stays open while they are made. */
 export function FilterMenu<V extends string>({ label, icon, options, chosen, onChange }: FilterMenuProps<V>) {
   const item =
     'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none select-none data-[highlighted]:bg-hover coarse:min-h-11';

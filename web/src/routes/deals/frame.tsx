@@ -35,7 +35,7 @@ const consequences: Partial<Record<DealState, string>> = {
   withdrawn: 'The sale ends here: exclusivity ends, and nothing more can be offered or asked. This cannot be undone.',
 };
 
-/** Towards exclusivity there is no button: it is granted to a buyer, where their offers are compared. */
+/** No button moves a deal to exclusivity: it is granted to a buyer, on the page that compares their offers. */
 function ChooseBuyer({ page: { deal, counts, participants } }: { page: DealPage }) {
   if (!participants.some((one) => one.role === 'buyer' && one.status === 'active')) return null;
   return (
@@ -50,10 +50,10 @@ function ChooseBuyer({ page: { deal, counts, participants } }: { page: DealPage 
   );
 }
 
-/** What a move is called, with the title of the stage as the steps above have it. */
+/** The label of a move, with the stage's title as in the stepper above. */
 const moveTitle = (to: DealState): string => (to === 'withdrawn' ? 'Withdraw deal' : `Move to ${dealStates[to].label}`);
 
-/** What a move means; before a closing also what is missing for it. */
+/** The consequences of a move, and before closing, what is still open. */
 function Consequence({ to, warnings }: { to: DealState; warnings: readonly string[] }) {
   return (
     <>
@@ -211,13 +211,13 @@ function FrameSkeleton() {
   );
 }
 
-/** What stands above every tab of a deal: its name and state, its way so far, exclusivity, and the tabs. */
+/** The part above every tab of a deal: title and stage, stepper, exclusivity, and the tabs. */
 export default function DealFrame() {
   const { dealId } = route.useParams();
   const query = useQuery(dealQuery(dealId));
   return (
     <Loaded query={query} skeleton={<FrameSkeleton />} level={1}>
-      {/* Of its own for each deal: a dialog that is open holds the values of one, and would save them in another. */}
+      {/* A frame per deal: an open dialog holds the values of one deal and would save them in another. */}
       {(page) => <Frame key={page.deal.id} page={page} />}
     </Loaded>
   );

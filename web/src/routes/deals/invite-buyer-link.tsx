@@ -2,7 +2,10 @@ import { UserPlus } from 'lucide-react';
 import { ButtonLink } from '../../components/button.tsx';
 import { useDeal } from './context.ts';
 
-/** Leads to where buyers are invited, as long as a deal has none and the person can invite: nothing comes before that. */
+/**
+ * A link to the page for inviting buyers, for a person who may invite, while the deal has no buyer: nothing else can
+ * happen before that.
+ */
 export function InviteBuyerLink() {
   const { deal, participants, capacities } = useDeal();
   const some = participants.some(({ role, status }) => role === 'buyer' && status !== 'removed');

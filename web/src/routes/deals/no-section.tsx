@@ -5,7 +5,10 @@ import { EmptyState } from '../../components/states.tsx';
 import { useTitle } from '../../lib/use-title.ts';
 import { useDeal } from './context.ts';
 
-/** An address below a deal that leads nowhere, or where the person has no place: one page for both, so that it does not reveal which. */
+/**
+ * The page for a path of a deal that does not exist or that the person may not see: the same for both, so that it does
+ * not reveal which.
+ */
 export function NoSection() {
   const { deal } = useDeal();
   useTitle(`Not found · ${deal.title}`);

@@ -1,4 +1,4 @@
-/** The role of the person on the deal; an admin who is no participant can join it. */
+/** The person's role on the deal; an admin who is not a participant can join. */
 import { UserPlus } from 'lucide-react';
 import { useDealActions } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
@@ -9,7 +9,7 @@ import { Button } from '../../components/button.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { callerRoles, memberRoles, participantRoles } from '../../lib/states.ts';
 
-/** The caller's own part in the deal; an admin of the brokerage may look on without one. */
+/** The caller as a participant of the deal; undefined for an admin of the brokerage who looks on. */
 function useOwnPart({ participants }: DealPage) {
   const { user } = useMe();
   return participants.find(({ user_id, status }) => user_id === user.id && status === 'active');
@@ -27,7 +27,7 @@ export function OwnRoleBadge({ page }: { page: DealPage }) {
   return <Badge tone={tone}>You: {label.toLowerCase()}</Badge>;
 }
 
-/** Explains to an admin who takes no part in the deal what that means, and lets them join. */
+/** Explains to an admin who is not a participant what they see, and lets them join. */
 export function JoinBanner({ page }: { page: DealPage }) {
   const { deal, capacities } = page;
   const { user } = useMe();

@@ -9,11 +9,14 @@ import { useDeal } from './context.ts';
 interface RemindButtonProps {
   subject: Remindable;
   id: Id;
-  /** Of what, for screen readers that read the button alone. */
+  /** What the reminder is about, for screen readers, which may read the button alone. */
   of: string;
 }
 
-/** Lets a broker remind the people whom this waits for, once a day; says so for the rest of it. A withdrawn deal waits for nobody. */
+/**
+ * Lets a broker remind the responsible people, once a day; shows the reminder's time for the rest of that day. Nobody
+ * is reminded on a withdrawn deal.
+ */
 export function RemindButton({ subject, id, of }: RemindButtonProps) {
   const { deal } = useDeal();
   const { data } = useQuery(remindersQuery(deal.id));

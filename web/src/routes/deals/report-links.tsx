@@ -1,9 +1,9 @@
-/** A deal's figures to take along, as their reader sees them. */
+/** Downloads of a deal's figures, as the reader sees them. */
 import { reportAddresses } from '../../api/qoe.ts';
 import type { Id } from '../../api/shapes.ts';
 import { DownloadLink } from '../../components/button.tsx';
 
-/** The report on a deal, to print and as a workbook that goes on computing. */
+/** Links to the report on a deal, as a PDF for printing and as a workbook with formulas. */
 export function ReportLinks({ dealId }: { dealId: Id }) {
   const { document, workbook } = reportAddresses(dealId);
   return (

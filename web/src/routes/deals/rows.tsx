@@ -1,4 +1,4 @@
-/** How a deal looks in the list: as a row of columns, and as a card on a phone. */
+/** A deal in the list: a table row, or a card on a phone. */
 import type { LinkOptions } from '@tanstack/react-router';
 import { MessageCircleQuestion } from 'lucide-react';
 import type { DealRow } from '../../api/shapes.ts';
@@ -32,7 +32,7 @@ function WaitingQuestions({ count }: { count: number }) {
   );
 }
 
-/** What is shown of each. */
+/** The columns of the list of deals. */
 export const dealColumns: Column<DealRow>[] = [
   {
     id: 'title',
@@ -84,7 +84,7 @@ export const dealColumns: Column<DealRow>[] = [
   },
 ];
 
-/** What a row becomes on a phone. */
+/** The card of a deal, shown on phones. */
 export const dealCard = (deal: DealRow) => (
   <>
     <span className="flex items-start justify-between gap-3">
@@ -106,5 +106,5 @@ export const dealCard = (deal: DealRow) => (
   </>
 );
 
-/** Where a row leads. */
+/** The target of a row's link. */
 export const dealLink = (deal: DealRow): LinkOptions => ({ to: '/deals/$dealId', params: { dealId: deal.id } });

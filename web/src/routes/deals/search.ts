@@ -1,4 +1,4 @@
-/** What the list of deals keeps in its address: search, filters and order. */
+/** The search parameters of the list of deals: search text, filters, order, and the open dialog. */
 import type { CallerRole, DealSort, DealState } from '../../api/shapes.ts';
 import { callerRoles, dealStates } from '../../lib/states.ts';
 
@@ -7,7 +7,7 @@ export interface DealsSearch {
   state?: DealState[];
   role?: CallerRole;
   sort?: DealSort;
-  /** The dialog for a new deal is open. */
+  /** Whether the dialog for a new deal is open. */
   new?: true;
 }
 
@@ -28,9 +28,9 @@ const isState = (value: unknown): value is DealState => typeof value === 'string
 const isRole = (value: unknown): value is CallerRole => typeof value === 'string' && Object.hasOwn(callerRoles, value);
 const isSort = (value: unknown): value is DealSort => typeof value === 'string' && Object.hasOwn(sorts, value);
 
-/** Reads the address's query; what makes no sense is left out. */
+/** Reads the search parameters; invalid ones are left out. */
 export function readDealsSearch(query: Record<string, unknown>): DealsSearch {
-  // The router reads a query of digits as a number.
+  // The router parses a query of only digits as a number.
   const search = typeof query.search === 'number' ? String(query.search) : query.search;
   const states = (Array.isArray(query.state) ? query.state : [query.state]).filter(isState);
   return {

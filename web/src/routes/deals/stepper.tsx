@@ -3,7 +3,7 @@ import type { DealState } from '../../api/shapes.ts';
 import { cx } from '../../lib/cx.ts';
 import { dealPath, dealStates } from '../../lib/states.ts';
 
-/** How far a sale has come. On a phone it is a row of bars with the present step in words. */
+/** The progress of a sale through its stages. On a phone it is a row of bars, with the current stage in words. */
 export function DealStepper({ state }: { state: DealState }) {
   if (state === 'withdrawn') {
     return (

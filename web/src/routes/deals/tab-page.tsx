@@ -3,14 +3,14 @@ import { useTitle } from '../../lib/use-title.ts';
 import { useDeal } from './context.ts';
 
 interface TabPageProps {
-  /** The tab's name; becomes its heading and, with the deal's, the browser's title. */
+  /** The tab's name; shown as its heading and, with the deal's title, as the browser's title. */
   title: string;
   description?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** A tab of a deal: a heading with actions, and below it whatever the tab is about. */
+/** The page of a deal's tab: a heading with actions, and the content below it. */
 export function TabPage({ title, description, actions, children }: TabPageProps) {
   useTitle(`${title} · ${useDeal().deal.title}`);
   return (

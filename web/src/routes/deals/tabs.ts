@@ -1,4 +1,4 @@
-/** The tabs of a deal: which there are for this person, where they lead, and what waits behind each. */
+/** The tabs of a deal that this person sees, with their paths and the counts beside their labels. */
 import type { DealPage, Me } from '../../api/shapes.ts';
 import type { PagePath } from '../../paths.ts';
 
@@ -6,11 +6,11 @@ interface DealTab {
   to: Extract<PagePath, '/deals/$dealId' | `/deals/$dealId/${string}`>;
   label: string;
   count?: number | undefined;
-  /** What the number counts. */
+  /** What `count` counts. */
   countLabel?: string;
 }
 
-/** The tabs that this person sees; one that is not for them leaves no trace. */
+/** Returns the tabs that this person may see; other tabs are not shown at all. */
 export function tabsOf({ capacities, counts }: DealPage, features: Me['features']): DealTab[] {
   const tabs: (DealTab | false)[] = [
     { to: '/deals/$dealId', label: 'Overview' },

@@ -20,7 +20,7 @@ interface Group {
   items: Notification[];
 }
 
-/** By deal, the one with the latest first. */
+/** Groups notifications by deal, the deal with the latest one first. */
 function byDeal(items: readonly Notification[]): Group[] {
   const groups = new Map<string | null, Group>();
   for (const one of items) {
@@ -87,7 +87,7 @@ function Entry({ one }: { one: Notification }) {
   );
 }
 
-/** The person's notifications, by deal; opening one leads to what it is about. */
+/** The person's notifications, by deal; each links to its subject. */
 export default function NotificationsPage() {
   const query = useInfiniteQuery(notificationsQuery);
   const { data } = useQuery(unreadQuery);

@@ -10,18 +10,20 @@ import { required, useForm } from '../../lib/use-form.ts';
 interface ConfirmationCardProps {
   title: string;
   description: string;
-  /** What there is to type. */
+  /** The text to type, in lower case. */
   word: string;
-  /** What is said when something else was typed. */
+  /** The error message when another text was typed. */
   wrong: string;
-  /** What the button says. */
+  /** The button's label. */
   action: string;
-  /** Given what was typed. */
+  /** Called with the typed text, trimmed and in lower case. */
   submit: (confirmation: string) => Promise<unknown>;
   onDone: () => void;
 }
 
-/** Something that cannot be taken back: typing a name says that one means it, and it takes a recent sign-in. */
+/**
+ * A card for an action that cannot be undone: the person types a name to confirm it, and it requires a recent sign-in.
+ */
 export function ConfirmationCard({ title, description, word, wrong, action, submit, onDone }: ConfirmationCardProps) {
   const withRecentSignIn = useRecentSignIn();
   const form = useForm({

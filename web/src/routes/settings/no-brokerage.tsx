@@ -2,7 +2,9 @@ import { Building2 } from 'lucide-react';
 import { Card } from '../../components/card.tsx';
 import { EmptyState } from '../../components/states.tsx';
 
-/** Said where a page is about a brokerage, and the person is a member of none. */
+/**
+ * Shown in place of a settings page to a person without a brokerage or, with `admins`, to a member who is not an admin.
+ */
 export function NoBrokerage({ admins = false }: { admins?: boolean }) {
   return (
     <Card>

@@ -9,7 +9,7 @@ import { optionsOf } from '../../lib/states.ts';
 import { useForm } from '../../lib/use-form.ts';
 import { wholeNumber } from '../../lib/whole-number.ts';
 
-/** For how many seconds the secret before may be used too. */
+/** Labels by the number of seconds for which the previous secret remains valid. */
 const overlaps = { '0': '', '3600': 'another hour', '86400': 'another day', '604800': 'another week' } as const;
 type Overlap = keyof typeof overlaps;
 
@@ -17,17 +17,17 @@ interface RenewDialogProps<Made> {
   title: string;
   description: string;
   action: string;
-  /** What the secret before is called, and what it does meanwhile: “The current token”, “Works”. */
+  /** Label of the previous secret, and what it does while it remains valid: “The current token”, “Works”. */
   current: string;
   does: string;
-  /** As of useForm. */
+  /** See useForm. */
   draft: string | null;
   renew: (overlapSeconds: number) => Promise<Made>;
   onClose: () => void;
   onMade: (made: Made) => void;
 }
 
-/** Puts a new secret in the place of one, which may be used for a while yet; the server wants a recent sign-in for that. */
+/** Replaces a secret, which may remain valid for a while; this requires a recent sign-in. */
 export function RenewDialog<Made>({
   title,
   description,
@@ -67,7 +67,7 @@ interface SecretDialogProps {
   onClose: () => void;
 }
 
-/** Shows a new secret, this once. */
+/** Shows a new secret, once only. */
 export function SecretDialog({ title, description, label, secret, onClose }: SecretDialogProps) {
   return (
     <Dialog

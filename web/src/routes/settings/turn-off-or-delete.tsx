@@ -5,17 +5,17 @@ import { toast, toastError } from '../../components/toast.tsx';
 
 interface TurnOffOrDeleteProps {
   name: string;
-  /** What it is, for the button that deletes it: "client". */
+  /** The kind of thing, for the label of the delete button: "client". */
   kind: string;
   isOff: boolean;
-  /** What happens when it is turned off, and when it is deleted. */
+  /** The consequences of turning it off, and of deleting it. */
   whenOff: string;
   whenDeleted: string;
   turn: (on: boolean) => Promise<unknown>;
   remove: () => Promise<unknown>;
 }
 
-/** The last items in the menu of a setting: turning it on or off, and deleting it. */
+/** The last items of a setting's menu: turn on or off, and delete. */
 export function TurnOffOrDelete({ name, kind, isOff, whenOff, whenDeleted, turn, remove }: TurnOffOrDeleteProps) {
   const confirm = useConfirm();
   const turnOn = () => void turn(true).then(() => toast(`${name} is turned on`), toastError);

@@ -9,7 +9,7 @@ import { formatDate } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 import { TabPage } from '../tab-page.tsx';
 
-/** Everything that happened on the deal, day by day, the latest first. */
+/** The activity on the deal, by day, latest first. */
 export default function ActivityTab() {
   const { deal } = useDeal();
   const query = useInfiniteQuery(dealActivityQuery(deal.id));

@@ -18,11 +18,11 @@ const toInput = (values: Record<'name' | 'owner_user_id' | 'deadline', string>):
   deadline: orNull(values.deadline),
 });
 
-/** Adds a closing condition, or changes what one says, whose it is and when it is due. */
+/** Adds a closing condition, or changes the name, owner and deadline of one. */
 export function ConditionDialog({ condition, onClose }: { condition: ClosingCondition | null; onClose: () => void }) {
   const { deal, participants } = useDeal();
   const { add, edit } = useConditionActions(deal.id);
-  // Whoever owns it already may stay its owner.
+  // The current owner can stay the owner.
   const owners = participants.filter((one) => one.can_own_conditions || one.user_id === condition?.owner_user_id);
   const form = useForm({
     initial: {

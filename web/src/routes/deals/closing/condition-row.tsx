@@ -17,7 +17,7 @@ function StatusControl({ condition }: { condition: ClosingCondition }) {
   const { deal } = useDeal();
   const { setStatus: reopen } = useConditionActions(deal.id);
   const { setStatus } = useConditionActions(deal.id, ({ id, name, status }) => {
-    // From met there is one way back: to open.
+    // The only move back from a completed status is to open.
     const undo = () => reopen.mutate({ id, status: 'open' });
     if (status === 'satisfied' || status === 'waived') toast(`“${name}” is ${status}`, { undo });
   });
@@ -35,7 +35,7 @@ function StatusControl({ condition }: { condition: ClosingCondition }) {
   );
 }
 
-/** Whose it is; to a buyer, the other side's advisors have no name. */
+/** The owner's name; buyers do not get the names of the other side's advisors. */
 function ownerOf({ has_owner, owner_name }: ClosingCondition): string {
   return owner_name ?? (has_owner ? 'Someone else on the deal' : 'Unassigned');
 }
@@ -45,7 +45,7 @@ interface ConditionRowProps {
   onEdit: () => void;
 }
 
-/** One closing condition: what it is, whose, until when, and how far. */
+/** One closing condition with its owner, deadline and status. */
 export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
   const { deal, capacities, participants } = useDeal();
   const { remove } = useConditionActions(deal.id);

@@ -12,7 +12,7 @@ import { ConditionRow } from './condition-row.tsx';
 import { useDeal } from '../context.ts';
 import { TabPage } from '../tab-page.tsx';
 
-/** The conditions under which the sale closes: whose they are, until when, and how far. */
+/** The closing conditions of the deal, with their owners, deadlines and statuses. */
 export default function ClosingTab() {
   const { deal, capacities } = useDeal();
   const query = useQuery(conditionsQuery(deal.id));

@@ -9,11 +9,12 @@ interface DocumentListProps {
   onAction: (action: DocumentAction, document: DealDocument) => void;
 }
 
-/** Documents below each other, however many: only those near the screen exist. */
+/** A list of documents of any length: only the rows near the viewport are rendered. */
 export function DocumentList({ documents, onAction }: DocumentListProps) {
   const list = useRef<HTMLUListElement>(null);
   const [offset, setOffset] = useState(0);
-  // What stands above it comes and goes, such as the state of uploads; it is set only when it has moved.
+  // Content above the list, such as the state of uploads, comes and goes: the offset is measured after each render, and
+  // set only when it has changed.
   // oxlint-disable-next-line react-hooks/exhaustive-deps
   useLayoutEffect(() => {
     const top = Math.round((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);

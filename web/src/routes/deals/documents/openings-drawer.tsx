@@ -7,7 +7,7 @@ import { EmptyState, Loaded, SkeletonText } from '../../../components/states.tsx
 import { Time } from '../../../components/time.tsx';
 import { useDeal } from '../context.ts';
 
-/** Who opened a document and when, the latest first. */
+/** Who opened a document and when, latest first. */
 export function OpeningsDrawer({ document, onClose }: { document: DealDocument; onClose: () => void }) {
   const { deal } = useDeal();
   const query = useQuery(openingsQuery(deal.id, document));

@@ -34,7 +34,7 @@ const everything: DocumentFilter = { search: '', category: '', confidentiality: 
 interface FiltersProps {
   filter: DocumentFilter;
   change: (part: Partial<DocumentFilter>) => void;
-  /** Categories that people typed, beside the usual ones. */
+  /** Categories in use, including ones that people typed. */
   categories: readonly string[];
 }
 
@@ -72,7 +72,7 @@ const sourcesInWords: Record<DealDocument['source'], string> = {
   production: 'produced for diligence requests',
 };
 
-/** Of which sources there are more documents than are listed. */
+/** The sources with more documents than are listed. */
 const cutSources = (documents: readonly DealDocument[]) =>
   (Object.keys(sourcesInWords) as DealDocument['source'][]).filter(
     (one) => documents.filter(({ source }) => source === one).length >= mostDocumentsOfSource,
@@ -80,7 +80,7 @@ const cutSources = (documents: readonly DealDocument[]) =>
 
 type Open = { what: Exclude<DocumentAction, 'remove'>; document: DealDocument } | null;
 
-/** The tab “Documents” of a deal: what the caller may open, the latest first. */
+/** The “Documents” tab of a deal: the documents that the caller may open, latest first. */
 export default function DocumentsTab() {
   const { deal, capacities } = useDeal();
   useVisit(deal.id, 'documents');
@@ -91,7 +91,7 @@ export default function DocumentsTab() {
   const query = useQuery({ ...documentsQuery(deal.id, filter), placeholderData: keepPreviousData });
   const found = query.data?.items ?? [];
   useFound(filter, query.data && !query.isPlaceholderData ? found.length : undefined, cutSources(found).length > 0);
-  // What is found has no others: one could not go from one category to the next.
+  // From the unfiltered list: a filtered one lacks the other categories, and the person could not switch to them.
   const categories = useQuery(documentsQuery(deal.id, everything)).data?.items.map(({ category }) => category) ?? [];
   const uploads = useDocumentUploads(deal.id);
   const beginUpload = useCallback(() => setUploading(true), []);

@@ -7,26 +7,26 @@ import { Notice } from '../../../components/notice.tsx';
 import { Loading, Skeleton } from '../../../components/states.tsx';
 
 interface PdfViewProps {
-  /** Where the PDF is. */
+  /** URL of the PDF. */
   url: string;
-  /** Names it for screen readers. */
+  /** Name of the document for screen readers. */
   label: string;
 }
 
 interface Opened {
-  /** Counts how often it was opened. */
+  /** How many times the PDF was opened, this one included. */
   attempt: number;
   document: PDFDocumentProxy;
-  /** Of the first page, in the PDF's own units; pages that are not read yet are taken to be alike. */
+  /** Size of the first page in the PDF's own units; pages that are not read yet are assumed to have the same. */
   size: { width: number; height: number };
   close: () => void;
 }
 
 const zooms = [0.5, 0.75, 1, 1.25, 1.5, 2, 3] as const;
-/** A browser gives up on larger drawings, in pixels. */
+/** At most this many pixels are drawn: browsers fail on larger canvases. */
 const mostPixels = 16_000_000;
 
-/** A PDF, page below page; each is read and drawn when it comes near. */
+/** A PDF with its pages below each other; each page is read and drawn when it comes near the viewport. */
 export default function PdfView({ url, label }: PdfViewProps) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [fault, setFault] = useState<'protected' | 'failed' | null>(null);
@@ -51,9 +51,9 @@ export default function PdfView({ url, label }: PdfViewProps) {
       if (!isShown) close();
     };
   }, [url, attempt]);
-  // What is shown stays while it is opened again, so that the person keeps their place.
+  // The open document stays visible while it is opened again, so that the person keeps their place.
   useEffect(() => () => opened?.close(), [opened]);
-  // A part that could not be fetched is not asked for again by what has the document open.
+  // pdf.js does not fetch a failed part again while the document is open, so the PDF is opened anew.
   const openAgain = () => {
     setFault(null);
     setAttempt(attempt + 1);
@@ -129,7 +129,7 @@ interface PdfPageProps extends Opened {
   onAgain: () => void;
 }
 
-/** Whether something is on the screen or about to be. */
+/** Whether an element is in the viewport or close to it. */
 function useNear(margin: string) {
   const place = useRef<HTMLDivElement>(null);
   const [near, setNear] = useState(false);
@@ -187,7 +187,7 @@ function PdfPage({ document, size: usual, number, zoom, onAgain }: PdfPageProps)
     return () => {
       ended = true;
       drawing.cancel();
-      // Pages far away keep their place and give back their memory.
+      // Frees the memory of a page far away; its place stays reserved.
       element.width = 0;
       element.height = 0;
     };
@@ -196,7 +196,7 @@ function PdfPage({ document, size: usual, number, zoom, onAgain }: PdfPageProps)
   return (
     <div
       ref={place}
-      // White in the dark theme too, as PDF pages assume.
+      // White also in the dark theme, as PDF pages assume.
       style={{ width: `${zoom * 100}%`, aspectRatio: `${size.width} / ${size.height}`, background: 'white' }}
       className="relative mx-auto shrink-0 shadow-1"
     >

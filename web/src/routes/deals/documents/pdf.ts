@@ -1,9 +1,12 @@
-/** Reads PDFs in the browser: the parser works in a worker of its own, and only what is looked at is fetched. */
+/** Reads PDFs in the browser: the parser runs in a web worker, and only the parts in view are fetched. */
 import { getDocument, PDFWorker, type PDFDocumentProxy } from 'pdfjs-dist';
 // oxlint-disable-next-line import/default -- the build makes a worker of it
 import Parser from 'pdfjs-dist/build/pdf.worker.min.mjs?worker';
 
-/** Decoders of images that scanners write, and fonts that a PDF may leave out; each is fetched when a PDF needs it. */
+/**
+ * Decoders for scanners' image formats, and the standard fonts that a PDF may omit; each is fetched when a PDF needs
+ * it.
+ */
 const parts = import.meta.glob<string>(
   [
     '../../../../../node_modules/pdfjs-dist/wasm/{jbig2,openjpeg,qcms_bg}.wasm',
@@ -15,7 +18,7 @@ const addresses = new Map(
   Object.entries(parts).map(([path, address]) => [path.slice(path.lastIndexOf('/') + 1), address]),
 );
 
-/** Finds the parts under the names that the build gave them. */
+/** Fetches these files under the names that the build gave them. */
 class Parts {
   async fetch({ filename }: { kind: string; filename: string }): Promise<Uint8Array> {
     const address = addresses.get(filename);
@@ -27,11 +30,11 @@ class Parts {
 
 interface OpenPdf {
   readonly document: Promise<PDFDocumentProxy>;
-  /** Ends the worker and with it everything that was read. */
+  /** Ends the worker and frees everything that was read. */
   close(): void;
 }
 
-/** Opens the PDF at an address. */
+/** Opens the PDF at a URL. */
 export function openPdf(url: string): OpenPdf {
   const port = new Parser();
   const worker = PDFWorker.create({ port });
@@ -40,7 +43,7 @@ export function openPdf(url: string): OpenPdf {
     worker,
     BinaryDataFactory: Parts,
     useWorkerFetch: false,
-    // Parts of a large file as they are needed, instead of all of it.
+    // Fetches parts of a large file as they are needed, instead of the whole file.
     disableAutoFetch: true,
     disableStream: true,
     rangeChunkSize: 524_288,

@@ -7,7 +7,7 @@ import { DocumentPreview } from './preview.tsx';
 import { download } from '../../../lib/download.ts';
 import { formatBytes } from '../../../lib/format.ts';
 
-/** A document shown in place; that it was opened is kept. */
+/** Shows a document in a dialog; the server records that it was opened. */
 export function PreviewDialog({ document, onClose }: { document: DealDocument; onClose: () => void }) {
   return (
     <Dialog

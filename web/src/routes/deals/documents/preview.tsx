@@ -4,7 +4,7 @@ import { lazyPart } from '../../../components/lazy-part.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Skeleton } from '../../../components/states.tsx';
 
-/** Fetched when the first PDF is looked at: what reads them is large. */
+/** Loaded with the first PDF: the code that reads PDFs is large. */
 const PdfView = lazyPart(() => import('./pdf-view.tsx'), <Skeleton className="h-[60dvh] w-full" />);
 
 interface DocumentPreviewProps {

@@ -7,7 +7,9 @@ import { Card } from '../../../components/card.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 
-/** What was removed within the last hour, each with a button that restores it; nothing where nothing was. */
+/**
+ * The documents removed within the last hour, each with a button to restore it; renders nothing when there are none.
+ */
 export function RemovedDocuments({ dealId }: { dealId: Id }) {
   const items = useQuery(removedDocumentsQuery(dealId)).data?.items ?? [];
   const { mutateAsync: restore, isPending, variables } = useDocumentActions(dealId).restore;

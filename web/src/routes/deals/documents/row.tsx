@@ -12,7 +12,7 @@ import { downloadByLink } from '../../../lib/download.ts';
 import { formatBytes, plural } from '../../../lib/format.ts';
 import { confidentialities, documentCategory } from '../../../lib/states.ts';
 
-/** What can be done with a document from its row. */
+/** An action on a document from its row. */
 export type DocumentAction = 'preview' | 'openings' | 'edit' | 'remove';
 
 interface DocumentRowProps {
@@ -29,7 +29,7 @@ function kindOf({ media_type: type }: DealDocument): keyof typeof icons {
   return /csv|excel|spreadsheet|tab-separated/.test(type) ? 'table' : 'other';
 }
 
-/** Null to those who may not know. */
+/** How often a document was opened; null for callers who may not know. */
 function openedTimes({ openings }: DealDocument): string | null {
   if (openings === null) return null;
   return openings === 0 ? 'Not opened yet' : `Opened ${plural(openings, 'time')}`;
@@ -103,5 +103,5 @@ function DocumentRowView({ document, onAction }: DocumentRowProps) {
   );
 }
 
-/** One document: what it is, who may open it, and what the caller can do with it. */
+/** One document: name, category, who may open it, and the caller's actions. */
 export const DocumentRow = memo(DocumentRowView);

@@ -15,7 +15,7 @@ interface UploadDrawerProps {
   onClose: () => void;
 }
 
-/** Uploads documents: what they are about and who may open them is said first, then the files are dropped. */
+/** Uploads documents: the person sets their category and who may open them, then drops the files. */
 export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
   const { about, setAbout, busy } = uploads;
   const say = (part: Partial<AboutFiles>) => setAbout((before) => ({ ...before, ...part }));
@@ -69,7 +69,7 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
   );
 }
 
-/** How uploads are doing while their drawer is closed. */
+/** The progress of uploads while their drawer is closed. */
 export function UploadStrip({ uploads, onShow }: { uploads: DocumentUploads; onShow: () => void }) {
   const { busy } = uploads;
   const all = uploads.uploads.filter(({ state }) => state !== 'stopped');

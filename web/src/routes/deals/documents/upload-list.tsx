@@ -18,7 +18,7 @@ interface UploadListProps {
   onRetry: (id: number) => void;
 }
 
-/** How each file is doing: sent so far, done, or why not. */
+/** The state of each file: its progress, done, or why it failed. */
 export function UploadList({ uploads, onStop, onRetry }: UploadListProps) {
   if (uploads.length === 0) return null;
   return (

@@ -4,11 +4,15 @@ import { useDocumentActions } from '../../../api/documents.ts';
 import type { Id } from '../../../api/shapes.ts';
 import { useUnsaved } from '../../../lib/use-unsaved.ts';
 
-/** Uploads to a deal's data room. They go on while the drawer is closed or another page is shown, and the browser asks before it leaves them. */
+/**
+ * Uploads to a deal's data room. They continue while the drawer is closed or another page is shown, and the browser
+ * asks before the person leaves during an upload.
+ */
 export function useDocumentUploads(dealId: Id) {
   const { refresh } = useDocumentActions(dealId);
   const [about, setAbout] = useState<AboutFiles>({ category: 'financials', confidentiality: 'nda_gated', request: '' });
-  // What was typed for files that were not dropped yet; it stays when the drawer is closed.
+  // The request that files were last added with. A request typed for later files counts as unsaved, also while the
+  // drawer is closed.
   const [used, setUsed] = useState('');
   useUnsaved({
     dirty: about.request.trim() !== '' && about.request !== used,
@@ -33,7 +37,10 @@ export function useDocumentUploads(dealId: Id) {
 
 export type DocumentUploads = ReturnType<typeof useDocumentUploads>;
 
-/** Opens what takes files when a person drags some over the page, and keeps the browser from going to one that falls beside. */
+/**
+ * Calls `onFiles` when a person drags files over the page, and prevents the browser from opening a file dropped
+ * elsewhere on it.
+ */
 export function useFilesOverPage(enabled: boolean, onFiles: () => void): void {
   useEffect(() => {
     if (!enabled) return;

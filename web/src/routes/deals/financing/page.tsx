@@ -18,7 +18,7 @@ import { bySide, ofSide } from './sides.ts';
 import { Totals } from './totals.tsx';
 import { TabPage } from '../tab-page.tsx';
 
-/** The tab “Financing” of a deal: how the purchase is paid for, and how far each source is. */
+/** The “Financing” tab of a deal: the sources that pay for the purchase, and the status of each. */
 export default function FinancingTab() {
   const { deal, capacities } = useDeal();
   const [adding, setAdding] = useState(false);
@@ -92,7 +92,7 @@ function Stack({ stack }: { stack: FinancingStack }) {
 
 interface SourceRowProps {
   source: FinancingSource;
-  /** Whether a source in this status counts in no total any more. */
+  /** Whether a source in this status no longer counts in any total. */
   hasEnded: (status: CommitmentStatus) => boolean;
 }
 

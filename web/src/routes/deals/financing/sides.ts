@@ -3,13 +3,16 @@ import { sides } from '../../../lib/states.ts';
 
 interface StackOfSide {
   key: string | null;
-  /** Null where it need not be said: there is no other side than the reader's own. */
+  /** The side's name; null when the reader sees only their own side. */
   name: string | null;
   items: FinancingSource[];
   totals: FinancingStack['totals'];
 }
 
-/** A stack by side: all brokers' sources, those of the seller's side, and each buyer's apart, because rivals pay for the same business. */
+/**
+ * Groups a stack by side: all brokers' sources, those of the seller's side, and those of each buyer separately, because
+ * rival buyers finance the same purchase.
+ */
 export function bySide(
   { items, totals, totals_by_side: sideTotals = [] }: FinancingStack,
   { participants, side: own }: DealPage,
@@ -19,7 +22,7 @@ export function bySide(
     const side = people.get(id)?.side;
     return side === 'broker' || side === 'seller' ? side : id;
   };
-  // In the order in which their people came to the deal.
+  // Sorted by when the sides' people joined the deal.
   const known = [...people.keys()].map((id) => keyOf({ side_user_id: id }));
   const keys = [...new Set([...items, ...sideTotals].map(keyOf))].toSorted(
     (a, b) => known.indexOf(a) - known.indexOf(b),
@@ -35,5 +38,5 @@ export function bySide(
   }));
 }
 
-/** What a part of the page is called, with whose it is where that is said. */
+/** The title of a part of the page, with the side's name if there is one. */
 export const ofSide = (what: string, name: string | null): string => (name === null ? what : `${what}: ${name}`);

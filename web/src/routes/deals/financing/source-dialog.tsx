@@ -17,7 +17,7 @@ interface Values {
   commitment_status: CommitmentStatus;
 }
 
-/** Adds a source from which the price is paid. */
+/** Adds a source of financing. */
 export function SourceDialog({ onClose }: { onClose: () => void }) {
   const { deal } = useDeal();
   const { add } = useFinancingActions(deal.id);

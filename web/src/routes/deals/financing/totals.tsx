@@ -6,7 +6,7 @@ import { toPixels } from '../../../lib/pixels.ts';
 import { commitmentStates } from '../../../lib/states.ts';
 import { ofSide } from './sides.ts';
 
-/** The colours, from what is sure to what is not. */
+/** Colors by status, from certain to uncertain. */
 const shades: Partial<Record<CommitmentStatus, string>> = {
   funded: 'bg-good',
   committed: 'bg-accent',
@@ -17,17 +17,17 @@ const shades: Partial<Record<CommitmentStatus, string>> = {
 const statuses = (Object.keys(commitmentStates) as CommitmentStatus[]).toReversed();
 
 interface TotalsProps {
-  /** Of what counts. */
+  /** Totals of the sources that count: neither expired nor withdrawn. */
   totals: FinancingStack['totals'];
   currency: string;
-  /** Whose sources they are, where that is said. */
+  /** The side's name; null when it is not shown. */
   side: string | null;
 }
 
-/** What the sources of a side come to in one currency, how sure each part of it is. */
+/** The total of a side's sources in one currency, divided by status, which tells how certain each part is. */
 export function Totals({ totals, currency, side }: TotalsProps) {
   const parts = statuses.flatMap((status) => {
-    // Several where people of one side recorded some each.
+    // Several entries when several people of one side recorded sources.
     const its = totals.filter((one) => one.currency === currency && one.commitment_status === status);
     return its.length === 0
       ? []

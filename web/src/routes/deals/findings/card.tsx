@@ -16,7 +16,7 @@ import { findingSeverities, findingStates } from '../../../lib/states.ts';
 import { required, useForm, type Form } from '../../../lib/use-form.ts';
 import { FindingStatusDialog } from './dialogs.tsx';
 
-/** One finding; its comments and history open below it. */
+/** One finding, with its comments and history in an expandable part. */
 export function FindingCard({ finding, editable }: { finding: Finding; editable: boolean }) {
   const [changing, setChanging] = useState(false);
   const [isOpen, setOpen] = useState(false);
@@ -60,7 +60,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
   );
 }
 
-/** What became of a finding and what was said to it, asked for when a person looks. */
+/** The history and comments of a finding, loaded when the part is expanded. */
 function Past({ finding: { id, deal_id } }: { finding: Finding }) {
   const query = useQuery(findingQuery(deal_id, id));
   return (
@@ -111,7 +111,8 @@ function CommentForm({ finding, onWritten }: { finding: Finding; onWritten: () =
     },
   });
   const show = useEffectEvent(onWritten);
-  // Also what was kept from last time, which would be asked about on leaving and seen by nobody.
+  // Also for a draft kept from last time: otherwise the person would be asked about it on leaving without having seen
+  // it.
   useEffect(() => {
     if (form.dirty) show();
   }, [form.dirty]);

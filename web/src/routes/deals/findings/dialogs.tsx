@@ -80,7 +80,7 @@ interface StatusValues {
   status_notes: string;
 }
 
-/** Gives a finding another status, with notes that are kept in its history. */
+/** Changes a finding's status, with notes that are kept in its history. */
 export function FindingStatusDialog({ finding, onClose }: { finding: Finding; onClose: () => void }) {
   const { setStatus } = useFindingActions(finding.deal_id);
   const form = useForm<StatusValues, Finding>({
@@ -94,7 +94,7 @@ export function FindingStatusDialog({ finding, onClose }: { finding: Finding; on
     },
   });
   const follow = useEffectEvent((status: FindingStatus) => form.begin('status', status));
-  // Notes alone would set back what somebody else has made of it meanwhile.
+  // Follows a status that another person sets meanwhile: submitting notes alone would otherwise reset it.
   useEffect(() => follow(finding.status), [finding.status]);
   return (
     <FormDialog

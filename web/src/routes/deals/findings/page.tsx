@@ -10,7 +10,7 @@ import { FindingCard } from './card.tsx';
 import { FindingDialog } from './dialogs.tsx';
 import { TabPage } from '../tab-page.tsx';
 
-/** The tab “Findings” of a deal: what diligence brought up, open and severe first. */
+/** The “Findings” tab of a deal: the findings of diligence, open and severe ones first. */
 export default function FindingsTab() {
   const { deal, capacities } = useDeal();
   const [adding, setAdding] = useState(false);

@@ -11,7 +11,7 @@ import { ndaStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { Terms } from './terms.tsx';
 
-/** Who sent, signed or revoked an NDA, when and from where. */
+/** The facts of an NDA: by whom and when it was sent, signed or revoked, and from which address it was signed. */
 export function NdaFacts({ nda, className }: { nda: Nda; className?: string }) {
   return (
     <Facts className={cx('max-sm:grid-cols-1', className)}>
@@ -45,7 +45,7 @@ export function NdaFacts({ nda, className }: { nda: Nda; className?: string }) {
   );
 }
 
-/** One NDA in full, with what its broker can do about it. */
+/** One NDA in full, with the actions that a broker can take. */
 export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
   const { capacities } = useDeal();
   const { revoke } = useNdaActions(nda.deal_id);

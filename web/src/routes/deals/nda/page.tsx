@@ -21,7 +21,7 @@ import { SignForm } from './sign-form.tsx';
 import { Terms } from './terms.tsx';
 import { TabPage } from '../tab-page.tsx';
 
-/** The line of a list: an NDA with whom it is with and how it stands; opens the whole of it. */
+/** An NDA as a list row with its participant and status; opens the full NDA. */
 function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
   const { capacities, participants } = useDeal();
   const waits =
@@ -72,12 +72,12 @@ function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
 
 interface DealSideProps {
   ndas: readonly Nda[];
-  /** Buyers to whom one can be sent now. */
+  /** Buyers to whom an NDA can be sent now. */
   without: readonly Participant[];
   onSend: (buyer: Participant) => void;
 }
 
-/** What brokers and sellers see: every buyer's NDA, and who has none. */
+/** The view of brokers and sellers: every buyer's NDA, and the buyers without one. */
 function DealSide({ ndas, without, onSend }: DealSideProps) {
   const { capacities } = useDeal();
   const [opened, setOpened] = useState<Id | null>(null);
@@ -130,7 +130,7 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
   );
 }
 
-/** What a buyer's side sees: the NDA that counts, to sign or to look up, and earlier ones. */
+/** The view of a buyer's side: the NDA to sign or in force, and earlier ones. */
 function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
   const { deal } = useDeal();
   const [opened, setOpened] = useState<Id | null>(null);
@@ -144,7 +144,7 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
   const nda = earlier.find((one) => one.id === opened);
   return (
     <>
-      {/* Of its own for each NDA: who has read the terms of one has not read those that take its place. */}
+      {/* A form per NDA: a buyer who has read one NDA's terms has not read those of the next. */}
       {signs && <SignForm key={waiting.id} nda={waiting} />}
       {shown && !signs && (
         <Card title={waiting ? title : 'Signed'}>

@@ -15,9 +15,9 @@ import { useDeal } from '../context.ts';
 import { endOfBusinessIn } from '../../../lib/local-time.ts';
 
 interface SendNdaDialogProps {
-  /** Those to whom one can be sent now. */
+  /** Buyers to whom an NDA can be sent now. */
   buyers: readonly Participant[];
-  /** Whom it is meant for. */
+  /** The buyer selected at first. */
   buyer: Participant;
   onClose: () => void;
 }
@@ -28,10 +28,10 @@ interface Values {
   expires_at: Instant | '';
 }
 
-/** Sends an NDA to a buyer, beginning with the terms that were sent last. */
+/** Sends an NDA to a buyer; the terms are initially those sent last. */
 export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
   const { deal } = useDeal();
-  // The usual term; the terms say that the agreement ends on this day.
+  // The usual term of two years; the terms say that the agreement ends on this day.
   const [inTwoYears] = useState(() => endOfBusinessIn({ years: 2 }));
   const template = useQuery(ndaTemplateQuery(deal.id));
   const { send } = useNdaActions(deal.id);

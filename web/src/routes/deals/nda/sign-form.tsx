@@ -13,7 +13,7 @@ import { lengths } from '../../../lib/lengths.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { Terms } from './terms.tsx';
 
-/** An NDA that waits for the person's signature: the text, and below it where to sign. */
+/** An NDA that the person has to sign: the text, and the signature form below it. */
 export function SignForm({ nda }: { nda: Nda }) {
   const { user } = useMe();
   const { sign } = useNdaActions(nda.deal_id);

@@ -1,4 +1,6 @@
-/** What an acceptance would mean: whether the debt is covered, with terms that are typed in, and what the SBA's rules say. */
+/**
+ * The consequences of accepting an offer: whether its debt is covered, also with terms typed in, and the SBA's rules.
+ */
 import { useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../../../api/client.ts';
 import { assessmentQuery } from '../../../api/offers.ts';
@@ -32,7 +34,7 @@ const fields: readonly {
 ];
 
 interface TermsFormProps {
-  /** Of the offer whose coverage is computed with them. */
+  /** The offer whose coverage is computed with the terms. */
   offerId: Id;
   typed: TypedTerms;
   onTyped: (typed: TypedTerms) => void;
@@ -50,17 +52,17 @@ const nothing: Record<TermName, string> = {
 
 const missingWords = { rate: 'Enter the rate, too.', years: 'Enter the years, too.' } as const;
 
-/** What is missing, by field, where something was typed in but coverage by year could not be computed with it. */
+/** The missing terms, by field, when some were typed in but coverage by year could not be computed with them. */
 function missingTerms(
   values: typeof nothing,
   coverage: OfferValuation['coverage'] | undefined,
 ): { path: TermName; message: string }[] {
   const has = (name: TermName) => values[name].trim() !== '';
   if (!coverage || coverage.years !== null || !fields.some(({ name }) => has(name))) return [];
-  // A node of the release before does not tell it.
+  // A node of the previous release does not send `bank`.
   const isBorrowed = compare(coverage.bank ?? '0', '0') > 0;
   return (['rate', 'years'] as const).flatMap((term) => {
-    // The terms of the loan are those of the note, too, where it has none.
+    // The loan's terms apply to a seller note without terms of its own.
     if (has(term) || (!isBorrowed && has(`note_${term}`))) return [];
     const other = term === 'rate' ? 'years' : 'rate';
     const isOfLoan = isBorrowed || (has(other) && !has(`note_${other}`));
@@ -68,7 +70,7 @@ function missingTerms(
   });
 }
 
-/** Terms to see what they come to; they are kept in the page's address alone. */
+/** The form for loan terms to try out; they are kept only in the page's address. */
 function TermsForm({ offerId, typed, onTyped, currency }: TermsFormProps) {
   const { deal } = useDeal();
   const client = useQueryClient();
@@ -82,7 +84,8 @@ function TermsForm({ offerId, typed, onTyped, currency }: TermsFormProps) {
     initial: { ...nothing, ...Object.fromEntries(termNames.map((name) => [name, typed[name] ?? ''])) },
     draft: null,
     submit: async (values) => {
-      // What is borrowed follows from the financing and the equity that was typed in: the answer tells which terms are needed.
+      // The amount borrowed depends on the financing and the equity typed in, so only the response shows which terms
+      // are needed.
       const { offers } = await client.fetchQuery(assessmentQuery(deal.id, withTerms(values)));
       const details = missingTerms(values, offers.find(({ offer_id }) => offer_id === offerId)?.coverage);
       if (details.length > 0)
@@ -125,7 +128,7 @@ interface CoverageCardProps extends Omit<TermsFormProps, 'currency'> {
   name: string;
 }
 
-/** Whether what the business earns pays the debt of an offer. */
+/** Whether the business's earnings cover the debt of an offer. */
 export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardProps) {
   const {
     debt,
@@ -195,7 +198,7 @@ const looks = {
   ask: { tone: 'warn', label: 'Ask' },
 } as const;
 
-/** What the rules of the SBA for 7(a) loans say of an offer. */
+/** The SBA's rules for 7(a) loans, applied to an offer. */
 export function SbaCard({
   worth,
   rules,

@@ -10,7 +10,7 @@ import { useIsOver } from '../../../lib/use-is-over.ts';
 import { useDeal } from '../context.ts';
 import { linesOf } from './history-drawer.tsx';
 
-/** What a proposal changes in the terms that are agreed: each line that differs, as agreed and as proposed. */
+/** The changes that a proposal makes to the accepted terms: each line that differs, as accepted and as proposed. */
 function Changes({ agreed, proposal }: { agreed: Offer; proposal: Offer }) {
   const before = new Map(linesOf(agreed.payload).map((line) => [line.label, line]));
   const after = new Map(linesOf(proposal.payload).map((line) => [line.label, line]));
@@ -82,7 +82,10 @@ const words = {
   },
 } as const;
 
-/** Lets a broker decide on what the exclusive buyer offers: a change of the accepted terms or, where there are none, an offer. */
+/**
+ * Lets a broker accept or decline what the exclusive buyer submitted: a change of the accepted terms or, without any,
+ * an offer.
+ */
 function DecisionButtons({ offer, what }: { offer: Offer; what: keyof typeof words }) {
   const { decide } = useOfferActions(offer.deal_id);
   const confirm = useConfirm();
@@ -115,7 +118,9 @@ function DecisionButtons({ offer, what }: { offer: Offer; what: keyof typeof wor
   );
 }
 
-/** What the exclusive buyer offers, where no terms are agreed in the exclusivity that runs: for a broker to accept or decline. */
+/**
+ * The exclusive buyer's offer while no terms are agreed in the current exclusivity, for a broker to accept or decline.
+ */
 export function NothingAgreed({ current }: { current: Offer }) {
   return (
     <Card title="No accepted terms" className="mb-4">
@@ -140,7 +145,7 @@ export function NothingAgreed({ current }: { current: Offer }) {
   );
 }
 
-/** The terms that are agreed, which stay as accepted, and what their buyer proposes to change in them since. */
+/** The accepted terms, which stay as accepted, and the change that their buyer has proposed since. */
 export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer | null }) {
   const { capacities } = useDeal();
   const proposal = current?.proposed ? current : undefined;

@@ -1,4 +1,4 @@
-/** Below the offers themselves: what they come to against the books, and what accepting one would mean. */
+/** The part of the page below the offers: their figures against the books, and the consequences of accepting one. */
 import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../../api/client.ts';
 import { assessmentQuery } from '../../../api/offers.ts';
@@ -22,12 +22,12 @@ interface FiguresProps {
   data: OfferAssessment;
   typed: TypedTerms;
   onTyped: (typed: TypedTerms) => void;
-  /** The id of the one that a person chose. */
+  /** The id of the offer that the person chose. */
   chosen: string | undefined;
   onChosen: (id: string) => void;
 }
 
-/** What one of the offers would mean if it were accepted. */
+/** The consequences of accepting one of the offers. */
 function IfAccepted({ offers, data, typed, onTyped, chosen, onChosen }: FiguresProps) {
   const offer = offers.find(({ id }) => id === chosen) ?? offers.find(({ agreed }) => agreed) ?? offers[0];
   const worth = data.offers.find(({ offer_id }) => offer_id === offer?.id);
@@ -61,7 +61,9 @@ function IfAccepted({ offers, data, typed, onTyped, chosen, onChosen }: FiguresP
   );
 }
 
-/** The figures of the offers that are shown, as far as the reader may see what they are computed of; nothing until they are there. */
+/**
+ * The figures of the shown offers, as far as the reader may see their sources; renders nothing while they are loading.
+ */
 export function Assessment({ offers }: { offers: readonly Offer[] }) {
   const { deal } = useDeal();
   const search = offersRoute.useSearch();

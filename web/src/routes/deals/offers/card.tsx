@@ -19,7 +19,7 @@ interface OfferButtonsProps {
   onAccept: () => void;
 }
 
-/** What can be done with an offer where it is shown. */
+/** The actions on an offer. */
 export function OfferButtons({ offer, onHistory, onAccept }: OfferButtonsProps) {
   const { capacities } = useDeal();
   const why = useId();
@@ -50,7 +50,7 @@ interface OfferCardProps extends OfferButtonsProps {
   highest: Decimal | null;
 }
 
-/** One buyer's offer by itself: on phones, and where there is nothing to compare it with. */
+/** One buyer's offer as a card: on phones, and when there is no other offer to compare it with. */
 export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProps) {
   const { capacities } = useDeal();
   const isNew = useIsNew(offer.deal_id, 'offers')(offer.submitted_at, offer.mine);

@@ -11,13 +11,13 @@ import { AgainstAsking } from './facts.tsx';
 import { OfferButtons, OfferCard } from './card.tsx';
 
 interface ComparisonProps {
-  /** The highest first. */
+  /** Sorted by price, highest first. */
   offers: readonly Offer[];
   onHistory: (offer: Offer) => void;
   onAccept: (offer: Offer) => void;
 }
 
-/** The offers that count, the highest first: side by side, or below each other where there is no room for that. */
+/** The shown offers, highest first: side by side, or below each other on phones. */
 export function Comparison(props: ComparisonProps) {
   const phone = useBreakpoint() === null;
   const { offers, onHistory, onAccept } = props;
@@ -40,7 +40,7 @@ export function Comparison(props: ComparisonProps) {
   );
 }
 
-/** A column for each buyer, a row for each thing that can differ. */
+/** A table with a column for each buyer and a row for each term. */
 function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
   const { deal, capacities } = useDeal();
   const isNew = useIsNew(deal.id, 'offers');

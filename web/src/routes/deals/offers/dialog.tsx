@@ -25,12 +25,15 @@ interface Values extends Record<Part, string> {
   terms: string;
 }
 
-/** What is past by now is not taken over: a revision says anew until when it stands, and when to close. */
+/**
+ * The initial values of the form. Past dates are not copied: a revision sets anew until when it is valid and when to
+ * close.
+ */
 function valuesOf(payload: OfferPayload | undefined, currency: string): Values {
   const contingency = payload?.financing_contingency;
   const ahead = (time: string | null | undefined, lasts = 0) =>
     time && new Date(time).getTime() + lasts > Date.now() ? time : '';
-  // As for the server, a day lasts until it is over everywhere on earth: until noon of the next in UTC.
+  // As on the server, a day ends when it is over everywhere on earth: at noon UTC of the next day.
   const day = 36 * 3_600_000;
   return {
     currency,
@@ -46,7 +49,7 @@ function valuesOf(payload: OfferPayload | undefined, currency: string): Values {
   };
 }
 
-/** What an earlier revision said beyond the form's fields stays in the next. */
+/** The request; properties of an earlier revision beyond the form's fields are kept. */
 function payloadOf(values: Values, currency: string, before: OfferPayload | undefined): OfferInput {
   const { financing_contingency: contingency } = values;
   return {
@@ -64,26 +67,28 @@ function payloadOf(values: Values, currency: string, before: OfferPayload | unde
   };
 }
 
-/** Whether it says what the revision before it says. What was declined may be submitted once more as it is. */
+/**
+ * Whether the input equals the revision before it; false after a declined one, which may be submitted again unchanged.
+ */
 const isSame = (payload: OfferInput, before: Offer | undefined): boolean =>
   before?.declined_at === null &&
   Object.entries(payload).every(([name, value]) => value === (before.payload[name as keyof OfferPayload] ?? null));
 
-/** The fields of the form stand in the body's `payload`. */
+/** Moves the server's errors, whose paths begin with `payload.`, to the form's fields. */
 function atFields(error: unknown): never {
   if (!(error instanceof ApiError)) throw error;
   const details = error.details.map(({ path, message }) => ({ path: path.replace(/^payload\./, ''), message }));
   throw new ApiError(error.status, { code: error.code, message: error.message, details });
 }
 
-/** How the parts differ from the price, where they do. */
+/** The difference between the parts' sum and the price, in words; null when they are equal or one is missing. */
 function differenceIn(values: Values, currency: string): string | null {
   const total = sumOfParts(values);
   if (total === null || !isDecimal(values.purchase_price) || compare(total, values.purchase_price) === 0) return null;
   return `The parts add up to ${formatMoney(total, currency)}, but the price is ${formatMoney(values.purchase_price, currency)}.`;
 }
 
-/** Says when the parts do not make up the price; an offer may be submitted all the same. */
+/** Warns when the parts do not add up to the price; the offer can be submitted all the same. */
 function PartsNotice({ values, currency }: { values: Values; currency: string }) {
   const difference = useRested(differenceIn(values, currency));
   return (
@@ -94,19 +99,19 @@ function PartsNotice({ values, currency }: { values: Values; currency: string })
 }
 
 interface OfferDialogProps {
-  /** The caller's offer that it revises, if there is one; whether terms of theirs are accepted. */
+  /** The caller's offer that is revised, if any; `agreed` says whether their terms are accepted. */
   before: Offer | undefined;
   agreed: boolean;
   onClose: () => void;
 }
 
-/** Submits an offer, or the next revision of one. */
+/** Submits an offer, or a revision of an earlier one. */
 export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
   const { deal } = useDeal();
   const { submit } = useOfferActions(deal.id);
   const earlier = before?.payload.currency ?? deal.currency;
   const choices = [...new Set([deal.currency, earlier])];
-  // A draft may name one that is no choice any more.
+  // A draft may hold a currency that can no longer be chosen.
   const currencyOf = (values: Values) => (choices.includes(values.currency) ? values.currency : earlier);
   const form = useForm<Values, Offer>({
     initial: valuesOf(before?.payload, earlier),

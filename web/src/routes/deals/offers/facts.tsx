@@ -1,4 +1,4 @@
-/** What is shown of an offer beyond its terms: how it compares with what is asked. */
+/** An offer's price compared with the asking price. */
 import type { Offer } from '../../../api/shapes.ts';
 import { Money } from '../../../components/money.tsx';
 import { none } from '../../../components/offers/terms.tsx';
@@ -6,7 +6,10 @@ import { compare, negate, shareOf, sum } from '../../../lib/decimal.ts';
 import { formatShare } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 
-/** How far a price is from what is asked; `inWords` says so itself, for where no label does. */
+/**
+ * The difference between an offer's price and the asking price; `inWords` adds "against the asking price", for places
+ * without a label.
+ */
 export function AgainstAsking({ offer, inWords = false }: { offer: Offer; inWords?: boolean }) {
   const { deal } = useDeal();
   const { purchase_price: price, currency } = offer.payload;

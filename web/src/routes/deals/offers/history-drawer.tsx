@@ -19,16 +19,16 @@ import { Decision } from '../../../components/offers/terms.tsx';
 
 interface Line {
   label: string;
-  /** What two revisions are compared by. */
+  /** Compared between revisions to find changes. */
   value: unknown;
   shown: ReactNode;
 }
 
-/** What a payload says, line by line, but for what it leaves open. */
+/** The terms of a payload, one line each; terms without a value are left out. */
 export function linesOf(payload: OfferPayload): Line[] {
   const money = (label: string, amount: string | null | undefined): Line => ({
     label,
-    // 1250000.00 and 1250000 are the same, dollars and pesos are not.
+    // 1250000.00 equals 1250000, but an amount in another currency differs.
     value: amount == null ? null : `${isDecimal(amount) ? sum([amount]) : amount} ${payload.currency}`,
     shown: <Money amount={amount} currency={payload.currency} />,
   });
@@ -60,7 +60,7 @@ export function linesOf(payload: OfferPayload): Line[] {
   return lines.filter(({ value }) => value !== null);
 }
 
-/** One revision, with what is new in it marked. */
+/** One revision, with its changes marked. */
 function Revision({ offer, before, onClose }: { offer: Offer; before: Offer | undefined; onClose: () => void }) {
   const earlier = new Map(before && linesOf(before.payload).map(({ label, value }) => [label, value]));
   const lines = linesOf(offer.payload);
@@ -108,7 +108,7 @@ function Revision({ offer, before, onClose }: { offer: Offer; before: Offer | un
   );
 }
 
-/** Every revision of one buyer's offer, the latest first. */
+/** All revisions of one buyer's offer, latest first. */
 export function HistoryDrawer({ of, onClose }: { of: Offer; onClose: () => void }) {
   const { deal } = useDeal();
   const query = useInfiniteQuery(revisionsQuery(deal.id, of.buyer_user_id));

@@ -23,7 +23,7 @@ import { ReportLinks } from '../report-links.tsx';
 import { byPrice, isCompared } from '../../../components/offers/payload.ts';
 import { TabPage } from '../tab-page.tsx';
 
-/** Accepts an offer by granting its buyer exclusivity; the deal moves there by it. */
+/** Accepts an offer by granting its buyer exclusivity, which moves the deal to that stage. */
 function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void }) {
   const { deal } = useDeal();
   const { accept } = useOfferActions(deal.id);
@@ -43,7 +43,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
   );
 }
 
-/** Shows the seller what they can do about the offers: say which one they want, and whom to say it to. */
+/** Asks the seller which offer they want, and lists the brokers to tell. */
 function AcceptedByBroker() {
   const { deal, participants } = useDeal();
   const brokers = participants.filter(({ role, status }) => role === 'broker' && status === 'active');
@@ -72,7 +72,7 @@ interface NotAllProps {
   onMore: () => void;
 }
 
-/** Says that a deal has more offers than are shown: what is highest among these need not be it among all. */
+/** Says that a deal has more offers than are loaded, so the highest of these may not be the highest of all. */
 function NotAll({ count, pending, onMore }: NotAllProps) {
   return (
     <Notice title={`These are the ${plural(count, 'offer')} submitted last`}>
@@ -85,8 +85,8 @@ function NotAll({ count, pending, onMore }: NotAllProps) {
 }
 
 /**
- * The offers side by side, the highest first: the terms that are agreed and a proposed change of them, and of every other buyer what they
- * offer now, also where it was declined.
+ * The offers to compare, highest first: the accepted terms and a proposed change of them, and the current offer of
+ * every other buyer, even if it was declined.
  */
 function beside(current: readonly Offer[], agreed: Offer | null | undefined): Offer[] {
   const others = current.filter(({ id }) => id !== agreed?.id);
@@ -103,11 +103,11 @@ export default function OffersTab() {
   const [shown, setShown] = useState<Offer | null>(null);
   const [accepting, setAccepting] = useState<Offer | null>(null);
   const current = itemsOf(query.data);
-  // These two may be behind the offers that are shown.
+  // These two offers may not be among the loaded ones.
   const { agreed, selected = null } = query.data?.pages[0] ?? {};
   const offers = beside(current, agreed);
   const mine = current.find((offer) => offer.mine);
-  // Where exclusivity was granted without an offer, one can be accepted later.
+  // An offer can be accepted later when exclusivity was granted without one.
   const undecided = capacities.can_decide_offer_changes && agreed === null ? selected : null;
   const submit = capacities.can_submit_offer && (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOffering(true)}>

@@ -1,4 +1,4 @@
-/** Two offers of one's choice, or two revisions of one, side by side: what differs, and by how much. */
+/** Two chosen offers, or two revisions of one offer, side by side: the terms that differ, and by how much. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { againstQuery, revisionsQuery } from '../../../api/offers.ts';
@@ -29,7 +29,7 @@ import { useDeal } from '../context.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 import { offersRoute } from './search.ts';
 
-/** Where the page has the comparison: what links lead to. */
+/** The id of the comparison's card, for links to it. */
 export const sideBySide = 'side-by-side';
 
 type Side = TwoOffers['first'];
@@ -68,7 +68,7 @@ const names: Readonly<Record<NamedTerm, string>> = {
   terms: 'Terms',
 };
 
-/** What a line is called. */
+/** The label of a line. */
 function nameOf({ term, of }: ComparedLine): string {
   if (term === 'other') return (of ?? '').replaceAll('_', ' ');
   if (term === 'most_cost') return `${worthWords.highestDebtService} ${of}× coverage, share of debt`;
@@ -77,7 +77,7 @@ function nameOf({ term, of }: ComparedLine): string {
   return names[term];
 }
 
-/** What one of the two says. */
+/** The value of one side. */
 function Said({
   kind,
   value,
@@ -100,7 +100,7 @@ function Said({
 const daysInWords = (days: number): string =>
   days === 0 ? 'Same day' : `${plural(Math.abs(days), 'day')} ${days > 0 ? 'later' : 'earlier'}`;
 
-/** By how much the first is more than the second, in the words of what is counted. */
+/** By how much the first side exceeds the second, with the unit. */
 function Difference({
   line: { kind, first, second, by, by_share: share },
   currency,
@@ -124,7 +124,7 @@ function Difference({
 const callsSide = ({ mine, buyer_name: name }: Pick<Side, 'mine' | 'buyer_name'>): string =>
   mine ? 'Your offer' : (name ?? 'A buyer');
 
-/** How an offer is called among revisions: "Your offer, revision 2". */
+/** The name of a revision: "Your offer, revision 2". */
 const callsRevision = (offer: Pick<Side, 'mine' | 'buyer_name' | 'revision_number'>): string =>
   `${callsSide(offer)}, revision ${offer.revision_number}`;
 
@@ -178,7 +178,7 @@ function LinesTable({ two: { first, second }, lines, heads }: LinesProps) {
   );
 }
 
-/** The same on a phone: what differs above what each of the two says. */
+/** The same for phones: each difference above the values of both sides. */
 function LinesList({ two: { first, second }, lines, heads }: LinesProps) {
   const sides = [
     { head: heads[0], says: (line: ComparedLine) => line.first, currency: first.currency },
@@ -233,10 +233,10 @@ function Lines({ two }: { two: TwoOffers }) {
   );
 }
 
-/** Whether its buyer has submitted others. */
+/** Whether the offer's buyer has submitted other revisions. */
 const isRevised = ({ revision_number: number, is_current: current }: Offer): boolean => number > 1 || !current;
 
-/** What can be chosen: every offer that is shown, and the earlier revisions of those whose offers are chosen. */
+/** The options: every shown offer, and the earlier revisions of the chosen offers' buyers. */
 function useChoices(offers: readonly Offer[], two: TwoOffers | undefined, alone: Offer | undefined) {
   const { deal } = useDeal();
   const revised = (buyer: Id | undefined) => offers.some((offer) => offer.buyer_user_id === buyer && isRevised(offer));
@@ -251,14 +251,17 @@ function useChoices(offers: readonly Offer[], two: TwoOffers | undefined, alone:
 }
 
 interface SideBySideProps {
-  /** Those that are shown, the highest first. */
+  /** The shown offers, highest first. */
   offers: readonly Offer[];
-  /** The two that are compared where nobody has chosen. */
+  /** The two offers that are compared by default. */
   best: OfferAssessment['compared'] | undefined;
   typed: TypedTerms;
 }
 
-/** Any two of the offers that the reader sees; the address keeps which. Nothing where there are no two. */
+/**
+ * Compares any two of the offers that the reader sees; the choice is kept in the address. Renders nothing unless there
+ * are two.
+ */
 export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode {
   const { deal } = useDeal();
   const search = offersRoute.useSearch();

@@ -1,4 +1,7 @@
-/** What the offers come to against the books: multiples, how certain the money is, what each add-back is paid for. */
+/**
+ * The figures of the offers against the books: multiples, certainty of the proceeds, and the part of the price paid for
+ * each add-back.
+ */
 import type { ReactNode } from 'react';
 import type { Offer, OfferAssessment, OfferValuation } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
@@ -11,7 +14,10 @@ import { cx } from '../../../lib/cx.ts';
 import { formatMultiple, formatShare, plural } from '../../../lib/format.ts';
 import { adjustmentCategories } from '../../../lib/states.ts';
 
-/** How an offer is called here: its buyer's name, or "Your offer"; a proposed change stands beside the terms that are agreed. */
+/**
+ * The name of an offer in these figures: its buyer's name or "Your offer"; a proposed change is marked, as the accepted
+ * terms are shown, too.
+ */
 export const calls = ({ mine, buyer_name: name, proposed }: Offer): string =>
   `${mine ? 'Your offer' : name}${proposed ? ', proposed change' : ''}`;
 
@@ -23,7 +29,7 @@ interface FiguresProps {
   rows: readonly { key: string; cells: readonly ReactNode[] }[];
 }
 
-/** A small table of figures, the first column names; scrolls sideways within itself. */
+/** A small table of figures with row headings in the first column; scrolls sideways within itself. */
 export function Figures({ label, head, rows }: FiguresProps) {
   return (
     <ScrollRegion label={label} className="border-t border-line">
@@ -31,7 +37,7 @@ export function Figures({ label, head, rows }: FiguresProps) {
         <thead>
           <tr className="border-b border-line text-faint">
             {head.map((one, place) => (
-              // The order of columns never changes.
+              // The columns never change their order, so an index is a stable key.
               // oxlint-disable-next-line react/no-array-index-key
               <th
                 key={place}
@@ -63,7 +69,7 @@ export function Figures({ label, head, rows }: FiguresProps) {
   );
 }
 
-/** A multiple, or a dash where there is none. */
+/** A multiple, or a dash when there is none. */
 export const times = (multiple: string | null | undefined): ReactNode => (multiple ? formatMultiple(multiple) : none);
 
 const shareOf = ({ money }: OfferValuation, part: string): ReactNode => {
@@ -74,12 +80,12 @@ const shareOf = ({ money }: OfferValuation, part: string): ReactNode => {
 interface OffersWorthProps {
   assessment: OfferAssessment;
   offers: readonly Offer[];
-  /** Whether there are others, which nothing is computed of. */
+  /** Whether there are other offers, for which nothing is computed. */
   more: boolean;
   onPeriod: (label: string) => void;
 }
 
-/** Each offer in multiples of what the business earned, and the parts of its money as shares. */
+/** Each offer as multiples of the business's earnings, and the parts of its price as shares. */
 export function OfferValuations({
   assessment: { basis, periods, offers: worth },
   offers,
@@ -161,7 +167,7 @@ export function OfferValuations({
   );
 }
 
-/** What of an offer's price is paid for each add-back, and what the price would be without it. */
+/** The part of an offer's price that is paid for each add-back, and the price without it. */
 export function AddBackValues({ basis, worth }: { basis: OfferAssessment['basis']; worth: OfferValuation }) {
   const paid = worth.paid_for;
   if (!basis || !paid || paid.add_backs.length === 0) return null;

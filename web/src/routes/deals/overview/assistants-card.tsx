@@ -76,7 +76,10 @@ function Controls({ tools }: { tools: DealTools }) {
   );
 }
 
-/** Whether connected assistants may write on this deal for the person; and a broker's switch for everybody. */
+/**
+ * Whether the person's connected assistants may write on this deal, and a broker's switch that turns them off for
+ * everybody.
+ */
 export function AssistantsCard() {
   const { deal } = useDeal();
   const query = useQuery(dealToolsQuery(deal.id));

@@ -9,7 +9,7 @@ import { dealDeliveries, optionsOf } from '../../../lib/states.ts';
 
 const choices = optionsOf({ as_chosen: 'Use my settings', ...dealDeliveries });
 
-/** How loud this deal is for the person. */
+/** How the person is notified of this deal. */
 export function NotificationsCard({ dealId }: { dealId: Id }) {
   const { data } = useQuery(dealNotificationsQuery(dealId));
   const { chooseDeal } = useNotificationActions();

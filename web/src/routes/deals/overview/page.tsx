@@ -21,7 +21,7 @@ import { NotificationsCard } from './notifications-card.tsx';
 import { useDeal } from '../context.ts';
 import { useIsHeld } from '../exclusivity.tsx';
 
-/** A link beside a card's title, to the whole of what the card shows some of. */
+/** Classes of the link beside a card's title that leads to everything the card shows a part of. */
 const more =
   '-my-1 rounded-sm py-1 text-sm text-accent-ink underline-offset-3 hover:underline coarse:-my-2.5 coarse:py-2.5';
 
@@ -84,7 +84,7 @@ function About() {
   );
 }
 
-/** How many people, and how many lines of what happened, the overview shows. */
+/** The overview shows at most this many people and entries of activity. */
 const shown = 6;
 
 function Person({ person }: { person: Participant }) {
@@ -141,7 +141,7 @@ function RecentActivity() {
         {(data) => {
           const items = itemsOf(data).slice(0, shown);
           if (items.length > 0) return <ActivityList items={items} />;
-          // What one may see can be behind much that one may not.
+          // Later pages may still hold activity that the person may see.
           return (
             <p className="text-faint">{query.hasNextPage ? 'No recent activity.' : 'Nothing has happened yet.'}</p>
           );
@@ -151,7 +151,7 @@ function RecentActivity() {
   );
 }
 
-/** The deal at a glance: what waits, what the business is, who takes part, what happened last. */
+/** The overview of a deal: what waits for the person, the business, the people, and recent activity. */
 export default function OverviewTab() {
   const { deal, capacities } = useDeal();
   useTitle(deal.title);

@@ -54,7 +54,7 @@ interface InvitedToDealDialogProps {
   onClose: () => void;
 }
 
-/** How an invitation to the deal goes its way. */
+/** Shows how an invitation to the deal is delivered. */
 export function InvitedToDealDialog({ invited, onInvited, onClose }: InvitedToDealDialogProps) {
   const { participant, invitation_url } = invited;
   const { inviteAgain } = useDealActions(useDeal().deal.id);

@@ -78,7 +78,10 @@ function Admission({ of: { admitted, keys: all } }: { of: DealKeys }) {
   );
 }
 
-/** Whether programs of the brokerage reach the deal, and which: for its brokers, who say so, and the brokerage's admins. */
+/**
+ * Whether the brokerage's API keys can reach the deal, and which keys: for its brokers, who decide that, and the
+ * brokerage's admins.
+ */
 export function KeysCard() {
   const { deal } = useDeal();
   const query = useQuery(dealKeysQuery(deal.id));

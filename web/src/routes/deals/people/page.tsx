@@ -104,7 +104,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       {mayLink && (
         <MenuItem
           icon={<Link2 />}
-          // Who is invited again is in another list before the link is shown; the promise continues without the row.
+          // The person's row moves to another list and is unmounted before the link is shown; the promise continues.
           onSelect={() => void inviteAgain.mutateAsync({ participant: person.id }).then(onInvited, toastError)}
         >
           Invite again
@@ -160,7 +160,7 @@ function PersonRow({ person, ...actions }: PersonActions & { person: Participant
   );
 }
 
-/** Everybody on the deal whom this person may know of, by side; inviting, removing, and granting exclusivity. */
+/** The people on the deal whom this person may know of, by side; with inviting, removing, and granting exclusivity. */
 export default function PeopleTab() {
   const page = useDeal();
   const { deal, participants, capacities, side: own } = page;
@@ -171,7 +171,7 @@ export default function PeopleTab() {
   const shown = (Object.entries(sides) as [Side, string][])
     .map(([side, title]) => ({
       side,
-      // A buyer knows of no other.
+      // A buyer does not know of other buyers.
       title: side === 'buyer' && own === 'buyer' ? 'Your side' : title,
       people: participants.filter((one) => one.side === side),
     }))

@@ -63,16 +63,16 @@ const hints: Readonly<Record<SnapshotType, string | undefined>> = {
   customer_revenue: undefined,
 };
 
-/** How many rows would be stored: of an export, one for each of its periods. */
+/** The number of rows that would be stored; for an export, one for each of its periods. */
 const storedCount = ({ row_count, export: exported }: SnapshotPreview): number => exported?.period_count ?? row_count;
 
 const choicesOf = (accounts: readonly AccountChoice[]): AccountChoice[] =>
   accounts.map(({ account, line }) => ({ account, line }));
 
-/** Brings figures in from a CSV file or a workbook. */
+/** Imports figures from a CSV file or a workbook. */
 export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => void }) {
   const [type, setType] = useState<SnapshotType>('profit_and_loss');
-  // What was chosen on the page and is not looked at yet; null before anything was.
+  // The accounts' lines as chosen on the page; null until the person changes one.
   const [choice, setChoice] = useState<AccountChoice[] | null>(null);
   const newest = useRef<AccountChoice[] | null>(null);
   const asked = useRef<Promise<unknown>>(Promise.resolve());
@@ -104,7 +104,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
     lookAgain(file);
   };
   const lookAgain = (at: File) => {
-    // One request at a time, however fast a person chooses; each asks for what is chosen by then.
+    // One request at a time, however fast the person chooses; each sends the choices made by then.
     const found = asked.current.then(() => previewBooks(dealId, at, type, newest.current));
     asked.current = found.catch(() => {});
     void look.choose(at, found, 'again');
@@ -122,7 +122,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       accept=".csv,.xlsx,text/csv"
       hint={`CSV in UTF-8 or XLSX, at most ${formatCount(mostSnapshotRows)} rows and ${largestBooksFile}`}
       onChoose={(chosen) => choose(chosen, type)}
-      // What could not be stored is tried again by the button below.
+      // Repeats a failed preview; a failed save is retried with the button below.
       onAgain={file && choice && count === 0 ? () => lookAgain(file) : undefined}
       columnName={named}
       above={

@@ -11,7 +11,7 @@ import { StatusSelect } from '../../../components/status-select.tsx';
 import { checklistStates, optionsOf } from '../../../lib/states.ts';
 import { RowDialog } from './dialogs.tsx';
 
-/** The checklist of the work, category by category, with how far it is. */
+/** The checklist of the work by category, with its progress. */
 export function ChecklistCard({
   dealId,
   rows,

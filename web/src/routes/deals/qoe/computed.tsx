@@ -1,4 +1,4 @@
-/** What is computed from the uploaded books: earnings and margins, customers, and what later uploads changed. */
+/** The figures computed from the uploaded books: earnings and margins, customers, and restatements. */
 import { useQuery } from '@tanstack/react-query';
 import { Calculator } from 'lucide-react';
 import { Fragment, useState, type ReactNode } from 'react';
@@ -30,7 +30,7 @@ const Share = ({ of, signed = false }: { of: Decimal | null; signed?: boolean })
 interface Line {
   label: string;
   of: (one: Earnings) => ReactNode;
-  /** Belongs to the line above it. */
+  /** Whether the line is a detail of the line above. */
   sub?: boolean;
 }
 
@@ -54,16 +54,16 @@ const lines: readonly Line[] = [
   { label: 'SDE', of: money(({ sde }) => sde) },
 ];
 
-/** How many periods have a column at first. */
+/** Number of periods shown as columns at first. */
 const columnsFirst = 6;
 
-/** In the order of their columns: whole ones, then what there is of years that are not whole. */
+/** Sorted as the columns: whole periods, then partial years. */
 const columnsOf = (earnings: readonly Earnings[]): readonly Earnings[] =>
   earnings.toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year'));
 
 const monthOf = (month: string): number => wholeNumber(month.slice(5));
 
-/** "Jan 26 – Mar 26, May 26": months of a year, those that follow each other as one. */
+/** "Jan 26 – Mar 26, May 26": months of a year, consecutive ones as a range. */
 function inRuns(months: readonly string[]): string {
   const runs: string[][] = [];
   for (const month of months) {
@@ -76,7 +76,7 @@ function inRuns(months: readonly string[]): string {
     .join(', ');
 }
 
-/** Of which months the years are that are not whole. */
+/** The months that the partial years cover. */
 function PartialYears({ earnings }: { earnings: readonly Earnings[] }) {
   const partial = earnings.filter(({ kind }) => kind === 'partial_year');
   if (partial.length === 0) return null;
@@ -105,7 +105,7 @@ function Seasons({ seasonality }: Pick<ComputedBooks, 'seasonality'>) {
   );
 }
 
-/** What the business earned: the last twelve months and years, with margins and growth. */
+/** The business's earnings: the last twelve months and years, with margins and growth. */
 export function EarningsCard({ dealId }: { dealId: Id }) {
   const query = useQuery(computedQuery(dealId));
   const [all, setAll] = useState(false);
@@ -223,7 +223,7 @@ function ChangeRow({ label, change, currency }: { label: string; change: Change;
   );
 }
 
-/** How far the business depends on its largest customer, and what became of the customers since the period before. */
+/** The dependence on the largest customer, and the changes of customers since the period before. */
 export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   const { data } = useQuery(computedQuery(dealId));
   const { concentration = null, bridge = null } = data ?? {};
@@ -321,7 +321,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
 
 const shownFirst = 10;
 
-/** What later uploads changed in periods that earlier ones covered. */
+/** The figures that later uploads changed in periods that earlier uploads covered. */
 export function RestatementsCard({ dealId }: { dealId: Id }) {
   const query = useQuery(computedQuery(dealId));
   const [all, setAll] = useState(false);

@@ -1,4 +1,7 @@
-/** Where the uploaded books contradict themselves, what brokers say to it, and what of it buyers read. */
+/**
+ * The contradictions in the uploaded books and the brokers' answers, as far as the reader may see them: buyers see
+ * those released to them.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { sendAsRead } from '../../../api/as-read.ts';
@@ -36,10 +39,11 @@ const valuesOf = ({ answer }: Contradiction): AnswerValues => ({
   why: answer?.why ?? '',
 });
 
-/** The broker says what there is to say to a contradiction, or says it otherwise. */
+/** Lets a broker answer a contradiction, or change the answer. */
 function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradiction; onClose: () => void }) {
   const { answer, current } = useContradictionActions(dealId);
-  // As it was when the dialog opened: what is sent is said of the figures and beside the answer that were read.
+  // The contradiction as the dialog shows it: a submission names the figures and the earlier answer that the broker has
+  // read.
   const [read, setRead] = useState(one);
   const [gone, setGone] = useState(false);
   const form: Form<AnswerValues> = useForm<AnswerValues>({
@@ -93,7 +97,7 @@ function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradictio
   );
 }
 
-/** What was said, by whom and when, and who may read it. */
+/** An answer, by whom and when it was given, and whether buyers see it. */
 function Said({ answer, all }: { answer: Answer; all: boolean }) {
   return (
     <div className="mt-2.5 max-w-prose border-l-2 border-accent pl-4">
@@ -114,7 +118,7 @@ function Said({ answer, all }: { answer: Answer; all: boolean }) {
 interface LineProps {
   dealId: Id;
   one: Contradiction;
-  /** Whether the reader sees everything, and may answer. */
+  /** Whether the reader sees all contradictions; `mayAnswer` says whether they may answer. */
   all: boolean;
   mayAnswer: boolean;
   onExplain: (one: Contradiction) => void;
@@ -235,10 +239,10 @@ function Listed({ title, description, found: { count, items }, ...rest }: Listed
   );
 }
 
-/** Where the books contradict themselves, and apart from it what of that was explained. Nothing where there is nothing that the reader may see. */
+/** The open contradictions, and separately the explained ones. Renders nothing when the reader may see none. */
 export function ContradictionsCards({ dealId }: { dealId: Id }) {
   const { data } = useQuery(computedQuery(dealId));
-  // Not in its line: another's answer moves it to the other card while somebody writes.
+  // Kept here and not in the line: another person's answer moves the line to the other card while somebody writes.
   const [explaining, setExplaining] = useState<Contradiction | null>(null);
   if (!data) return null;
   const { all, may_answer, explained, ...open } = data.contradictions;

@@ -15,7 +15,7 @@ import { useDeal } from '../context.ts';
 
 interface RowDialogProps {
   dealId: Id;
-  /** Those in use, to choose from. */
+  /** The categories in use, as suggestions. */
   categories: readonly string[];
   onClose: () => void;
 }
@@ -151,7 +151,7 @@ interface AdmitDialogProps {
   onClose: () => void;
 }
 
-/** Lets a person of the deal into the workspace. */
+/** Adds a participant of the deal to the workspace. */
 export function AdmitDialog({ dealId, members, onClose }: AdmitDialogProps) {
   const { participants } = useDeal();
   const { admit } = useQoeActions(dealId);

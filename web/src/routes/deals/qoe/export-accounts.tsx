@@ -12,7 +12,7 @@ const programs: Record<NonNullable<ExportPreview['program']>, string> = { quickb
 
 const amount = (value: string): string => formatMoney(value, null);
 
-/** How many periods in which something differs are named. */
+/** At most this many differing periods are named for each line. */
 const mostNamed = 6;
 
 function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
@@ -78,7 +78,7 @@ function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
 const nothing = { value: '', label: 'Nothing: leave it out' } as const;
 const options = [...optionsOf(accountLines), nothing];
 
-/** Income lowers an expense that it counts to, and an expense lowers revenue. */
+/** An income account lowers the expense line that it counts to, and an expense account lowers revenue. */
 function remark({ is_income, by }: ExportAccount, line: AccountLine | null): string | null {
   if (line !== null && (line === 'revenue') !== is_income) return 'Lowers this line';
   return by === 'memory' ? 'As in the last upload' : null;
@@ -127,12 +127,12 @@ function Account({ account, line, onChange }: AccountProps) {
 
 interface ExportAccountsProps {
   seen: ExportPreview;
-  /** What is chosen and being looked at; null while it is as `seen`. */
+  /** The lines as chosen on the page, which `seen` may not reflect yet; null until the person changes one. */
   choice: readonly AccountChoice[] | null;
   onChange: (account: string, line: AccountLine | null) => void;
 }
 
-/** The accounts of a bookkeeping program's export: what each counts to, and whether it all adds up. */
+/** The accounts of a bookkeeping program's export: the line that each counts to, and whether the totals agree. */
 export function ExportAccounts({ seen, choice, onChange }: ExportAccountsProps) {
   const id = useId();
   const { program, basis, accounts, comparison, doubts, doubt_count, left_out } = seen;

@@ -35,7 +35,7 @@ export function PeriodsCard({ dealId }: { dealId: Id }) {
   );
 }
 
-/** Warns of normalizations of periods that there are no figures of: they count nowhere. */
+/** Warns of normalizations for periods without figures, which count nowhere. */
 function Unmatched({ labels }: { labels: readonly string[] }) {
   if (labels.length === 0) return null;
   return (
@@ -46,7 +46,7 @@ function Unmatched({ labels }: { labels: readonly string[] }) {
   );
 }
 
-/** From reported to adjusted EBITDA in one period. */
+/** The bridge from reported to adjusted EBITDA for a chosen period. */
 export function BridgeCard({ dealId }: { dealId: Id }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const query = useQuery(bridgeQuery(dealId, chosen));
@@ -92,7 +92,7 @@ export function BridgeCard({ dealId }: { dealId: Id }) {
 
 const datesOf = ({ first, last }: CustomerDates): string => `${first} ${last}`;
 
-/** How much of the revenue hangs on few customers, in a period to choose. */
+/** The concentration of revenue on few customers in a chosen period. */
 export function CustomersCard({ dealId }: { dealId: Id }) {
   const [chosen, setChosen] = useState<CustomerDates | null>(null);
   const query = useQuery(customersQuery(dealId, chosen));

@@ -51,7 +51,7 @@ function MemberMenu({ dealId, member }: { dealId: Id; member: QoeMember }) {
   );
 }
 
-/** Who is in the workspace. */
+/** The members of the workspace. */
 export function MembersCard({ dealId, broker }: { dealId: Id; broker: boolean }) {
   const query = useQuery(membersQuery(dealId));
   const [admitting, setAdmitting] = useState(false);

@@ -18,22 +18,22 @@ const line = 'flex items-start gap-3 px-4 sm:px-5';
 
 interface NormalizationsCardProps {
   dealId: Id;
-  /** Of the deal: that of the amounts where there are no books. */
+  /** The deal's currency; the amounts are in it as long as there are no books. */
   dealCurrency: string;
   editor: boolean;
 }
 
-/** The normalizations, period by period, each period totaled. */
+/** The normalizations by period, with the total of each period. */
 export function NormalizationsCard({ dealId, dealCurrency, editor }: NormalizationsCardProps) {
   const query = useQuery(normalizationsQuery(dealId));
-  // The bridge knows of which periods there are figures, and in which currency: adjustments are added to them.
+  // The bridge has the labels without figures, and the currency of the books, to whose figures adjustments are added.
   const bridge = useQuery(bridgeQuery(dealId, null)).data;
   const unmatched = bridge?.unmatched_labels ?? [];
   const currency = bridge?.currency ?? dealCurrency;
   const [adding, setAdding] = useState(false);
   const { removeNormalization } = useQoeActions(dealId);
   const confirm = useConfirm();
-  // Where some can be removed, all keep room for the button: the amounts stay in one line.
+  // When some rows have a remove button, all rows reserve its space, so that the amounts stay aligned.
   const removable = query.data?.items.some(({ can_delete }) => can_delete) ?? false;
   const takeOut = (one: Normalization) =>
     confirm(

@@ -13,7 +13,7 @@ import { SnapshotsCard } from './snapshots.tsx';
 import { ReportLinks } from '../report-links.tsx';
 import { TabPage } from '../tab-page.tsx';
 
-/** The tab “Quality of earnings” of a deal: the figures, what they come to, and the work on them. */
+/** The “Quality of earnings” tab of a deal: uploaded and computed figures, and the work on them. */
 export default function QoeTab() {
   const { deal, capacities } = useDeal();
   const overview = useQuery(qoeQuery(deal.id));

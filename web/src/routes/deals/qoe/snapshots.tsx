@@ -11,7 +11,7 @@ import { Time } from '../../../components/time.tsx';
 import { snapshotStates, snapshotTypes } from '../../../lib/states.ts';
 import { BooksDialog } from './books-dialog.tsx';
 
-/** The accounting snapshots, the latest first, each with its state, and why one failed. */
+/** The accounting snapshots, latest first, each with its state and, if it failed, the reason. */
 export function SnapshotsCard({ dealId, editor }: { dealId: Id; editor: boolean }) {
   const query = useQuery(snapshotsQuery(dealId));
   const [importing, setImporting] = useState(false);

@@ -21,7 +21,7 @@ interface QuestionCardProps {
   onStep: (step: QuestionStep, question: Question) => void;
 }
 
-/** One question with its answer as the caller may read it, and what they can do with it now. */
+/** One question with its answer as the caller may read it, and the caller's current actions. */
 export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const confirm = useConfirm();
   const text = useId();
@@ -75,7 +75,7 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
               disabled={!hasSeller}
               pending={release.isPending}
               onClick={() =>
-                // The card is in another list before the answer is there; the promise continues.
+                // The card moves to another list before the response arrives and is unmounted; the promise continues.
                 void release.mutateAsync({ id: question.id }).then(() => toast('Released to the seller'), toastError)
               }
             >
@@ -136,7 +136,7 @@ interface SaidProps {
   at: string | null;
   text: string;
   isNew?: boolean;
-  /** Not what the buyer reads. */
+  /** Whether the buyer does not read the text in this form. */
   draft?: boolean;
 }
 

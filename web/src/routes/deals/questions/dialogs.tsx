@@ -48,7 +48,7 @@ export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void
 }
 
 interface WordsProps {
-  /** The question. */
+  /** The question's id. */
   about: Id;
   title: string;
   description: string;
@@ -59,14 +59,14 @@ interface WordsProps {
   action: string;
   done: string;
   quote: ReactNode;
-  /** The name of the field in the request. */
+  /** Name of the field in the request. */
   name: string;
-  /** `begin` gives the text another beginning, unless the person has written. */
+  /** Sends the text. `begin` replaces the initial text, unless the person has edited it. */
   send: (words: string, begin: (text: string) => void) => Promise<unknown>;
   onClose: () => void;
 }
 
-/** A dialog of one text about a question, which stands above it. */
+/** A dialog with one text field about a question, which is quoted above it. */
 function WordsDialog(props: WordsProps) {
   const { name, missing } = props;
   const form: Form<Record<string, string>> = useForm<Record<string, string>>({
@@ -102,7 +102,7 @@ interface QuestionDialogProps {
   onClose: () => void;
 }
 
-/** The broker rejects a question, and may say why. */
+/** Lets the broker reject a question, with an optional reason. */
 function RejectDialog({ question, onClose }: QuestionDialogProps) {
   const { reject } = useQuestionActions(question.deal_id);
   return (
@@ -124,7 +124,10 @@ function RejectDialog({ question, onClose }: QuestionDialogProps) {
   );
 }
 
-/** The seller’s answer as it was when a dialog opened, and how one goes on that was refused because it was corrected meanwhile: with the answer of now. */
+/**
+ * The seller’s answer as it was when the dialog opened. When a submission is refused because the answer was corrected
+ * meanwhile, the dialog continues with the current answer.
+ */
 function useReadAnswer(question: Question) {
   const { currentAnswer } = useQuestionActions(question.deal_id);
   const [read, setRead] = useState(question.answer_text);
@@ -147,7 +150,7 @@ function useReadAnswer(question: Question) {
   return { read, quote, sendAfterReading };
 }
 
-/** The seller answers, or corrects an answer that the broker has not sent yet. */
+/** Lets the seller answer, or correct an answer that the broker has not sent yet. */
 function AnswerDialog({ question, onClose }: QuestionDialogProps) {
   const { answer } = useQuestionActions(question.deal_id);
   const { read, quote, sendAfterReading } = useReadAnswer(question);
@@ -172,7 +175,7 @@ function AnswerDialog({ question, onClose }: QuestionDialogProps) {
   );
 }
 
-/** The broker sends the answer to the buyer, in the seller's words or their own. */
+/** Lets the broker send the answer to the buyer, in the seller's words or their own. */
 function DistributeDialog({ question, onClose }: QuestionDialogProps) {
   const { distribute } = useQuestionActions(question.deal_id);
   const { read, quote, sendAfterReading } = useReadAnswer(question);
@@ -202,7 +205,7 @@ function DistributeDialog({ question, onClose }: QuestionDialogProps) {
 
 const dialogs = { reject: RejectDialog, answer: AnswerDialog, distribute: DistributeDialog };
 
-/** What is done about a question in a dialog. */
+/** A step of a question that needs a dialog. */
 export type QuestionStep = keyof typeof dialogs;
 
 /** The dialog of a step. */

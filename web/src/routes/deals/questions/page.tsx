@@ -13,11 +13,11 @@ import { AskDialog, StepDialog, type QuestionStep } from './dialogs.tsx';
 import { QuestionCard } from './card.tsx';
 import { TabPage } from '../tab-page.tsx';
 
-/** The tab “Questions” of a deal: what waits for the caller first, then the rest, the latest first. */
+/** The “Questions” tab of a deal: questions that wait for the caller first, then the others, latest first. */
 export default function QuestionsTab() {
   const { deal, capacities, counts, side } = useDeal();
   const [asking, setAsking] = useState(false);
-  // Not in the card: another's step moves it to the other group while somebody writes.
+  // Kept here and not in the card: another person's step can move the card to the other group while somebody writes.
   const [open, setOpen] = useState<{ step: QuestionStep; question: Question } | null>(null);
   const query = useQuery(questionsQuery(deal.id));
   useVisit(deal.id, 'questions');
@@ -78,7 +78,7 @@ export default function QuestionsTab() {
   );
 }
 
-/** Whether a question waits for the caller to do something; withdrawing one is optional. */
+/** Whether a question requires an action of the caller; withdrawing is optional and does not count. */
 const waits = ({ actions, status }: Question): boolean =>
   actions.some((action) => action !== 'withdraw') && !(status === 'answered' && !actions.includes('distribute'));
 

@@ -1,29 +1,32 @@
-/** How each host is connected on its own side: what to do there, and the lines to paste. */
+/**
+ * Instructions for connecting each host (an assistant or editor) on its own side: the steps there, and the lines to
+ * paste.
+ */
 
 import type { Clients } from '../../../api/shapes.ts';
 
 /** A host that can be connected. */
 export type Preset = Clients['presets'][number];
 
-/** What is filled in. */
+/** The values filled into the instructions. */
 export interface Connection {
-  /** The address of the tool server. */
+  /** URL of the tool server. */
   readonly address: string;
-  /** Null: the host says itself who it is, and needs none. */
+  /** Null for a host that identifies itself and needs no client id. */
   readonly clientId: string | null;
-  /** What the connection is called over there: letters, digits and hyphens. */
+  /** Name of the connection on the host's side: letters, digits and hyphens. */
   readonly name: string;
 }
 
 export interface Step {
   readonly text: string;
-  /** To paste, each by itself. */
+  /** Lines to paste, each separately. */
   readonly lines?: readonly string[];
 }
 
 interface HostInstructions {
   readonly steps: readonly Step[];
-  /** What may come up, and what to do then. */
+  /** A problem that may come up, and what to do about it. */
   readonly note?: string;
 }
 
@@ -38,7 +41,7 @@ const signIn: Step = {
   text: 'Your browser opens here. Sign in if you are asked to, look at what it asks for, and allow it.',
 };
 
-/** By the id of the preset. */
+/** The instructions by the id of the preset. */
 export const ways: Readonly<Record<Preset['id'], (connection: Connection) => HostInstructions>> = {
   claude: ({ address, clientId }) => ({
     steps: [

@@ -11,7 +11,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 import { ways, type Preset } from './instructions.ts';
 
-/** What to do on the other side, with the lines to paste there. */
+/** The steps on the host's side, with the lines to paste there. */
 function Steps({ preset, address, clientId }: { preset: Preset; address: string; clientId: string | null }) {
   const way = ways[preset.id]({ address, clientId, name: 'dealkeep' });
   return (
@@ -35,7 +35,7 @@ function Steps({ preset, address, clientId }: { preset: Preset; address: string;
   );
 }
 
-/** One host: its client, which is made here unless the host says itself who it is, and the way from there. */
+/** One host: registers its client, unless the host identifies itself, and shows the steps that follow. */
 function Host({ preset, address }: { preset: Preset; address: string }) {
   const { register } = useClientActions();
   const [made, setMade] = useState<string | null>(null);
@@ -121,7 +121,7 @@ function Choice({ data }: { data: Clients }) {
   );
 }
 
-/** The settings page “Connect an assistant”: from the choice of a host to the lines to paste there. */
+/** The settings page “Connect an assistant”: the person chooses a host and gets the lines to paste there. */
 export default function AssistantsSettings() {
   const query = useQuery(clientsQuery);
   return (

@@ -19,9 +19,10 @@ interface Chosen {
 export const everything: Chosen = { person: 'anybody', subject: 'any', outcome: 'any', first: '', last: '' };
 const outcomes = { any: 'Any', done: 'Done', refused: 'Refused' };
 
-/** The filter as the server takes it: days are whole days in the viewer's zone. */
+/** The filter for the server: days are whole days in the viewer's time zone. */
 export function filterOf(chosen: Chosen, brokerageId: Id | null): AuditFilter {
-  // None of a day that is not chosen, or whose year has more digits than instants have: some browsers let it be typed.
+  // Null for a day that is not chosen, or whose year has more than four digits, which timestamps cannot have but some
+  // browsers accept.
   const startOf = (day: Day | '', plus: number) => {
     const date = new Date(`${day}T00:00:00`);
     date.setDate(date.getDate() + plus);
@@ -45,7 +46,7 @@ interface FiltersProps {
   brokerageId: Id | null;
 }
 
-/** Whose records are shown, about what, how they ended, and of which days. */
+/** The filters: person, subject, outcome and days. */
 export function Filters({ chosen, change, brokerageId }: FiltersProps) {
   const members = useQuery({ ...membersQuery(brokerageId ?? ''), enabled: brokerageId !== null }).data?.items ?? [];
   return (

@@ -79,7 +79,7 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
   );
 }
 
-/** The settings page “Audit trail”: admins read the brokerage's, everybody else their own. */
+/** The settings page “Audit trail”: admins read the brokerage's trail, everybody else their own. */
 export default function AuditSettings() {
   const brokerage = useBrokerage();
   const id = brokerage?.role === 'admin' ? brokerage.brokerage_id : null;

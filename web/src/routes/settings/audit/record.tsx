@@ -1,4 +1,4 @@
-/** How a record of the audit trail looks: as a row, as a card on a phone, and in full. */
+/** A record of the audit trail: as a table row, as a card on a phone, and in full. */
 import type { AuditRecord } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Fact, Facts } from '../../../components/card.tsx';
@@ -28,7 +28,9 @@ function Who({ record }: { record: AuditRecord }) {
   );
 }
 
-/** In words, with the tool or deal that it is about, marked where it came to nothing; the name that the exported file has for it shows when pointed at. */
+/**
+ * The action in words, with its tool or deal, marked unless it succeeded; its name in the exported file is the tooltip.
+ */
 function What({ record }: { record: AuditRecord }) {
   const about = record.tool_title ?? record.deal_title;
   return (
@@ -44,7 +46,7 @@ function What({ record }: { record: AuditRecord }) {
   );
 }
 
-/** What is shown of each. */
+/** The columns of the list of records. */
 export const recordColumns: Column<AuditRecord>[] = [
   {
     id: 'action',
@@ -56,7 +58,7 @@ export const recordColumns: Column<AuditRecord>[] = [
   { id: 'at', header: 'When', width: '8rem', align: 'end', cell: ({ at }) => <Time at={at} className="text-soft" /> },
 ];
 
-/** What a row becomes on a phone. */
+/** The card of a record, shown on phones. */
 export const recordCard = (record: AuditRecord) => (
   <>
     <What record={record} />
@@ -67,9 +69,9 @@ export const recordCard = (record: AuditRecord) => (
   </>
 );
 
-/** A record in full. */
+/** All details of a record. */
 export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
-  // Whether terms were accepted before is in the title.
+  // The title already tells whether terms had been accepted before.
   const details = Object.entries(record.details).filter(([name]) => name !== 'first');
   return (
     <Drawer onClose={onClose} title={record.title}>

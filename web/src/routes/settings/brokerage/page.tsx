@@ -47,7 +47,7 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
-/** Whether the brokerage asks its members for a second factor; admins change it. */
+/** Whether the brokerage requires a second factor of its members; admins can change it. */
 function FactorRule({ brokerage }: { brokerage: Brokerage }) {
   const { requireFactor } = useMemberActions(brokerage.id);
   const withRecentSignIn = useRecentSignIn();
@@ -89,7 +89,7 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
-/** When it is deleted, and for admins the way back. */
+/** When the brokerage will be deleted; admins can cancel the deletion. */
 function DeletionNotice({ brokerage, at }: { brokerage: Brokerage; at: string }) {
   const { cancelDeletion } = useMemberActions(brokerage.id);
   const isAdmin = brokerage.role === 'admin';
@@ -120,7 +120,7 @@ function DeletionNotice({ brokerage, at }: { brokerage: Brokerage; at: string })
   );
 }
 
-/** The logo that mails and deals show, for admins. */
+/** The brokerage's logo, shown in mails and on deals; for admins. */
 function LogoCard({ brokerage }: { brokerage: Brokerage }) {
   const { uploadLogo, removeLogo } = useMemberActions(brokerage.id);
   const isPending = uploadLogo.isPending || removeLogo.isPending;
@@ -156,7 +156,7 @@ function LogoCard({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
-/** Taking along what the brokerage has, for admins. */
+/** The export of the brokerage's data, for admins. */
 function ExportCard({ brokerage }: { brokerage: Brokerage }) {
   const { askExport } = useMemberActions(brokerage.id);
   const withRecentSignIn = useRecentSignIn();
@@ -174,7 +174,7 @@ function ExportCard({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
-/** Asking for the brokerage to be deleted, for admins. */
+/** Requests the deletion of the brokerage, for admins. */
 function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   const { askDeletion } = useMemberActions(brokerage.id);
   return (
@@ -190,7 +190,10 @@ function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
-/** The settings page “Brokerage”: its name, and the role of the person. */
+/**
+ * The settings page “Brokerage”: its name, the person's role, the second factor, and for admins logo, export and
+ * deletion.
+ */
 export default function BrokerageSettings() {
   const id = useBrokerage()?.brokerage_id ?? null;
   const query = useQuery({ ...brokerageQuery(id ?? ''), enabled: id !== null });

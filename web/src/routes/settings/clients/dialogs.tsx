@@ -13,7 +13,7 @@ import { lengths } from '../../../lib/lengths.ts';
 import { required, sendChanges, useForm } from '../../../lib/use-form.ts';
 
 interface ClientDialogProps {
-  /** The client to change; without one, a new one is registered. */
+  /** The client to change; null to register a new one. */
   client: Client | null;
   presets: Clients['presets'];
   onClose: () => void;
@@ -43,7 +43,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
     submit: (values, before) =>
       client
         ? sendChanges(toInput(before), toInput(values), (changes) =>
-            // Where a shared client answers to is changed with a recent sign-in.
+            // Changing where a shared client's responses go requires a recent sign-in.
             withRecentSignIn(() => change.mutateAsync({ id: client.id, ...changes })),
           )
         : register.mutateAsync(toInput(values)),
@@ -98,7 +98,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
   );
 }
 
-/** What the new client needs to connect. */
+/** The values that the new client needs to connect. */
 export function RegisteredDialog({
   client,
   toolServer,

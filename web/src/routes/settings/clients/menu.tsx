@@ -14,14 +14,15 @@ export interface ClientMenuProps {
   onEdit: (client: Client) => void;
 }
 
-/** What the person can do with a client. */
+/** The person's actions on a client. */
 export function ClientMenu({ client, onEdit }: ClientMenuProps) {
   const { share, turn, disconnect, remove } = useClientActions();
   const { memberships } = useMe();
   const confirm = useConfirm();
   const withRecentSignIn = useRecentSignIn();
   const { id, name, disabled, brokerage_id } = client;
-  // What it is called and where it answers to, its own document says; and everybody agrees to it for themselves.
+  // The client's metadata document determines its name and redirect URIs, so they cannot be edited; and it cannot be
+  // shared, as every person agrees to it for themselves.
   const byDocument = client.metadata_url !== null;
   const administered = memberships.filter(({ role }) => role === 'admin');
   const shareWith = (brokerageId: string, done: string) =>

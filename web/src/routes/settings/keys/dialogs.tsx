@@ -29,7 +29,7 @@ interface Values {
 
 const environments = { live: 'Live', test: 'Test' };
 
-/** Creates a key; the server wants a recent sign-in for that. */
+/** Creates a key, which requires a recent sign-in. */
 export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
   const { create } = useKeyActions(brokerageId);
   const withRecentSignIn = useRecentSignIn();
@@ -130,7 +130,7 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
   );
 }
 
-/** Shows a new token, this once. */
+/** Shows a new token, once only. */
 export function TokenDialog({ made, onClose }: { made: ApiKeyCreated; onClose: () => void }) {
   return (
     <SecretDialog

@@ -105,7 +105,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
   );
 }
 
-/** Whether deals that people make from now on are open to keys. */
+/** Whether deals opened from now on are open to API keys. */
 function NewDeals({ brokerageId }: { brokerageId: Id }) {
   const query = useQuery(brokerageQuery(brokerageId));
   const { admitByDefault } = useKeyActions(brokerageId);
@@ -125,7 +125,7 @@ function NewDeals({ brokerageId }: { brokerageId: Id }) {
   );
 }
 
-/** The sandbox on which test keys work, and putting it back to how it was made. */
+/** The sandbox of the test keys; it can be reset to its initial data. */
 function Sandbox({ brokerageId }: { brokerageId: Id }) {
   const query = useQuery(sandboxQuery(brokerageId));
   const { resetSandbox } = useKeyActions(brokerageId);

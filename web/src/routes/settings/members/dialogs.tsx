@@ -37,7 +37,7 @@ export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMe
       hints={hints}
       initialRole="broker"
       about={{ already_member: 'email' }}
-      // Inviting an admin needs a recent sign-in.
+      // Inviting an admin requires a recent sign-in.
       send={({ role, name, email }) => withRecentSignIn(() => invite.mutateAsync({ role, name, email }))}
       onInvited={onInvited}
       onClose={onClose}
@@ -52,7 +52,7 @@ interface InvitedMemberDialogProps {
   onClose: () => void;
 }
 
-/** How an invitation to the brokerage goes its way. */
+/** Shows how an invitation to the brokerage is delivered. */
 export function InvitedMemberDialog({ brokerageId, invited, onInvited, onClose }: InvitedMemberDialogProps) {
   const { member, invitation_url } = invited;
   const { renew } = useMemberActions(brokerageId);
@@ -79,7 +79,7 @@ interface MemberDialogProps {
   onClose: () => void;
 }
 
-/** The deals that somebody alone runs; nothing where there are none. */
+/** The deals of which a member is the only broker; renders nothing when there are none. */
 function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: string }[]; count: number }) {
   if (deals.length === 0) return null;
   const more = count - deals.length;
@@ -100,7 +100,7 @@ function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: stri
   );
 }
 
-/** Asks before a member becomes a staff member, who runs no deals: the role can be given back, their places on deals cannot. */
+/** Asks before a member becomes staff, who run no deals: the role can be given back, but not their places on deals. */
 export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogProps) {
   const { changeRole } = useMemberActions(brokerageId);
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
@@ -146,7 +146,7 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
   );
 }
 
-/** Asks before a member is removed, and whose the deals will be that nobody else runs. */
+/** Asks before a member is removed, and who takes over the deals of which they are the only broker. */
 export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialogProps) {
   const { remove } = useMemberActions(brokerageId);
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));

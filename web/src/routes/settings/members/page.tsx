@@ -32,7 +32,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove, onStaff }: Membe
   const confirm = useConfirm();
   const withRecentSignIn = useRecentSignIn();
   const invited = member.status === 'invited';
-  // Making a person an admin needs a recent sign-in.
+  // Making a person an admin requires a recent sign-in.
   const change = (role: MemberRole) =>
     withRecentSignIn(() => changeRole.mutateAsync({ user_id: member.user_id, role }));
   const give = (role: MemberRole) => {
@@ -176,7 +176,7 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
   );
 }
 
-/** The settings page “Members”: who belongs to the brokerage; admins invite, change roles and remove. */
+/** The settings page “Members”: the members of the brokerage; admins invite and remove them and change their roles. */
 export default function MembersSettings() {
   const brokerage = useBrokerage();
   if (brokerage)

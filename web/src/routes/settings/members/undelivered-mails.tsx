@@ -8,7 +8,7 @@ import { Card } from '../../../components/card.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 
-/** What a mail is, by the kinds that are sent in a brokerage's name. */
+/** Labels of the kinds of mail that are sent in a brokerage's name. */
 const kinds: Readonly<Record<string, string>> = { invitation: 'Invitation' };
 
 function UndeliveredRow({ mail, brokerageId }: { mail: UndeliveredMail; brokerageId: Id }) {
@@ -40,7 +40,7 @@ function UndeliveredRow({ mail, brokerageId }: { mail: UndeliveredMail; brokerag
   );
 }
 
-/** The mails that have not arrived, for admins; nothing while there are none. */
+/** The mails that have not been delivered, for admins; renders nothing when there are none. */
 export function UndeliveredMails({ brokerageId }: { brokerageId: Id }) {
   const { data } = useQuery(undeliveredMailsQuery(brokerageId));
   if (!data || data.items.length === 0) return null;

@@ -10,7 +10,10 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toastError } from '../../../components/toast.tsx';
 
-/** The link by which the person's calendar program gets their deadlines: made, shown once, made anew, removed. */
+/**
+ * The link from which the person's calendar program reads their deadlines: it is created, shown once, replaced or
+ * removed here.
+ */
 export function CalendarCard() {
   const { data } = useQuery(calendarLinkQuery);
   const { make, remove } = useCalendarLink();

@@ -22,7 +22,7 @@ const hours = Array.from({ length: 24 }, (_, hour) => ({
 
 const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** The zones that browsers know, with the one that was chosen. */
+/** The time zones that the browser knows, and the chosen one. */
 function zones(chosen: string): { value: string; label: string }[] {
   const known = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', ownZone(), chosen]);
   return [...known].toSorted().map((zone) => ({ value: zone, label: zone.replaceAll('_', ' ') }));
@@ -102,7 +102,10 @@ function Deals({ deals }: Pick<NotificationChoices, 'deals'>) {
   );
 }
 
-/** The settings page “Notifications”: how loud each kind is, when the daily mail goes, and which deals are quieter. */
+/**
+ * The settings page “Notifications”: how each kind is delivered, when the daily mail is sent, and which deals send
+ * less.
+ */
 export default function NotificationSettings() {
   const query = useQuery(notificationChoicesQuery);
   return (

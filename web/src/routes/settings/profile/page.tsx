@@ -164,7 +164,10 @@ function ThemeCard() {
   );
 }
 
-/** The settings page “Profile”: name, address, appearance, one's own data and its end. */
+/**
+ * The settings page “Profile”: name, e-mail address, appearance, export of the person's data, and erasure of the
+ * account.
+ */
 export default function ProfileSettings() {
   const { user } = useMe();
   return (

@@ -1,4 +1,7 @@
-/** Browsers and systems by how they call themselves, in this order: a browser also names those it wants to be taken for. */
+/**
+ * Browsers and systems by their tokens in a User-Agent, checked in this order: a browser also names others for
+ * compatibility.
+ */
 const browsers: [mark: string, name: string][] = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],

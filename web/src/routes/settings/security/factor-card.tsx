@@ -17,7 +17,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { plural } from '../../../lib/format.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 
-/** The address as a picture to scan; drawn here, so that the secret goes nowhere. */
+/** The authenticator's URI as a QR code; rendered in the browser, so that the secret is not sent anywhere. */
 function QrCode({ uri }: { uri: string }) {
   const { data } = useQuery({
     queryKey: ['qr-code', uri],
@@ -94,7 +94,7 @@ function CodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: ()
   );
 }
 
-/** The authenticator: set up, replaced recovery codes, removed. */
+/** The authenticator: setting it up, replacing recovery codes, and removing it. */
 export function FactorCard() {
   const { totp, recovery_codes_left } = useMe().second_factor;
   const { beginFactor, removeFactor, renewCodes } = useSecurityActions();

@@ -86,7 +86,7 @@ function SessionRow({ session }: { session: OwnSession }) {
         <Button
           size="sm"
           pending={endSession.isPending}
-          // The row is gone before the answer is there; the promise continues.
+          // The row is unmounted before the response arrives; the promise continues.
           onClick={() =>
             void withRecentSignIn(() => endSession.mutateAsync(session.id)).then(
               () => toast(`${device} is signed out`),

@@ -17,7 +17,7 @@ import { lengths } from '../../../lib/lengths.ts';
 import { deviceOf } from './device.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 
-/** What the browser says of itself when no passkey came about, as an error that the form shows. */
+/** Converts the browser's error when no passkey was created to an error that the form shows. */
 function inWords(error: unknown): never {
   if (error instanceof ApiError) throw error;
   const message =
@@ -121,7 +121,7 @@ function PasskeyRow({ passkey }: { passkey: OwnPasskey }) {
   );
 }
 
-/** Passkeys: listed, added, renamed, removed. */
+/** The person's passkeys: listing, adding, renaming and removing them. */
 export function PasskeysCard() {
   const query = useQuery(passkeysQuery);
   const [adding, setAdding] = useState(false);

@@ -12,7 +12,7 @@ import { paths } from '../../../paths.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
-/** What the jobs do, by their names in the log. */
+/** Descriptions of the scheduled jobs, by their names in the log. */
 const jobLabels: Readonly<Record<JobName, string>> = {
   sweep: 'Process expirations',
   queue_reminders: 'Send deadline reminders',
@@ -60,7 +60,7 @@ function JobRow({ job }: { job: Job }) {
 
 type Queue = ServiceStatus['notifications'];
 
-/** Since when the oldest waits, and how many have failed so far, where there is something to say. */
+/** The number of waiting entries, since when the oldest one waits, and how many have failed so far, if any. */
 function QueueFacts({ queue: { waiting, failing, oldest_at } }: { queue: Queue }) {
   return (
     <>
@@ -100,7 +100,7 @@ function Backups({ backup: { every_seconds, last_success_at, last_failure_at } }
   );
 }
 
-/** The settings page “Status”: how the service is doing, for admins. */
+/** The settings page “Status”: the state of the service, for admins. */
 export default function StatusSettings() {
   const brokerage = useBrokerage();
   const id = brokerage?.role === 'admin' ? brokerage.brokerage_id : null;

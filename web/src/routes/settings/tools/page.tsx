@@ -182,7 +182,7 @@ function OptInRow({ optIn }: { optIn: ToolSettings['opt_ins'][number] }) {
   );
 }
 
-/** The settings page “Tools”: which tools may write through which client, and on which deals. */
+/** The settings page “Tools”: which tools each client may use to write, and on which deals. */
 export default function ToolsSettings() {
   const query = useQuery(toolsQuery);
   return (

@@ -1,4 +1,4 @@
-/** The log of a webhook: what was sent, and what was answered. */
+/** The log of a webhook's deliveries: requests and responses. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronRight, History, Inbox, Send } from 'lucide-react';
 import { useId, useState } from 'react';
@@ -20,7 +20,7 @@ import { lifetimes } from '../../../lib/lifetimes.ts';
 import { optionsOf, webhookDeliveryStates } from '../../../lib/states.ts';
 import { AgainDialog, nameOf } from './dialogs.tsx';
 
-/** What was sent last and what was answered, and sending it again. */
+/** The last request and response of a delivery, and a button to send it again. */
 function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery }) {
   const { redeliver } = useWebhookActions();
   const again = () =>
@@ -182,7 +182,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
           webhook={webhook}
           onClose={() => setAgain(false)}
           onSent={({ deliveries, next_since }) => {
-            // The next part is asked for by the same dialog, which begins where this one ended.
+            // When more deliveries are left, the dialog stays open and its period begins where this one ended.
             if (next_since === null) setAgain(false);
             toast(
               deliveries === 0

@@ -18,7 +18,7 @@ interface DialogProps {
   onClose: () => void;
 }
 
-/** What the dialogs call a webhook: its description, or where it goes to. */
+/** The name of a webhook: its description, or the host of its address. */
 export const nameOf = ({ description, url }: Pick<Webhook, 'description' | 'url'>): string =>
   description ?? URL.parse(url)?.host ?? url;
 
@@ -30,7 +30,7 @@ interface TypesProps {
   onTypes: (types: EventType[]) => void;
 }
 
-/** Which changes are sent: all, or those that are ticked. */
+/** The changes that are sent: all, or the ticked ones. */
 function Types({ all, types, error, onAll, onTypes }: TypesProps) {
   return (
     <FieldGroup legend="What is sent" error={error}>
@@ -81,11 +81,11 @@ const toInput = ({ url, description, all, types }: Values): WebhookInput => ({
 
 interface FieldsProps {
   form: Pick<Form<Values>, 'values' | 'set' | 'errors' | 'text'>;
-  /** Between the description and what is sent. */
+  /** Fields between the description and the changes that are sent. */
   children?: ReactNode;
 }
 
-/** The fields of a webhook: address, name, and what is sent. */
+/** The fields of a webhook: address, description, and the changes that are sent. */
 function Fields({ form: { values, set, errors, text }, children }: FieldsProps) {
   return (
     <>
@@ -113,7 +113,7 @@ function Fields({ form: { values, set, errors, text }, children }: FieldsProps) 
   );
 }
 
-/** Adds a webhook; the server wants a recent sign-in for that. */
+/** Adds a webhook, which requires a recent sign-in. */
 export function AddDialog({
   brokerageId,
   onClose,
@@ -164,7 +164,9 @@ export function AddDialog({
   );
 }
 
-/** Changes where it goes to and what is sent; the server wants a recent sign-in for another address. */
+/**
+ * Changes a webhook's address, description and the changes that are sent; another address requires a recent sign-in.
+ */
 export function EditDialog({ webhook, onClose }: DialogProps & { webhook: Webhook }) {
   const { change } = useWebhookActions();
   const withRecentSignIn = useRecentSignIn();
@@ -211,7 +213,7 @@ export function RenewSecretDialog({
   );
 }
 
-/** Shows a webhook's new secret, this once. */
+/** Shows a webhook's new secret, once only. */
 export function NewSecretDialog({ made, onClose }: DialogProps & { made: WebhookSecret }) {
   return (
     <SecretDialog
@@ -232,11 +234,11 @@ interface RangeValues {
 
 interface Resent {
   readonly deliveries: number;
-  /** From when on there are more; null when there are none. */
+  /** The time from which more deliveries are left; null when there are none. */
   readonly next_since: Instant | null;
 }
 
-/** Sends the deliveries of a time again. */
+/** Sends the deliveries of a period again. */
 export function AgainDialog({
   webhook,
   onClose,
