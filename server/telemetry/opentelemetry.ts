@@ -62,15 +62,15 @@ function providerOf({ sampler, resource, ...config }: TracingConfig): TracerProv
   const { url, headers, timeoutMillis } = config;
   const Exporter = config.asJson ? JsonExporter : ProtobufExporter;
   const root = new TraceIdRatioBasedSampler(sampler.ratio);
+  // Batches are exported one at a time, but at shutdown all of a full queue concurrently.
+  const concurrencyLimit = Math.ceil(config.queueSize / config.batchSize) + 1;
   return new TracerProvider({
     resource: resourceFromAttributes({ 'service.version': version, ...resource }),
     sampler: sampler.followsParent ? new ParentBasedSampler({ root }) : root,
     spanLimits: limits,
     spanProcessors: [
       new BatchSpanProcessor({
-        // Batches are exported one at a time, and at shutdown concurrently; meanwhile spans wait in the queue, whose
-        // size is limited.
-        exporter: new Exporter({ url, headers: { ...headers }, timeoutMillis, concurrencyLimit: 8 }),
+        exporter: new Exporter({ url, headers: { ...headers }, timeoutMillis, concurrencyLimit }),
         scheduledDelayMillis: config.delayMillis,
         maxQueueSize: config.queueSize,
         maxExportBatchSize: config.batchSize,

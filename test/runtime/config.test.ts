@@ -238,6 +238,7 @@ test('variables of other programs do not stop it', () => {
   expect(faultsOf(Object.fromEntries(names.split(' ').map((name) => [name, '1'])))).toEqual([]);
   // Ours is set: what lies near it is not for us.
   expect(faultsOf({ REDIS_URI: 'x', REDIS_URL: 'redis://cache:6379' })).toEqual([]);
+  expect(faultsOf({ REDIS_URI: 'x', REDIS_URL_FILE: file('redis', 'redis://cache:6379') })).toEqual([]);
   expect(faultsOf({ DATABSE_URL: '' })).toEqual([]);
 });
 

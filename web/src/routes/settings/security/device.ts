@@ -4,9 +4,13 @@
  */
 const browsers: [mark: string, name: string][] = [
   ['Edg/', 'Edge'],
+  ['EdgA/', 'Edge'],
+  ['EdgiOS/', 'Edge'],
   ['OPR/', 'Opera'],
   ['Firefox/', 'Firefox'],
+  ['FxiOS/', 'Firefox'],
   ['Chrome/', 'Chrome'],
+  ['CriOS/', 'Chrome'],
   ['Safari/', 'Safari'],
 ];
 const systems: [mark: string, name: string][] = [
