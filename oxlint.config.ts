@@ -1,4 +1,4 @@
-/** The lint rules; which folder may import which is said once, in oxlint.imports.js. */
+/** The lint rules. Which folder may import which is defined in oxlint.imports.js alone. */
 
 import type { OxlintConfig } from 'oxlint';
 

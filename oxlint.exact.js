@@ -1,4 +1,7 @@
-/** Lint rules for money: where it is computed with nothing may become a float, and in the web application no text may. */
+/**
+ * Lint rules for money: where amounts are computed, nothing may become a float; in the web application, no text may
+ * become a number.
+ */
 
 const conversions = new Set(['Number', 'parseFloat', 'parseInt', 'Math']);
 const operators = new Set(['*', '/', '%', '**', '*=', '/=', '%=', '**=']);
@@ -8,17 +11,19 @@ const message =
 const isBigInt = (node) => node.type === 'Literal' && typeof node.value === 'bigint';
 const named = (node) => (node.type === 'MemberExpression' ? node.object : node);
 
-/** Whether a product or quotient is of integers: one side is written as one, or is itself such a product. */
+/** Whether a product or quotient is of bigint: one side is a bigint literal, or is itself such a product. */
 const isExact = (node) =>
   isBigInt(node) ||
   (node.type === 'UnaryExpression' && isExact(node.argument)) ||
   (node.type === 'BinaryExpression' && (isExact(node.left) || isExact(node.right)));
 
-/** Forbids floats: numbers with a fraction, their conversions, and products and quotients that are not of bigint. */
+/**
+ * Forbids floats: literals with a fraction, conversions to number, and products and quotients that are not of bigint.
+ */
 const exact = {
   meta: { type: 'problem', docs: { description: message } },
   create(context) {
-    // Types keep bigint and number apart; in the arithmetic itself both operands are variables.
+    // In the arithmetic modules both operands are variables; the type checker keeps bigint and number apart.
     const isArithmetic = /(decimals|fractions)\.ts$/.test(context.filename);
     const report = (node) => context.report({ node, message });
     const check = (node) => {
@@ -48,7 +53,7 @@ const kept =
 const fromText = new Set(['Number', 'parseFloat', 'parseInt']);
 const comparisons = new Set(['===', '!==', '<', '<=', '>', '>=', '==', '!=', 'in', 'instanceof']);
 
-/** Forbids to make numbers of what may be text; whether something holds may be one. */
+/** Forbids converting to numbers what may be text; the result of a comparison may be converted. */
 const text = {
   meta: { type: 'problem', docs: { description: kept } },
   create(context) {

@@ -1,15 +1,15 @@
-/** Who may import whom, as one table, and the lint rule that keeps to it. */
+/** Which folder may import which, as one table, and the lint rule that enforces it. */
 
 import path from 'node:path';
 
-/** What knows nothing of the rest of the service. */
+/** Folders that know nothing of the rest of the service. */
 const foundation = ['config', 'lib'];
 const throughDomain = [...foundation, 'services.ts', 'database', 'domain'];
 const beneathInterfaces = [...throughDomain, 'storage', 'documents', 'mail', 'webhooks', 'http', 'telemetry', 'redis'];
 
 /**
- * What each folder of `server/` may import of the others. A folder that is not named may import nothing; a file beside the
- * folders that is not named puts them together, and may import all of them.
+ * What each folder of `server/` may import from the others. A folder that is not listed may import nothing; a file
+ * directly in `server/` that is not listed assembles the folders, and may import all of them.
  */
 const mayImport = {
   lib: [],
@@ -34,7 +34,7 @@ const mayImport = {
   cli: [...beneathInterfaces, 'app.ts', 'background.ts', 'background', 'backup', 'export', 'scheduled-jobs.ts'],
 };
 
-/** What the server imports of the rest of the repository, by who may. */
+/** What the server may import from the rest of the repository, and which part of the server may. */
 const beyondServer = {
   'package.json': () => true,
   'web/src/paths.ts': (part) => part === 'http',
@@ -43,7 +43,7 @@ const beyondServer = {
 
 const speaksHttp = /^(hono|@hono|@modelcontextprotocol)(\/|$)/;
 
-/** What is wrong with an import in a file of `server/`, of a path or of a package; null where nothing is. */
+/** The error message for an import in a file of `server/`, of a path or a package; null if the import is allowed. */
 function faultOnServer([part], target, source) {
   const allowed = mayImport[part] ?? (part.endsWith('.ts') ? null : []);
   if (target === null)
@@ -58,7 +58,7 @@ function faultOnServer([part], target, source) {
     : `server/${part} may import of server/: ${allowed.join(', ')}. See oxlint.imports.js.`;
 }
 
-/** The same of an import in a file of `web/src/`. */
+/** The same for an import in a file of `web/src/`. */
 function faultInBrowser(target, isType) {
   if (target === null || target.startsWith('web/')) return null;
   if (target !== 'server/contract.ts') return 'The web application knows the service by its interfaces alone.';

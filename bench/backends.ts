@@ -1,4 +1,4 @@
-/** The processor time of PostgreSQL's backends, as Linux counts it in nanoseconds: the same on a busy machine as on a quiet one. */
+/** Processor time of PostgreSQL's backends, as Linux counts it in nanoseconds: a busy machine does not change it. */
 
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
@@ -6,14 +6,14 @@ import type pg from 'pg';
 /** The backends of all clients of the database, on this machine. */
 export class ClientBackends {
   readonly #client: pg.Client;
-  /** What each has used when it was last looked at, in nanoseconds; kept of those that have ended. */
+  /** Nanoseconds that each backend had used when last read, by process id; backends that have ended are kept. */
   readonly #spent = new Map<number, number>();
 
   constructor(client: pg.Client) {
     this.#client = client;
   }
 
-  /** The processor time of all of them so far, in seconds; null where that cannot be told. */
+  /** Returns the processor time of all backends so far, in seconds; null where it cannot be measured. */
   async spent(): Promise<number | null> {
     const { rows } = await this.#client.query<{ pid: number }>(
       `select pid from pg_stat_activity

@@ -1,4 +1,7 @@
-/** The MCP SDK alone: tools whose handler returns a constant, read from the file BENCH_RESULTS; both eras, nothing else. */
+/**
+ * The MCP SDK alone: tools whose handlers return a constant, read from the file BENCH_RESULTS; both protocol versions,
+ * nothing else.
+ */
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

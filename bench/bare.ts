@@ -1,4 +1,4 @@
-/** The least that could answer: node:http, our connection pool, the same transaction, the rows as JSON; nothing else. */
+/** The minimal server: node:http, our connection pool, the same transaction, the rows as JSON; nothing else. */
 
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,7 +21,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 const everyDeal = { words: null, state: null, updatedSince: null };
 
-/** /contacts/<id>, /contacts, /contacts?<createdAt>,<id>, POST /contacts, /deals and /events. */
+/** Answers /contacts/<id>, /contacts, /contacts?<createdAt>,<id>, POST /contacts, /deals and /events. */
 async function questionOf(request: IncomingMessage): Promise<KeyQuestion<unknown>> {
   const url = request.url ?? '';
   if (request.method === 'POST') return createContact(JSON.parse(await bodyOf(request)) as NewContact, null, nowhere);

@@ -1,4 +1,7 @@
-/** npm run bench -- books: the processor time of everything that is computed for the page of a deal's books, for a usual deal and for a large one. */
+/**
+ * npm run bench -- books: the processor time of everything computed for the page of a deal's books, for a typical deal
+ * and for a large one.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
@@ -15,7 +18,7 @@ import { openCluster, urlOf } from './cluster.ts';
 import { startDealkeep, type Service } from './processes.ts';
 import { millis, table } from './table.ts';
 
-/** Books with so many months, customers (in two years) and adjustments. */
+/** Returns books with this many months, customer revenues (in two years) and adjustments. */
 function booksOf(months: number, customers: number, adjustments: number): Books {
   const categories = ['owner_comp', 'one_time', 'other'] as const;
   return {
@@ -56,9 +59,9 @@ function booksOf(months: number, customers: number, adjustments: number): Books 
 
 const rounds = 30;
 
-/** The processor time of one computation, in milliseconds, once it is warm. */
+/** Returns the processor time of one computation after warm-up, in milliseconds. */
 function measured(books: Books): number {
-  // Of each reading it is computed once: every round is of another.
+  // The result is cached for a books object, so each round uses a new one.
   const compute = () => JSON.stringify(qoeOverview({ ...books }, noAnswers(true)));
   for (let time = 0; time < 5; time += 1) compute();
   const before = process.cpuUsage();
@@ -67,7 +70,7 @@ function measured(books: Books): number {
   return (user + system) / 1000 / rounds;
 }
 
-/** Stores books with a deal and its broker: the deal's id, and the broker's session. */
+/** Stores books with a deal and its broker; returns the deal's id and the broker's session token. */
 async function store(client: pg.Client, name: string, { periods, customers, adjustments }: Books) {
   const token = mintToken();
   const { rows: found } = await client.query<{ deal: string; person: string }>(
@@ -128,13 +131,16 @@ async function store(client: pg.Client, name: string, { periods, customers, adju
   return { deal, token };
 }
 
-/** The processor time of all threads of a process, in milliseconds, as Linux counts it in nanoseconds. */
+/** Returns the processor time of all threads of a process in milliseconds; Linux counts it in nanoseconds. */
 const spentBy = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`)
     .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]))
     .reduce((sum, nanoseconds) => sum + nanoseconds / 1e6, 0);
 
-/** What a request for the page of these books costs Node.js and PostgreSQL, in milliseconds: the first after a change, and while they are kept. */
+/**
+ * Returns what a request for the page of these books costs Node.js and PostgreSQL, in milliseconds: first after a
+ * change, then from the cache.
+ */
 async function requested(client: pg.Client, service: Service, name: string, books: Books): Promise<number[]> {
   const { deal, token } = await store(client, name, books);
   for (const stored of ['accounting_snapshots', 'pl_periods', 'customer_revenues', 'normalizations'])
@@ -147,7 +153,7 @@ async function requested(client: pg.Client, service: Service, name: string, book
     const text = await answer.text();
     if (answer.status !== 200) throw new Error(text);
   };
-  // An upload more with nothing in it: everything is read anew.
+  // Adds an empty upload, after which everything is read again.
   const change = () =>
     client.query(
       `insert into accounting_snapshots (deal_id, snapshot_type, status, requested_at, completed_at)
@@ -174,7 +180,9 @@ const sizes = [
   [240, 5_000, 300],
 ] as const;
 
-/** Prints the processor time for each size: of the computation alone, and of the page's request. Needs a Linux. */
+/**
+ * Prints the processor time for each size: of the computation alone, and of the request for the page. Requires Linux.
+ */
 export async function benchBooks(): Promise<void> {
   const cluster = await openCluster();
   const client = new pg.Client(cluster.owner);

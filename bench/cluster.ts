@@ -1,4 +1,4 @@
-/** The PostgreSQL that everything is measured on: a throw-away one, or a throw-away database at DATABASE_URL. */
+/** The PostgreSQL that everything is measured on: a temporary one, or a temporary database at DATABASE_URL. */
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,12 +11,12 @@ import { migrate } from '../server/database/migrate.ts';
 export interface Cluster {
   readonly owner: pg.ClientConfig;
   readonly server: Required<Pick<pg.ClientConfig, 'host' | 'port' | 'user' | 'database'>> & { password: string };
-  /** "PostgreSQL 18.1" */
+  /** For example "PostgreSQL 18.1". */
   readonly version: string;
   close(): Promise<void>;
 }
 
-// As an operator would set a small machine up; durable, so that a create is a commit.
+// Settings as an operator would choose them for a small machine; durable, so that a create is committed to disk.
 const settings = { shared_buffers: '512MB', max_connections: '200', max_wal_size: '4GB' };
 
 async function embedded(): Promise<Omit<Cluster, 'version'>> {
@@ -55,7 +55,10 @@ async function external(url: string): Promise<Omit<Cluster, 'version'>> {
   return { owner, server: { host, port, user: name, password, database: name }, close };
 }
 
-/** Opens it, migrated. `url`, or else DATABASE_URL, is a login that may create databases and roles. */
+/**
+ * Opens and migrates the database. `url`, which defaults to DATABASE_URL, is a login that may create databases and
+ * roles; without either, a temporary PostgreSQL is started.
+ */
 export async function openCluster(url = process.env['DATABASE_URL']): Promise<Cluster> {
   const cluster = url ? await external(url) : await embedded();
   const client = new pg.Client(cluster.owner);
@@ -65,7 +68,7 @@ export async function openCluster(url = process.env['DATABASE_URL']): Promise<Cl
   return { ...cluster, version: `PostgreSQL ${rows[0]?.version.split(' ')[0]}` };
 }
 
-/** The connection as DATABASE_URL has it. */
+/** Returns the connection in the form of DATABASE_URL. */
 export function urlOf({ host = '', port, user, password, database }: pg.ClientConfig): string {
   const query = host.startsWith('/') ? `?host=${encodeURIComponent(host)}` : '';
   const reached = host.startsWith('/') ? 'localhost' : host;

@@ -1,4 +1,4 @@
-/** Measures in turns what is compared, so that whatever else the machine does falls on all of it. */
+/** Measures servers alternately, so that other load on the machine affects all of them. */
 
 import type { ClientBackends } from './backends.ts';
 import type { Bench } from './bench.ts';
@@ -6,18 +6,20 @@ import type { Outcome } from './load.ts';
 import type { Service } from './processes.ts';
 import { millis, percent, whole } from './table.ts';
 
-/** A server and what is asked of it. */
+/** A server and the requests to it. */
 export interface Side {
   readonly service: Service;
   readonly requests: readonly string[];
-  /** The status that every answer must have. */
+  /** Status required of every response. */
   readonly expect: number;
 }
 
 export interface Measured extends Outcome {
-  /** Processor time of the server for an answer, in microseconds; null where that cannot be told. */
+  /** Processor time of the server per response, in microseconds; null where it cannot be measured. */
   readonly processor: number | null;
-  /** Processor time of PostgreSQL for an answer, in microseconds; null where that cannot be told or is not asked for. */
+  /**
+   * Processor time of PostgreSQL per response, in microseconds; null where it cannot be measured or is not requested.
+   */
   readonly postgres: number | null;
 }
 
@@ -26,7 +28,7 @@ export type Comparison = Readonly<Record<'bare' | 'ours', Measured>>;
 /** The port that a service listens on. */
 export const portOf = ({ origin }: Service): number => Number(new URL(origin).port);
 
-/** Every side at one concurrency, in as many rounds as the bench has. */
+/** Measures every side at one concurrency, in as many rounds as the bench has. */
 export async function inTurns<Name extends string>(
   { generator, seconds, rounds }: Bench,
   label: string,
@@ -46,7 +48,7 @@ export async function inTurns<Name extends string>(
       const { service, requests, expect } = sides[name];
       const before = service.processorTime() ?? Number.NaN;
       const postgresBefore = await postgresTime();
-      // The generator adds the rounds up: its last word covers all of them.
+      // The generator adds the rounds up: its last outcome covers all of them.
       const outcome = await generator.send({
         label: `${label} ${connections} ${name}`,
         port: portOf(service),
@@ -67,13 +69,13 @@ export async function inTurns<Name extends string>(
   return measured;
 }
 
-/** The heads of the columns that {@link cells} fills. */
+/** Headings of the columns that {@link cells} fills. */
 export const comparisonHeads: readonly string[] = [
   ...['bare', 'ours'].flatMap((side) => [`${side} /s`, 'p50 ms', 'p99 ms', 'CPU µs']),
   'ours of bare',
 ];
 
-/** A comparison as cells of a table. */
+/** Returns a comparison as the cells of a table. */
 export function cells({ bare, ours }: Comparison): string[] {
   const side = ({ rate, p50, p99, processor }: Measured) => [
     whole(rate),

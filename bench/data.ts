@@ -1,19 +1,21 @@
-/** 200 tenants and their contacts, computed from a number, so that pgbench and the load generator can name them too. */
+/**
+ * 200 tenants and their contacts, computed from a number, so that pgbench and the load generator can refer to them too.
+ */
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Cluster } from './cluster.ts';
 
 export const tenants = 200;
-/** Half of all contacts belong to these first tenants: some of them have page 500. */
+/** Half of all contacts belong to these first tenants, so that some have a page 500. */
 export const largeTenants = 10;
 
 export interface Data {
-  /** Adds contacts until there are `total`, and lets PostgreSQL look at them. */
+  /** Adds contacts until there are `total`, and analyzes the table. */
   growTo(total: number): Promise<void>;
-  /** The API key of a tenant, 1 to 200. */
+  /** Returns the API key of a tenant, 1 to 200. */
   tokenOf(tenant: number): string;
-  /** Some contacts, spread evenly, with their tenants. */
+  /** Returns some contacts, spread evenly, with their tenants. */
   sample(count: number): Promise<{ id: string; tenant: number }[]>;
   close(): Promise<void>;
 }
@@ -71,7 +73,7 @@ export async function openData({ owner }: Cluster): Promise<Data> {
         await client.query(insert, [loaded + 1, Math.min(total, loaded + 100_000)]);
       }
       await client.query('vacuum (analyze) contacts');
-      await client.query('checkpoint').catch(() => {}); // Not everybody may; then one may fall into a measurement.
+      await client.query('checkpoint').catch(() => {}); // Without the right to it, one may fall into a measurement.
     },
     tokenOf: (tenant) => tokens[tenant - 1] ?? '',
     async sample(count) {

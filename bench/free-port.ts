@@ -1,12 +1,15 @@
-/** A port that nobody listens on at this moment: some have to know theirs before they start. */
+/** A free port, for programs that must know theirs before they start. */
 
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below those that systems give to whoever asks for any, who could be given it before it is taken. */
+/**
+ * Below the range from which systems assign ports to other programs, which could otherwise be given this one before it
+ * is used.
+ */
 const [lowest, highest] = [15_000, 32_000];
 
-/** Its number. */
+/** Returns the number of a port on which nothing listens now. */
 export async function freePort(): Promise<number> {
   const port = randomInt(lowest, highest);
   const server = createServer();

@@ -1,4 +1,6 @@
-/** The load generator, a process of its own: sends requests on kept connections, one after the other on each. */
+/**
+ * The load generator, a process of its own: sends requests over keep-alive connections, one after the other on each.
+ */
 
 import { connect, type Socket } from 'node:net';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
@@ -12,11 +14,11 @@ interface Tally {
 
 const tallies = new Map<string, Tally>();
 
-/** Finds the end of each answer in what a socket brings: its length is announced, or it comes in chunks. */
+/** Finds the end of each response in the data of a socket, by its length or its last chunk. */
 class Answers {
   #waiting: Buffer = Buffer.alloc(0);
 
-  /** The status of the next whole answer, or null while it is not whole. */
+  /** Returns the status of the next complete response; null while it is incomplete. */
   next(chunk: Buffer): number | null {
     this.#waiting = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk]);
     const headEnd = this.#waiting.indexOf('\r\n\r\n');
@@ -33,7 +35,7 @@ class Answers {
   }
 }
 
-/** One connection, busy until `until`; calls `done` for each answer. */
+/** Sends requests over one connection until `until`; calls `done` for each response. */
 function drive(socket: Socket, next: () => Buffer, until: number, done: (nanoseconds: number, status: number) => void) {
   return new Promise<void>((resolve, reject) => {
     const answers = new Answers();

@@ -1,4 +1,4 @@
-/** What counting requests costs, wherever they are counted, and what a tenant notices of another one who is over the limit. */
+/** What counting requests costs in each store, and how a tenant over the limit affects another one. */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -20,7 +20,7 @@ interface Redis {
   stop(): Promise<void>;
 }
 
-/** A Redis that keeps nothing; null where there is none. */
+/** Starts a Redis without persistence; null where none is installed. */
 async function startRedis(): Promise<Redis | null> {
   if (spawnSync('redis-server', ['--version']).error) return null;
   const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-bench-redis-'));
@@ -85,13 +85,19 @@ async function tenantWithCeiling({ cluster }: Bench, tenant: number, ceiling: nu
   await client.end();
 }
 
-/** Waits for the next minute where this one ends within so many seconds: with it limits begin anew. */
+/**
+ * Waits for the next minute if less than this many seconds are left of the current one: limits begin anew with each
+ * minute.
+ */
 async function waitForTimeInMinute(seconds: number): Promise<void> {
   const left = 60_000 - (Date.now() % 60_000);
   if (left < seconds * 1_000) await setTimeout(left);
 }
 
-/** Prints how long one who asks one thing after the other waits, alone and beside others whose every request gets 429. */
+/**
+ * Prints how long a client waits that sends one request after the other, alone and beside clients whose every request
+ * gets 429.
+ */
 async function flood(bench: Bench): Promise<void> {
   const { data, databaseUrl, generator, rounds, seconds, say } = bench;
   const service = await startDealkeep(databaseUrl, { RATE_LIMIT_STORE: 'postgres' });
@@ -122,9 +128,9 @@ async function flood(bench: Bench): Promise<void> {
     const found = new Map<string, Awaited<ReturnType<typeof ask>>>();
     for (let round = 0; round < rounds; round += 1)
       for (const [label, connections] of Object.entries(kinds)) {
-        // As long as it takes to bring the others over their limit, and to measure.
+        // Long enough to bring the other clients over their limit, and to measure.
         await waitForTimeInMinute(5 + seconds / rounds);
-        // Another minute may have begun, in which the others are not over their limit.
+        // A new minute may have begun, in which the other clients are not over their limit.
         for (let sent = 0; (await statusOf()) !== 429; sent += 50) {
           if (sent > 2_000) throw new Error('The others never got to their limit.');
           await Promise.all(Array.from({ length: 20 }, statusOf));
@@ -149,7 +155,7 @@ async function flood(bench: Bench): Promise<void> {
   }
 }
 
-/** Prints what limits cost, and what they are good for. */
+/** Prints what limits cost, and how they protect other tenants. */
 export async function benchLimits(bench: Bench): Promise<void> {
   await bench.data.growTo(10_000);
   const redis = await startRedis();

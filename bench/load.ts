@@ -1,35 +1,38 @@
-/** Orders load from the generator's process. */
+/** Sends orders to the load generator's process. */
 
 import { fork } from 'node:child_process';
 import path from 'node:path';
 
-/** What to send where. Orders with the same label add up to one outcome. */
+/** Requests to send to a port. Orders with the same label add up to one outcome. */
 export interface Order {
   readonly label: string;
   readonly port: number;
-  /** Whole HTTP requests, sent in turn. */
+  /** Whole HTTP requests, sent in rotation. */
   readonly requests: readonly string[];
   readonly connections: number;
   readonly seconds: number;
-  /** Seconds before it counts. */
+  /** Seconds before responses are counted. */
   readonly warmUp: number;
-  /** The status that every answer must have. */
+  /** Status required of every response. */
   readonly expect: number;
-  /** Whether the generator never sleeps, so that nobody spends time on waking it: where it has a processor for itself. */
+  /**
+   * Whether the generator never sleeps, so that no time is spent on waking it; for a generator with its own processor.
+   * Optional.
+   */
   readonly staysAwake?: boolean;
 }
 
-/** Answers a second, and milliseconds until one is whole. */
+/** Responses per second, and milliseconds until a response is complete. */
 export interface Outcome {
   readonly rate: number;
   readonly p50: number;
   readonly p99: number;
-  /** All answers to this order, also those of the warm-up. */
+  /** All responses to this order, including the warm-up's. */
   readonly answers: number;
 }
 
 export interface Generator {
-  /** Rejects when an answer had another status than expected. */
+  /** Carries out an order; rejects when a response has another status than expected. */
   send(order: Order): Promise<Outcome>;
   stop(): void;
 }
@@ -50,7 +53,7 @@ export function startGenerator(): Generator {
   };
 }
 
-/** A request as it goes over the wire. */
+/** Returns the text of an HTTP request. */
 export function request(method: string, target: string, headers: Readonly<Record<string, string>>, body = ''): string {
   const length =
     body === '' ? {} : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) };

@@ -1,4 +1,7 @@
-/** npm run bench [-- --quick] [suite …]: measures the service beside what the database and Node could do at best. */
+/**
+ * npm run bench [-- --quick] [suite …]: measures the service, compared with the best that the database and Node could
+ * do.
+ */
 
 import os from 'node:os';
 import { parseArgs } from 'node:util';
@@ -17,7 +20,7 @@ import { benchTools } from './tools.ts';
 import { benchWebhooks } from './webhooks.ts';
 import { benchWorkers } from './workers.ts';
 
-/** Each prints its own tables. */
+/** Each suite prints its own tables. */
 const suites: Record<string, (bench: Bench) => Promise<void>> = {
   rest: benchRest,
   webhooks: benchWebhooks,
@@ -28,16 +31,16 @@ const suites: Record<string, (bench: Bench) => Promise<void>> = {
   workers: benchWorkers,
   peers: benchPeers,
 };
-/** Without those that install something, or need a machine of several cores. */
+/** All suites except those that install something or need a machine with several cores. */
 const usual = ['rest', 'webhooks', 'tools', 'streams', 'load', 'limits'];
 
-// This one has a database of its own.
+// This suite has its own database.
 if (process.argv[2] === 'books') {
   await benchBooks();
   process.exit(0);
 }
 
-// This one has a database and options of its own.
+// This suite has its own database and options.
 if (process.argv[2] === 'scale') process.exit((await benchScale(process.argv.slice(3))) ? 0 : 1);
 
 const { values, positionals } = parseArgs({

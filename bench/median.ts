@@ -1,6 +1,6 @@
-/** The middle of figures that are measured several times. */
+/** The median of repeated measurements. */
 
-/** Of an even number of them the mean of the two in the middle; NaN of none. */
+/** Returns the median: for an even count the mean of the two middle numbers, NaN for none. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const [below, above] = [sorted[(sorted.length - 1) >> 1] ?? NaN, sorted[sorted.length >> 1] ?? NaN];

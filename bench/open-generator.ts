@@ -1,18 +1,19 @@
 /**
- * The load generator for more than the server can do, a process of its own: sends at a rate, whether or not answers come,
- * on as many kept connections as that takes. A request's time counts from the moment at which it was due.
+ * The load generator for more requests than the server can answer, a process of its own: sends at a fixed rate, whether
+ * or not responses arrive, over as many keep-alive connections as that takes. A request's time counts from when it was
+ * due.
  */
 
 import { connect, type Socket } from 'node:net';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { OpenOrder, OpenOutcome } from './overload.ts';
 
-/** How often what is due is sent, in milliseconds. */
+/** Milliseconds after which due requests are sent. */
 const tick = 2;
 
 interface Line {
   readonly socket: Socket;
-  /** When the request that it waits for was due, or null. */
+  /** When the pending request was due; null without one. */
   due: number | null;
   waiting: Buffer;
 }
@@ -20,7 +21,7 @@ interface Line {
 const headEnd = Buffer.from('\r\n\r\n');
 const lengthName = Buffer.from('ength: ');
 
-/** The status of the answer that the bytes hold whole, else null. */
+/** Returns the status of the response if the bytes contain it completely, otherwise null. */
 function statusOf(bytes: Buffer): number | null {
   const end = bytes.indexOf(headEnd);
   if (end < 0) return null;
@@ -99,7 +100,7 @@ async function measure(order: OpenOrder): Promise<OpenOutcome> {
     sendDue(now);
     await pause();
   }
-  // What still waits is given as long again as an answer may take, and no longer.
+  // Pending requests get at most 20 more seconds.
   const end = performance.now() + 20_000;
   while (lines.values().some(({ due }) => due !== null) && performance.now() < end)
     await new Promise((resolve) => setTimeout(resolve, 50));

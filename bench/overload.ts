@@ -1,4 +1,4 @@
-/** What the service does when three times as much is asked of it as it can do, and what its limits cost. */
+/** What the service does when it receives three times as many requests as it can answer, and what its limits cost. */
 
 import { fork } from 'node:child_process';
 import { get } from 'node:http';
@@ -14,44 +14,44 @@ import { startDealkeep, type Service } from './processes.ts';
 import { contactRequests } from './rest-operations.ts';
 import { millis, percent, table, whole } from './table.ts';
 
-/** So many requests a second, whether or not they are answered. */
+/** An order for `rate` requests per second, whether or not they are answered. */
 export interface OpenOrder {
   readonly port: number;
   readonly requests: readonly string[];
   readonly rate: number;
-  /** The most connections. */
+  /** Maximum number of connections. */
   readonly connections: number;
   readonly seconds: number;
   readonly warmUp: number;
-  /** As in an order of the other generator. */
+  /** As in the `Order` of the other generator. */
   readonly staysAwake: boolean;
 }
 
 interface Share {
-  /** Answers a second. */
+  /** Responses per second. */
   readonly rate: number;
   readonly p50: number;
   readonly p99: number;
 }
 
 export interface OpenOutcome {
-  /** Answered with 200. */
+  /** Responses with status 200. */
   readonly served: Share;
-  /** Answered with 503. */
+  /** Responses with status 503. */
   readonly refused: Share;
-  /** Other answers, by status. */
+  /** Number of other responses, by status. */
   readonly others: Readonly<Record<string, number>>;
-  /** Requests that no connection was free for. */
+  /** Requests for which no connection was free. */
   readonly unsent: number;
-  /** Connections that ended without an answer. */
+  /** Connections that ended without a response. */
   readonly broken: number;
-  /** Requests that had no answer 20 s after the end. */
+  /** Requests without a response 20 s after the end. */
   readonly hanging: number;
-  /** All answers with 200 and with 503, also before it counts. */
+  /** All responses with 200 and with 503, including the warm-up's. */
   readonly answers: { readonly served: number; readonly refused: number };
 }
 
-/** Orders load from the other generator's process, which ends with it. */
+/** Sends the order to the other generator's process, which is started for it and ends with it. */
 async function sendAt(order: OpenOrder): Promise<OpenOutcome> {
   const child = fork(path.join(import.meta.dirname, 'open-generator.ts'), { stdio: 'inherit' });
   try {
@@ -66,14 +66,14 @@ async function sendAt(order: OpenOrder): Promise<OpenOutcome> {
 }
 
 interface Health {
-  /** Milliseconds within which 99 % of the questions of the first second were answered, and of all later ones. */
+  /** 99th percentile of the response times in milliseconds, for requests of the first second and for all later ones. */
   readonly atFirst: number;
   readonly later: number;
-  /** Milliseconds within which 99 % of the questions were sent after they were due: how late this process itself is. */
+  /** 99th percentile of this process's event loop delay in milliseconds, which is how late it sends requests. */
   readonly late: number;
 }
 
-/** Asks /healthz every 20 ms on new connections until it is stopped. */
+/** Requests /healthz every 20 ms over new connections until the returned function is called. */
 function watchHealth(port: number): () => Health {
   const began = performance.now();
   const asked: { readonly atFirst: boolean; readonly took: number }[] = [];
@@ -112,15 +112,18 @@ interface Round {
   readonly normal: OpenOutcome;
   readonly over: OpenOutcome;
   readonly health: Health;
-  /** The service's processor time in microseconds, for a request at its capacity, and for one that was refused. */
+  /** The service's processor time in microseconds, per request at its capacity and per refused request. */
   readonly served: number;
   readonly refused: number;
-  /** Its memory in megabytes, at four fifths of its capacity and at the most. */
+  /** The service's memory in megabytes, at four fifths of its capacity and at its peak. */
   readonly usual: number;
   readonly peak: number;
 }
 
-/** What the service can do, how it answers at four fifths of that, and at three times as much: one after the other, since the machine may have other work. */
+/**
+ * Measures the capacity of the service, how it answers at four fifths of it, and at three times as many requests: in
+ * direct succession, since the load of the machine may vary.
+ */
 async function round(bench: Bench, service: Service, name: string, load: Load, isFirst: boolean): Promise<Round> {
   const { generator } = bench;
   const { requests, staysAwake } = load;
@@ -128,9 +131,9 @@ async function round(bench: Bench, service: Service, name: string, load: Load, i
   const port = portOf(service);
   const spent = () => (service.processorTime() ?? NaN) * 1e6;
   const closed = { port, requests, connections: 64, warmUp: 0.5, expect: 200, staysAwake };
-  // After the round before, fewer than 64 may wait for two seconds.
+  // After the overload of the previous round, the service queues fewer than 64 requests for two to four seconds.
   if (!isFirst) await setTimeout(3_000);
-  // A process that has answered little yet has not compiled what it does.
+  // A process that has answered few requests has not compiled its code yet.
   await generator.send({ ...closed, label: `warm-up ${name}`, seconds: isFirst ? 8 : 1 });
   let before = spent();
   const capacity = await generator.send({ ...closed, label: `${name} ${performance.now()}`, seconds });
@@ -160,7 +163,7 @@ async function overload(bench: Bench, service: Service, name: string, load: Load
     bench.say(`${name}, round ${nth} of ${bench.rounds}`);
     found.push(await round(bench, service, name, load, nth === 1));
   }
-  // V8 gives memory back when it has had nothing to do for a while.
+  // V8 releases memory after it has been idle for a while.
   await setTimeout(60_000);
   const of = (read: (one: Round) => number) => median(found.map(read));
   const lost = new Map<string, number>();
@@ -210,7 +213,7 @@ const heads = [
   'else',
 ];
 
-/** Prints what becomes of requests at three times the capacity. */
+/** Prints how requests are answered at three times the capacity. */
 export async function benchLoad(bench: Bench): Promise<void> {
   const { data, say } = bench;
   await data.growTo(10_000);

@@ -1,6 +1,7 @@
 /**
- * The contacts and a tool call beside what others offer for the same: PostGraphile, Directus, Strapi, and Fastify alone. All of
- * them are installed from npm when this runs, work on the same PostgreSQL with the same rows, and are measured in turns.
+ * The contacts and a tool call, compared with what other products offer for them: PostGraphile, Directus, Strapi, and
+ * Fastify alone. All of them are installed from npm when this runs, use the same PostgreSQL with the same rows, and are
+ * measured alternately.
  */
 
 import { mkdtemp, rm, mkdir } from 'node:fs/promises';
@@ -28,13 +29,13 @@ const peers: readonly Peer[] = [floor, postgraphile, directus, strapi];
 const connections = 16;
 const toolCall = { tool: 'svc_deals_get', era: '2025-11-25' } as const;
 
-/** What everybody is asked about. */
+/** The records that every product is asked for. */
 interface Questions {
   readonly contacts: readonly Known[];
   readonly brokerages: readonly string[];
 }
 
-/** Ours, with the limits that nodes share in PostgreSQL, too high to refuse anybody. */
+/** Starts Dealkeep, with limits that nodes share in PostgreSQL, too high to refuse anybody. */
 async function ours(bench: Bench, port: number, data: ToolsData, { brokerages }: Questions): Promise<Running> {
   const service = await startDealkeep(bench.databaseUrl, {
     PORT: String(port),
@@ -68,7 +69,10 @@ async function ours(bench: Bench, port: number, data: ToolsData, { brokerages }:
 const raw = ({ method, target, headers, body }: Ask): string =>
   request(method, target, headers, body === undefined ? '' : JSON.stringify(body));
 
-/** Asks once and insists on an answer that holds what was asked for: some report errors with status 200. */
+/**
+ * Sends a request and throws unless the response contains what was requested: some products report errors with status
+ * 200.
+ */
 async function insist(name: string, { service }: Running, ask: Ask, holds: RegExp, times: number): Promise<void> {
   const { method, headers, body } = ask;
   const response = await fetch(`${service.origin}${ask.target}`, {
@@ -82,7 +86,7 @@ async function insist(name: string, { service }: Running, ask: Ask, holds: RegEx
     throw new Error(`${name} answered ${method} ${ask.target} with ${response.status}: ${text.slice(0, 400)}`);
 }
 
-/** Installs and starts a peer; says a sentence and returns null when it cannot be. */
+/** Installs and starts a peer; prints the reason and returns null when that fails. */
 async function started(bench: Bench, peer: Peer, directory: string, client: pg.Client, questions: Questions) {
   const { cluster, say } = bench;
   const schema = `peer_${peer.name.replaceAll(/\W.*/g, '').toLowerCase()}`;
@@ -111,7 +115,7 @@ async function started(bench: Bench, peer: Peer, directory: string, client: pg.C
 const ratio = (part: number, of: number): string => (part / of).toFixed(2);
 const micros = (time: number | null): string => (time === null ? '–' : whole(time));
 
-/** Measures one question in turns; the lines of its table, ours first. */
+/** Measures one kind of request on all sides alternately; returns the rows of its table, ours first. */
 async function measured(bench: Bench, name: string, sides: Record<string, Side>, backends: ClientBackends) {
   bench.say(`Measuring ${name} at concurrency ${connections}`);
   const found: Record<string, Measured> = await inTurns(bench, name, connections, sides, backends);
@@ -130,7 +134,7 @@ async function measured(bench: Bench, name: string, sides: Record<string, Side>,
   ]);
 }
 
-/** Prints one table, and a sentence for each peer that is missing from it. */
+/** Prints one table, and a sentence for each missing peer. */
 export async function benchPeers(bench: Bench): Promise<void> {
   const { cluster, data, rows, say } = bench;
   const temporary = bench.keep === null ? await mkdtemp(path.join(os.tmpdir(), 'dealkeep-peers-')) : null;

@@ -1,4 +1,7 @@
-/** pgbench on the same statements, prepared, sent with one sync as we do: what the database gives by itself. */
+/**
+ * pgbench with the same statements, prepared and sent with one sync as the service does: what the database achieves
+ * alone.
+ */
 
 import { spawn } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
@@ -7,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Cluster } from './cluster.ts';
 
-/** Where pgbench is, or null. */
+/** Returns the path of pgbench, or null. */
 export function findPgbench(): string | null {
   const inPath = (process.env['PATH'] ?? '').split(path.delimiter).map((directory) => path.join(directory, 'pgbench'));
   const debian = globSync('/usr/lib/postgresql/*/bin/pgbench').toSorted().toReversed();
@@ -26,7 +29,7 @@ function run(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Pro
   });
 }
 
-/** Transactions a second of `script` at a concurrency. */
+/** Returns how many transactions per second of `script` are executed at a concurrency. */
 export async function runPgbench(
   pgbench: string,
   { host, port, user, password, database }: Cluster['server'],

@@ -1,8 +1,11 @@
-/** What a command says when it serves. */
+/** The URL that a command prints once it serves. */
 
 import type { ChildProcess } from 'node:child_process';
 
-/** The `url` of the line of JSON that `dealkeep serve --json` and `demo --json` print; rejects when the process ends before. */
+/**
+ * Resolves with the `url` of the line of JSON that `dealkeep serve --json` and `demo --json` print; rejects when the
+ * process ends first.
+ */
 export async function printedUrl(child: ChildProcess, name: string): Promise<string> {
   let said = '';
   return new Promise<string>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Starts what is measured as processes of their own, and watches how much memory they take. */
+/** Starts the measured programs as processes of their own, and watches their memory. */
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,16 +9,16 @@ import { program } from '../bin/program.js';
 export interface Service {
   readonly origin: string;
   readonly pid: number;
-  /** The most memory that the process and those that it started have had resident, in megabytes. */
+  /** Peak resident memory of the process and its children, in megabytes. */
   peakMemory(): number;
-  /** The memory that they have resident at this moment, in megabytes. */
+  /** Current resident memory of these processes, in megabytes. */
   memory(): number;
-  /** The processor time that they have used, in seconds; null where that cannot be told. */
+  /** Processor time that these processes have used, in seconds; null where it cannot be measured. */
   processorTime(): number | null;
-  /** The end of what it wrote on standard output. */
+  /** The end of its standard output. */
   output(): string;
   stop(): Promise<void>;
-  /** Ends it by SIGKILL. */
+  /** Ends it with SIGKILL. */
   kill(): Promise<void>;
 }
 
@@ -29,12 +29,12 @@ function resident(pid: number, field: 'VmHWM' | 'VmRSS'): number {
     const kilobytes = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     if (kilobytes) return Number(kilobytes) / 1024;
   } catch {
-    // Not a Linux: ask ps for what it is at this moment.
+    // Not on Linux: `ps` reports the current value.
   }
   return Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) / 1024 || 0;
 }
 
-/** A process and those that it started, which share its work. */
+/** Returns a process and its children, which share its work. */
 function withChildren(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
@@ -44,7 +44,10 @@ function withChildren(pid: number): number[] {
   }
 }
 
-/** User and system time, in the hundredths of a second that Linux counts in, of the process and those that it started. */
+/**
+ * Returns the user and system time of the process and its children in seconds, which Linux counts in hundredths; null
+ * where it cannot be measured.
+ */
 function processorTime(pid: number): number | null {
   try {
     let time = 0;
@@ -108,18 +111,18 @@ function service(child: ChildProcess, origin: string): Service {
   };
 }
 
-/** What a program that failed complains of, on one line. */
+/** Returns the error message in the output of a failed program, on one line. */
 export function complaint(said: string): string {
   const from = said.search(/error:/i);
   return said.slice(Math.max(0, from)).trim().split('\n').slice(0, 4).join(' ').slice(0, 500);
 }
 
-/** For how long a peer may take to start. */
+/** Maximum time until a peer has started, in milliseconds. */
 const startMillis = 180_000;
 
 /**
- * The server of another product: a program for `node` in `cwd` that is ready when the address `ready` is answered. Throws what it said
- * last when it ends before that.
+ * Starts the server of another product: a program for `node` in `cwd` that is ready when the address `ready` answers
+ * with a status below 500. Throws the last of its output when it ends first or takes too long.
  */
 export async function startPeer(
   name: string,
@@ -147,7 +150,7 @@ export async function startPeer(
   throw new Error(`${name} did not start: ${complaint(said)}`);
 }
 
-/** The real service, as `dealkeep serve` starts it (bin/dealkeep.js), with its limits out of the way. */
+/** Starts the real service as `dealkeep serve` does (bin/dealkeep.js), with its limits out of the way. */
 export async function startDealkeep(databaseUrl: string, env: NodeJS.ProcessEnv = {}): Promise<Service> {
   const [child, line] = await started('dealkeep serve', [...program, 'serve', '--json'], {
     DATABASE_URL: databaseUrl,
@@ -163,13 +166,13 @@ export async function startDealkeep(databaseUrl: string, env: NodeJS.ProcessEnv 
   return service(child, new URL((JSON.parse(line) as { url: string }).url).origin);
 }
 
-/** The bare server of bare.ts on the same database. */
+/** Starts the bare server of bare.ts on the same database. */
 export async function startBare(databaseUrl: string): Promise<Service> {
   const [child, line] = await started('the bare server', ['bench/bare.ts'], { DATABASE_URL: databaseUrl });
   return service(child, line);
 }
 
-/** The SDK alone, in bare-sdk.ts; `results` is a file with what each of its tools returns, as JSON. */
+/** Starts the SDK alone, with bare-sdk.ts; `results` is a JSON file with the result of each of its tools. */
 export async function startBareSdk(results: string): Promise<Service> {
   const [child, line] = await started('the bare SDK', ['bench/bare-sdk.ts'], { BENCH_RESULTS: results });
   return service(child, line);

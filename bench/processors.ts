@@ -1,10 +1,10 @@
-/** Gives what is measured and what measures processors of their own. */
+/** Gives the measured and the measuring processes separate processors. */
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 
-/** The processes that this one has started, and those that they have. */
+/** Returns all descendants of a process. */
 function startedBy(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
     readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
@@ -22,8 +22,9 @@ function give(pids: readonly number[], processors: string): void {
 }
 
 /**
- * Leaves the last processor to this process and the load generators, and the others to the service and PostgreSQL; new processes
- * stay where the one is that starts them. Returns what takes it back, or null where there is one processor, or no Linux with taskset.
+ * Leaves the last processor to this process and the load generators, and the others to the service and PostgreSQL; new
+ * processes use the processors of their parent. Returns a function that undoes this, or null with one processor, or
+ * without Linux and taskset.
  */
 export function divideProcessors(): (() => void) | null {
   const last = os.availableParallelism() - 1;

@@ -1,4 +1,4 @@
-/** What is asked of the REST API, and the same of the bare server and of pgbench. */
+/** The requests to the REST API, and their equivalents for the bare server and pgbench. */
 
 import type { Bench } from './bench.ts';
 import { largeTenants, tenants, type Data } from './data.ts';
@@ -9,15 +9,15 @@ export interface Operation {
   readonly name: string;
   readonly ours: readonly string[];
   readonly bare: readonly string[];
-  /** The status of ours; the bare server knows only 200. */
+  /** Status of our responses; the bare server responds only with 200. */
   readonly expect: number;
-  /** The script for pgbench; null: it has no such thing. */
+  /** The script for pgbench; null when there is no equivalent. */
   readonly sql: string | null;
 }
 
 const fields = 'id, type, display_name, email, phone, created_at, updated_at';
 
-/** One transaction with one sync, as we send it: entering, and the query. */
+/** One transaction with one sync, as the service sends it: authentication and the query. */
 const script = (settings: string, tenant: string, query: string) => `${settings}
 \\startpipeline
 select key_id, brokerage_id, scopes, ceiling from app.enter_with_api_key(sha256(bench.token_of(${tenant})::bytea));
@@ -25,7 +25,7 @@ ${query};
 \\endpipeline
 `;
 
-/** One statement that enters and answers. */
+/** One statement that authenticates and answers. */
 const statement = (settings: string, call: string) => `${settings}
 select app.${call};
 `;
@@ -35,7 +35,7 @@ interface Page {
   pagination: { nextCursor: string | null };
 }
 
-/** Goes from page to page, as a client would, to the place before page `number` of 50. */
+/** Follows the pages of 50 as a client would, up to the position before page `number`. */
 async function walk(origin: string, token: string, number: number): Promise<{ cursor: string; position: string }> {
   let cursor: string | null = null;
   let last: Page['data'][number] | undefined;
@@ -58,14 +58,14 @@ interface Requests {
 
 const bearer = (data: Data, tenant: number) => ({ Authorization: `Bearer ${data.tokenOf(tenant)}` });
 
-/** The first page of another list to both servers. */
+/** Requests for the first page of another list, for both servers. */
 const pages = (data: Data, path: string): Requests[] =>
   large.map((tenant) => ({
     ours: request('GET', `/api/v1${path}`, bearer(data, tenant)),
     bare: request('GET', path, bearer(data, tenant)),
   }));
 
-/** The same question about the contacts of a tenant to both servers; `suffix` follows the collection's path. */
+/** The same request about the contacts of a tenant for both servers; `suffix` follows the collection's path. */
 export const contactRequests = (data: Data, tenant: number, suffix: string, bareSuffix = suffix): Requests => ({
   ours: request('GET', `/api/v1/contacts${suffix}`, bearer(data, tenant)),
   bare: request('GET', `/contacts${bareSuffix}`, bearer(data, tenant)),
@@ -73,16 +73,16 @@ export const contactRequests = (data: Data, tenant: number, suffix: string, bare
 
 const large = Array.from({ length: largeTenants }, (_, index) => index + 1);
 
-/** The first page of each large tenant. */
+/** Requests for the first page of each large tenant. */
 export const firstPages = (data: Data): Requests[] => large.map((tenant) => contactRequests(data, tenant, ''));
 
-/** A page far down the list, of each large tenant. */
+/** A page far down the list of each large tenant. */
 export interface DeepPages {
   readonly number: number;
   readonly requests: readonly Requests[];
 }
 
-/** Page 500, or the deepest there is; `ours` is walked through to find it. */
+/** Returns page 500, or the last one if there are fewer; finds it by following the pages of `ours`. */
 export async function deepPages({ data, rows }: Bench, ours: Service): Promise<DeepPages> {
   const number = Math.min(500, Math.floor(rows / 2 / largeTenants / 50));
   const requests = large.map(async (tenant) => {
@@ -92,7 +92,7 @@ export async function deepPages({ data, rows }: Bench, ours: Service): Promise<D
   return { number, requests: await Promise.all(requests) };
 }
 
-/** Every operation, for contacts that are loaded. */
+/** Returns every operation, for contacts that are loaded. */
 export async function restOperations({ data, rows }: Bench, deep: DeepPages): Promise<Operation[]> {
   const post = (tenant: number) => {
     const name = `New at ${tenant}`;

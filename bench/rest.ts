@@ -1,4 +1,4 @@
-/** The REST API beside a bare server and beside pgbench, and what it costs the more contacts there are. */
+/** The REST API compared with a bare server and with pgbench, and how its cost grows with the number of contacts. */
 
 import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, type Measured } from './compare.ts';
@@ -8,7 +8,7 @@ import { startBare, startDealkeep, type Service } from './processes.ts';
 import { contactRequests, deepPages, firstPages, restOperations, type DeepPages } from './rest-operations.ts';
 import { millis, percent, table, whole } from './table.ts';
 
-/** Prints how one contact and a page cost the more contacts there are; leaves all of them loaded. */
+/** Prints how the cost of one contact and of a page grows with the number of contacts; leaves all of them loaded. */
 async function growth(bench: Bench, bare: Service, ours: Service): Promise<void> {
   const { data, rows, say } = bench;
   const lines: string[][] = [];
@@ -35,7 +35,7 @@ async function growth(bench: Bench, bare: Service, ours: Service): Promise<void>
   say('');
 }
 
-/** Prints what a deep page costs beside the first one, of the same tenants. */
+/** Prints what a deep page costs compared with the first page, for the same tenants. */
 async function depth(bench: Bench, ours: Service, { number, requests }: DeepPages): Promise<void> {
   const first = firstPages(bench.data);
   const lines: string[][] = [];
@@ -93,7 +93,7 @@ export async function benchRest(bench: Bench): Promise<void> {
   try {
     const bare = await opened(startBare(bench.databaseUrl));
     await growth(bench, bare, await opened(startDealkeep(bench.databaseUrl)));
-    // A fresh process, so that its memory is that of what is compared.
+    // A new process, so that its peak memory is that of the compared operations.
     const ours = await opened(startDealkeep(bench.databaseUrl));
     const deep = await deepPages(bench, ours);
     await compare(bench, bare, ours, deep);

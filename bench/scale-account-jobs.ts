@@ -1,4 +1,7 @@
-/** What is asked of the database for accounts past their pages: signing in, links of mails, what clients are given, and mails. All of it is taken back. */
+/**
+ * Statements about accounts that are not measured through pages: sign-ins, links in mails, grants to clients, and
+ * mails. All but the claim of a mail are rolled back.
+ */
 
 import { hash } from 'node:crypto';
 import type { Database } from '../server/database/database.ts';
@@ -61,7 +64,7 @@ import { undone } from './scale-undone.ts';
 const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer');
 const from = { address: null, requestId: null, agent: null };
 const parameters = '$argon2id$v=19$m=19456,t=2,p=1$';
-/** The password of an account, as scale-rows.ts makes it. */
+/** The password hash of an account, as in scale-rows.ts. */
 const phcOf = ({ user_id, email }: ScalePerson) => `${parameters}${hash('md5', user_id)}$${hash('md5', email)}`;
 const link = { token: digestOf('a link'), secret: null };
 const fresh = { token: digestOf('a new session'), earlier: null };
@@ -84,7 +87,7 @@ const deletionDue = row<object, [brokerage: string]>(
   `insert into vault.brokerage_deletions (brokerage_id, due_at, begun_at) values ($1, now(), now())`,
 );
 
-/** The jobs, as somebody on a thousand deals. */
+/** Returns the jobs, as the broker of a thousand deals. */
 export function accountJobs(database: Database, asOwner: Database, people: readonly ScalePerson[]): Job[] {
   const person = people.find(({ name }) => name === 'broker of 1000');
   const largeBrokerage = people.find(({ name }) => name === 'admin of 12000')?.brokerage_id;

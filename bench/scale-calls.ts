@@ -1,4 +1,7 @@
-/** What is asked on a platform as one person: each GET of the web application, each tool, and what is neither. What is left out is named in docs/scale.md. */
+/**
+ * The calls of one person on a platform: each GET of the web application, each tool, and a few others. docs/scale.md
+ * lists what is left out.
+ */
 
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
@@ -21,9 +24,9 @@ export interface Call {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** Asked of the application that takes back what it does: the next run finds the same. */
+  /** Whether it is sent to the application that rolls back its changes, so that the next run finds the same data. */
   readonly isUndone?: boolean;
-  /** Asks the database past HTTP, where a limit is in the way; resolves with how it went. */
+  /** Queries the database directly, where a rate limit prevents HTTP requests; resolves with the outcome. Optional. */
   readonly ask?: () => Promise<string>;
 }
 
@@ -33,10 +36,10 @@ export interface Route {
   readonly path: string;
 }
 
-/** The ids that stand for the placeholders of paths and for what tools ask for, by the names of both. */
+/** Ids for the placeholders of paths and for the inputs of tools, by name. */
 export type Ids = Readonly<Record<string, string>>;
 
-// What a person on the deal sees there: the first of each, so that every size is asked about the same.
+// The first record of each kind that a person sees on the deal, so that every size is asked about the same.
 const idsOnDeal = `
   select coalesce($3, d.organization_id) as brokerage_id,
     (select x.user_id from members x where x.brokerage_id = coalesce($3, d.organization_id) and x.role = 'broker' order by x.user_id desc limit 1) as user_id,
@@ -50,8 +53,9 @@ const idsOnDeal = `
     (select x.id from webhook_endpoints x where x.brokerage_id = coalesce($3, d.organization_id) order by x.id limit 1) as webhook_id
   from (select) one left join deals d on d.id = $1`;
 
-// What the calls of an API key are about: two contacts of its brokerage that may be one, and what there is on one of its deals that has an offer.
-// Most is on one in diligence, into which more can be written, too.
+// The records that the calls of an API key are about: two contacts of its brokerage that can be merged, and records of
+// one of its deals that has an offer. A deal in diligence is preferred: it has the most records, and more can be
+// written to it.
 const idsForKey = `
   select c.id as contact_id,
     (select o.id from contacts o where o.brokerage_id = $1 and o.archived_at is null and o.type = c.type and o.id > c.id order by o.id limit 1) as other_contact_id,
@@ -65,26 +69,26 @@ const idsForKey = `
   where d.organization_id = $1 and ($2::uuid is null or d.id = $2) and exists (select from offers o where o.deal_id = d.id)
   order by g.state = 'diligence' desc nulls last, d.id limit 1`;
 
-/** An id that nothing has. */
+/** An id that no record has. */
 export const nothing = '018cc251-0000-7000-8000-000000000000';
 
-/** The ids that a query finds, by the names of its columns; an id that nothing has where it finds none. */
+/** Returns the ids that a query finds, by column name; `nothing` for each that is missing. */
 export async function idsBy(client: pg.Client, query: string, values: readonly unknown[]): Promise<Ids> {
   const { rows } = await client.query<Record<string, string | null>>(query, [...values]);
   return Object.fromEntries(Object.entries(rows[0] ?? {}).map(([name, value]) => [name, value ?? nothing]));
 }
 
-/** The ids that a person's calls are about. */
+/** Returns the ids that a person's calls are about. */
 export async function idsOf(client: pg.Client, { deal_id, user_id, brokerage_id }: ScalePerson): Promise<Ids> {
   const found = await idsBy(client, idsOnDeal, [deal_id, user_id, brokerage_id]);
   return { ...found, deal_id: deal_id ?? nothing, own_id: user_id };
 }
 
-/** The ids that the calls of the brokerage's API key are about, on this deal where one is given. */
+/** Returns the ids that the calls of the brokerage's API key are about, on this deal if one is given. */
 export const idsOfKey = (client: pg.Client, brokerageId: string | null, dealId: string | null = null): Promise<Ids> =>
   idsBy(client, idsForKey, [brokerageId, dealId]);
 
-/** Which id stands for `:id` and its like, by what is before it in the path; null where there is none. */
+/** Returns the id for a placeholder, for `:id` by the preceding segment of the path; undefined when there is none. */
 function idIn(parts: readonly string[], at: number, ids: Ids): string | undefined {
   const name = (parts[at] ?? '').slice(1).replace(/\{.*/, '');
   if (name !== 'id') return ids[name];
@@ -97,7 +101,7 @@ function idIn(parts: readonly string[], at: number, ids: Ids): string | undefine
   }[before];
 }
 
-/** The path of a route with the person's ids; throws where it asks for something that is not known here. */
+/** Returns the path of a route with the person's ids; throws when a placeholder has no known id. */
 function filled({ path }: Route, ids: Ids, source: string): string {
   const parts = path.split('/');
   const values = parts.map((part, at) => {
@@ -110,7 +114,7 @@ function filled({ path }: Route, ids: Ids, source: string): string {
   return values.join('/');
 }
 
-/** What stands behind the path of a route, one call for each; where nothing is said, the route is called as it is. */
+/** Query strings of a route, one call for each; a route that is not listed is called without one. */
 const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
   '/api/web/deals': () => [
     '',
@@ -174,15 +178,20 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
   '/api/web/deals/:id/offers/worth': () => ['?rate=10.5&years=10&note_rate=6&note_years=5&note_standby=2'],
 };
 
-/** The stream of changes, which never ends, has a bench of its own. */
+/** The stream of changes never ends, and has its own bench. */
 const apart = new Set(['/api/web/events']);
 
-/** What leaves a record of each time it is asked. */
+/** Paths whose requests are each recorded, as an opening of a document. */
 const opensDocument = /\/documents\/.*\/(content|preview)$/;
-/** A byte of a body is enough: what an opening costs the database is the same, and no body is in the database. */
+/**
+ * Requests one byte of a body, which is enough: an opening costs the database the same, and bodies are not in the
+ * database.
+ */
 export const firstByte = { Range: 'bytes=0-0' };
 
-/** Every GET of the web application as this person. Throws when a route has a placeholder that nothing is known for. */
+/**
+ * Returns every GET of the web application as this person; throws when a route has a placeholder without a known id.
+ */
 export function webCalls(routes: readonly Route[], person: ScalePerson, ids: Ids): Call[] {
   const gets = routes.filter(({ method, path }) => method === 'GET' && /^\/api\/(web|auth)\//.test(path));
   const cookie = { Cookie: `dealkeep=${person.session_token}` };
@@ -201,14 +210,14 @@ export function webCalls(routes: readonly Route[], person: ScalePerson, ids: Ids
     );
 }
 
-/** More than the least that a tool takes, where that asks the database for something else. */
+/** Inputs of tools beyond the required ones, where these change the database query. */
 const inputs: Readonly<Record<string, (ids: Ids) => readonly Record<string, unknown>[]>> = {
   svc_deals_list: ({ brokerage_id }) => [
     {},
     { state: 'diligence' },
     { state: 'draft' },
     { brokerage_id },
-    // What names nothing is answered with what there is.
+    // An unknown brokerage is answered with the existing ones.
     { brokerage_id: 'no-such-brokerage' },
   ],
   svc_documents_list: ({ deal_id }) => [
@@ -223,7 +232,10 @@ const inputs: Readonly<Record<string, (ids: Ids) => readonly Record<string, unkn
   ],
 };
 
-/** Every tool as this person: those that write, on a deal where they may; and what asks for documents and deals without a tool. */
+/**
+ * Returns a call of every tool as this person, on a deal where they may write for the tools that write, and the other
+ * MCP requests for documents and deals.
+ */
 export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
   const headers = {
     Authorization: `Bearer ${person.access_token}`,
@@ -263,13 +275,16 @@ export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
   return [...ofTools, ...besideTools];
 }
 
-/** What the database knows a token by. */
+/** Returns the digest by which the database knows a token. */
 export const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-/** From where the bench asks. */
+/** Origin of the bench's calls. */
 export const from = { address: null, requestId: null };
 
-/** What a person does that is neither a GET nor a tool: everything about them, a look at a deal, and their calendar program, as often as it asks. */
+/**
+ * Returns a person's calls that are neither a GET nor a tool: the export of their own data, a visit to a deal, and the
+ * calendar feed without its limit.
+ */
 export function otherCalls(person: ScalePerson, ids: Ids, database: Database): Call[] {
   const digest = digestOf(person.session_token);
   const askForDeadlines = () => database.together(enterWithCalendarLink(digest), deadlines()).then(() => '200');

@@ -1,4 +1,7 @@
-/** A database as a platform has it, made from a number of deals in a directory that can be kept and used again. */
+/**
+ * A database with the rows of a platform, generated for a number of deals in a directory that can be kept and used
+ * again.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,10 +24,10 @@ import {
 } from './scale-rows.ts';
 import { dealServiceRows, serviceRows } from './scale-rows-service.ts';
 
-/** The login with every right, beside those of the service: it loads the rows, and reads what PostgreSQL counts. */
+/** A superuser login besides those of the service: it loads the rows, and reads PostgreSQL's statistics. */
 const superuser = 'bench_superuser';
 
-/** A person whose calls are measured, and what they enter with. */
+/** A person whose calls are measured, and their credentials. */
 export interface ScalePerson {
   readonly name: string;
   readonly role: string;
@@ -35,13 +38,16 @@ export interface ScalePerson {
   readonly client_id: string;
   /** The value of the cookie `dealkeep`. */
   readonly session_token: string;
-  /** For the tools. */
+  /** The access token for the tools. */
   readonly access_token: string;
-  /** A deal of theirs with everything on it, where they have any; the first of them else. */
+  /**
+   * A deal of theirs in diligence, which has records of every kind, otherwise the first of their deals; null when they
+   * have none.
+   */
   readonly deal_id: string | null;
 }
 
-/** The database of a size, while it runs. */
+/** The running database of a size. */
 export interface Platform {
   readonly postgres: EmbeddedPostgres;
   readonly superuser: pg.ClientConfig;
@@ -54,14 +60,14 @@ export interface Platform {
 
 export interface PlatformOptions {
   readonly directory: string;
-  /** How many deals a new directory gets; null takes what is there. */
+  /** Number of deals of a new database; null opens the existing one, whatever its size. */
   readonly deals: number | null;
-  /** For which address tokens are issued. */
+  /** Base URL for which tokens are issued. */
   readonly baseUrl: string;
   readonly say: (line: string) => void;
 }
 
-// Nothing is lost if the machine fails while it loads: the directory is then made again.
+// Durability is off: if the machine fails while loading, the directory is created again.
 const loading = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -83,7 +89,7 @@ const running = {
 
 const passwordFile = (directory: string) => path.join(directory, 'superuser-password');
 
-/** Makes the superuser of a cluster that stands still: nobody may enter as the one that it was made with. */
+/** Creates the superuser while the cluster is stopped: the superuser that initialized the cluster cannot log in. */
 async function addSuperuser(directory: string): Promise<void> {
   const home = preparedHome(directory, await installedEngine());
   const password = randomBytes(16).toString('hex');
@@ -115,13 +121,13 @@ async function withClient<T>(connection: pg.ClientConfig, work: (client: pg.Clie
   }
 }
 
-/** Deals that one transaction adds. */
+/** Number of deals per transaction. */
 const chunk = 10_000;
 
-/** As many as may work at once: PostgreSQL takes a processor for each. */
+/** Number of concurrent connections while loading: each occupies one processor with PostgreSQL. */
 const loaders = 2;
 
-/** Runs all of these statements, as many at once as may work. */
+/** Executes all statements, `loaders` at a time. */
 async function inTurns(connection: pg.ClientConfig, statements: readonly string[]): Promise<void> {
   const left = [...statements];
   const work = async (client: pg.Client) => {
@@ -138,8 +144,7 @@ const plainIndexes = `
 
 async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: PlatformOptions & { deals: number }) {
   const size = sizeOf(deals);
-  // Rows are computed as they stand in the end, so that no trigger has to see them.
-  // Only whose brokerage a row is, is written by one.
+  // Rows are loaded in their final state, without triggers, except the one that sets the brokerage of a row.
   await withClient(connection, async (client) => {
     const { rows } = await client.query<{ name: string }>(
       `select tgrelid::regclass::text as name from pg_trigger where tgname = 'set_tenant'`,
@@ -152,7 +157,7 @@ async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: Platfo
     for (const statement of [...beginning(size, baseUrl), ...firstRows(size, baseUrl)]) await client.query(statement);
     await client.query('analyze bench.parts');
   });
-  // Indexes that keep no rule are built at the end, which takes a part of the time.
+  // Indexes that enforce no constraint are built at the end, which takes a fraction of the time.
   const indexes = await withClient(connection, async (client) => {
     const { rows } = await client.query<{ name: string; definition: string }>(plainIndexes);
     for (const { name } of rows) await client.query(`drop index ${name}`);
@@ -185,7 +190,7 @@ async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: Platfo
   await withClient(connection, (client) => client.query('vacuum (analyze)'));
 }
 
-/** Every foreign key and every not-null of the schema on a sample: loaded rows have passed no trigger. */
+/** Checks every foreign key on a sample of rows: triggers enforce them, and rows are loaded without triggers. */
 async function check(connection: pg.ClientConfig): Promise<void> {
   await withClient(connection, async (client) => {
     const { rows: keys } = await client.query<{ name: string; query: string }>(`
@@ -207,12 +212,15 @@ async function check(connection: pg.ClientConfig): Promise<void> {
   });
 }
 
-/** Has those who are measured sign in just now: sessions idle out, and ten minutes, for which some requests want a sign-in, are soon over. */
+/**
+ * Makes the measured people's sign-ins recent: idle sessions expire, and some requests require a sign-in within the
+ * last ten minutes.
+ */
 export const wake = (client: pg.Client): Promise<unknown> =>
   client.query(`update vault.sessions s set created_at = now(), authenticated_at = now(), last_seen_at = now()
     from bench.people p where p.user_id = s.user_id`);
 
-// A deal in diligence where there is one: it has something of everything.
+// Prefers a deal in diligence, which has records of every kind.
 const peopleNow = `
   select p.*, (select x.deal_id from
       (select bench.id('020', t.n) as deal_id, bench.state_of(t.n) as state, t.n from bench.parts t where t.number = p.number
@@ -224,10 +232,13 @@ const peopleNow = `
 const optIn = `insert into deal_opt_ins (user_id, deal_id, brokerage_id) select $1, id, organization_id from deals where id = $2
   on conflict do nothing`;
 
-/** Who asks: the service, and the owner for what an operator does. */
+/** The logins that make calls: the service's, and the owner's for what an operator does. */
 export const loginsOf = ({ server, owner }: EmbeddedPostgres): string[] => [server.user ?? '', owner.user ?? ''];
 
-/** Has PostgreSQL tell no plans any more, which costs more than the calls: also those that an interrupted search for them left. */
+/**
+ * Stops PostgreSQL from logging plans, which costs more than the calls; an interrupted search for scans may have left
+ * it on.
+ */
 export async function forgetPlans(connection: pg.ClientConfig, logins: readonly string[]): Promise<void> {
   await withClient(connection, async (client) => {
     await client.query(`load 'auto_explain'`);
@@ -238,8 +249,8 @@ export async function forgetPlans(connection: pg.ClientConfig, logins: readonly 
 }
 
 /**
- * Starts the database in `directory`, made with so many deals where there is none yet, and brings its schema up to date.
- * Throws when the directory holds a database of another size, or one whose loading was interrupted.
+ * Starts the database in `directory`, creates it with `deals` deals if there is none, and migrates it. Throws when the
+ * directory holds a database of another size, or one whose loading was interrupted.
  */
 export async function openPlatform(options: PlatformOptions): Promise<Platform> {
   const { directory, deals, baseUrl, say } = options;
@@ -278,14 +289,14 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
         );
       }
       await wake(client);
-      // Copied, it goes with the store beside the copy.
+      // Unbinds the database from its document store: a copied directory has a store of its own.
       await client.query('delete from vault.document_store');
       await client.query(
         `update vault.token_families f set resource = $1 from bench.people p where p.user_id = f.user_id`,
         [`${baseUrl}/api/mcp`],
       );
       const people = await client.query<ScalePerson>(peopleNow);
-      // The deal that they are measured on, where their assistants write, too.
+      // Opts in to writing through tools on the deal that each person is measured on.
       for (const { user_id, deal_id } of people.rows)
         if (deal_id !== null) await client.query(optIn, [user_id, deal_id]);
       const apiKeys = await client.query<{ brokerage_id: string; token: string }>(

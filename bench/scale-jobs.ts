@@ -1,4 +1,7 @@
-/** The jobs of a platform: what runs by the clock, what workers do when something has happened, and what is done too seldom for a person to be measured. */
+/**
+ * The jobs of a platform: scheduled jobs, the workers' reactions to events, and operations too rare to be measured as a
+ * person's calls.
+ */
 
 import type pg from 'pg';
 import type { Database } from '../server/database/database.ts';
@@ -51,32 +54,35 @@ import { digestOf, from, nothing } from './scale-calls.ts';
 /** Work that nobody waits for. */
 export interface Job {
   readonly name: string;
-  /** Writes so much that telling its plans takes minutes: a smaller one of its kind is looked at. */
+  /** Whether it writes so much that logging its plans takes minutes; a smaller job of its kind is examined instead. */
   readonly isLarge?: boolean;
-  /** What there has to be before each run, as SQL of the superuser. */
+  /** SQL that the superuser executes before each run; optional. */
   readonly before?: string;
   readonly run: () => Promise<string>;
 }
 
-/** Twenty questions that were asked just now, each of which concerns everybody on its deal who may see it. */
+/**
+ * SQL that queues events for twenty questions as if they had just been asked; each concerns everybody on its deal who
+ * may see it.
+ */
 const twentyEvents = `insert into vault.events (kind, deal_id, subject, subject_id, actor_id)
   select 'question_asked', q.deal_id, 'questions', q.id, q.asked_by from questions q order by q.id desc limit 20`;
 
-/** Twenty people to whom a mail of the day is due. */
+/** SQL that makes a daily mail due for twenty people. */
 const twentyDue = `update vault.notifications set mail = 'daily', mail_due_at = now() - interval '1 minute', mailed_at = null
   where id in (select distinct on (n.user_id) n.id from (select * from vault.notifications order by id desc limit 200) n order by n.user_id limit 20)`;
 
-/** A mail that is due. */
+/** SQL that makes one mail due. */
 export const oneDue = `update vault.outbox set next_attempt_at = now() - interval '1 minute', claimed_until = null, sent_at = null, given_up_at = null,
   give_up_at = now() + interval '1 day' where id = (select id from vault.outbox order by id desc limit 1)`;
 
-/** An NDA that waits for its signature, on a deal of the broker of a thousand. */
+/** An NDA that waits for its signature, on a deal of the broker of 1,000 deals. */
 export interface Unsigned {
   readonly id: string;
   readonly deal_id: string;
 }
 
-/** Finds one; null where there is none. */
+/** Finds such an NDA; null when there is none. */
 export async function unsignedNda(client: pg.Client, people: readonly ScalePerson[]): Promise<Unsigned | null> {
   const broker = people.find(({ name }) => name === 'broker of 1000');
   const { rows } = await client.query<Unsigned>(
@@ -90,7 +96,7 @@ export async function unsignedNda(client: pg.Client, people: readonly ScalePerso
   return rows[0] ?? null;
 }
 
-/** A portion of each table, as the archive of an admin reads it, of the first two hundred deals. */
+/** Reads two portions of each table as an admin's export does, for the first two hundred deals. */
 async function exportPortion(database: Database, { session_token, brokerage_id }: ScalePerson): Promise<void> {
   const enter = enterWithSession(digestOf(session_token));
   const [, tables, deals] = await database.together(enter, exportTables(), exportDeals(brokerage_id ?? '', null));
@@ -103,7 +109,10 @@ async function exportPortion(database: Database, { session_token, brokerage_id }
   }
 }
 
-/** What is asked about clients that say who they are by a document, of whom the platform has none: what every other client costs by it. */
+/**
+ * Jobs with the statements about clients that identify themselves by a document. The platform has none, but the
+ * requests of all other clients execute these statements too.
+ */
 function clientsByDocument(database: Database, broker: ScalePerson | undefined): Job[] {
   const url = 'https://client.example.com/oauth/client.json';
   if (!broker) return [];
@@ -119,7 +128,10 @@ function clientsByDocument(database: Database, broker: ScalePerson | undefined):
   return asked.map(([name, ask]) => ({ name, run: () => ask().then(() => 'done') }));
 }
 
-/** What the accounts of an export counted to when the last one was stored, as its preview and its upload ask. */
+/**
+ * The job that reads which line each account of an export counted toward when the last export was stored, as preview
+ * and upload do.
+ */
 const rememberedOf = (database: Database, token: string, dealId: string): Job => ({
   name: 'remembered_account_lines',
   run: () =>
@@ -128,7 +140,7 @@ const rememberedOf = (database: Database, token: string, dealId: string): Job =>
       .then(() => 'done'),
 });
 
-/** A contradiction that is answered, and of which nothing is left. */
+/** The job that answers a contradiction, then deletes the answer, so that nothing is left. */
 const answered = (database: Database, token: string, dealId: string): Job => ({
   name: 'closed_to_answers, answer_contradiction, release_contradiction, withdraw_contradiction, unanswer_contradiction',
   async run() {
@@ -138,7 +150,8 @@ const answered = (database: Database, token: string, dealId: string): Job => ({
       enterWithSession(digestOf(token), true, withinDeal(dealId)),
       closedToAnswers(dealId),
       answerContradiction(dealId, { key, figures: key }, answer, undefined, from),
-      // When it was answered is known to nobody yet: it is looked for, and nothing is released.
+      // The time of the answer is not known here: the statement looks for an answer with another time, and releases
+      // nothing.
       releaseContradiction(dealId, { key, figures: key }, '2026-01-01T00:00:00Z', from),
       withdrawContradiction(dealId, key, from),
       unanswerContradiction(dealId, key, null, from),
@@ -147,7 +160,9 @@ const answered = (database: Database, token: string, dealId: string): Job => ({
   },
 });
 
-/** An upload with as many customers as a large one has; that of the run before goes. */
+/**
+ * The job that stores an upload with as many customers as a large one has; that of the previous run is deleted first.
+ */
 function uploaded(database: Database, token: string, dealId: string): Job {
   const customers = Array.from({ length: 5_000 }, (_, nth) => ({
     customer_name: `Customer ${nth}`,
@@ -170,11 +185,14 @@ function uploaded(database: Database, token: string, dealId: string): Job {
   };
 }
 
-/** Deliveries: of which webhooks something has changed among those of all brokerages; of one they are written for it, taken of many that were queued at once, noted, and none left. */
+/**
+ * Jobs of webhook deliveries: find the webhooks of all brokerages that have new changes; for one webhook, write
+ * deliveries, claim 50 of 500 that are queued, store their outcomes, and claim when none is due.
+ */
 function deliveries(database: Database, brokerageId: string | undefined): Job[] {
   if (brokerageId === undefined) return [];
   const endpoint = `(select id from webhook_endpoints where brokerage_id = '${brokerageId}' order by id limit 1)`;
-  // Nobody else's is due, or has news.
+  // No other webhook is due or has new changes.
   const alone = `update webhook_endpoints set queue_at = case when freed is not null then now() + interval '1 hour' end where queue_at <= now() + interval '1 minute'`;
   return [
     {
@@ -228,10 +246,10 @@ function deliveries(database: Database, brokerageId: string | undefined): Job[] 
 
 const done = (work: Promise<unknown>): Promise<string> => work.then(() => 'done');
 
-/** The token of a test key that is made beside the keys of the platform. */
+/** Token of a test key that is added to the keys of the platform. */
 const testToken = 'dk_test_of_the_bench';
 
-/** The sandbox of a brokerage, made before it is measured and reset anew each time. */
+/** Jobs of a brokerage's sandbox, which is created before the measurement and reset in each run. */
 function sandboxJobs(database: Database, brokerageId: string | undefined): Job[] {
   if (brokerageId === undefined) return [];
   const before = `
@@ -249,7 +267,7 @@ function sandboxJobs(database: Database, brokerageId: string | undefined): Job[]
   ];
 }
 
-/** The records of 50 changes of a kind, as a reader of events or a webhook gets them. */
+/** Jobs that read the records of 50 changes of each kind, as readers of events and webhooks receive them. */
 function expansions(database: Database, token: string | undefined): Job[] {
   if (token === undefined) return [];
   const enter = enterWithApiKey(digestOf(token));
@@ -271,7 +289,7 @@ function expansions(database: Database, token: string | undefined): Job[] {
         }
         const records = recordsOf(changes, { findings: true, financing: true });
         const [, , found] = await database.together(enter, amongDealsOf(changes), ...records);
-        // What was removed since has no record any more.
+        // Records that were removed since are missing.
         return found?.length ? 'done' : 'none';
       },
     };
@@ -294,7 +312,9 @@ const someMails = several<{ id: string }>(
   'select id from vault.outbox order by id desc limit 1000',
 );
 
-/** Which mails are somebody's, or of a brokerage, whether a refresh token is known, and a mail that is not sent. */
+/**
+ * Jobs that list which mails are a person's or a brokerage's, look up a refresh token, and mark a mail as not needed.
+ */
 function mailsAndTokens(database: Database, asOwner: Database, people: readonly ScalePerson[]): Job[] {
   const buyer = people.find(({ name }) => name === 'buyer of 1000');
   const brokerage = people.find(({ role, deals }) => role === 'admin' && deals > 1_000)?.brokerage_id;
@@ -335,13 +355,13 @@ function mailsAndTokens(database: Database, asOwner: Database, people: readonly 
 }
 
 const erase = row<object, [person: string]>('bench_erase', `select app.erase_person($1, 'operator', null)`);
-// A broker of some two hundred deals, alone on most of the last two thousand.
+// A broker of some two hundred deals, who is the only broker on most of those among the last two thousand.
 const removeBroker = row<object, [brokerage: string]>(
   'bench_remove_member',
   'select app.remove_member($1, bench.broker_of(12000), bench.broker_of(11999), null, null)',
 );
 
-/** Whoever leaves: the platform, by the owner's connection, or the large brokerage. */
+/** Jobs of people who leave: the platform, on the owner's connection, or the large brokerage. */
 function leaving(database: Database, asOwner: Database, people: readonly ScalePerson[]): Job[] {
   const admin = people.find(({ role, deals }) => role === 'admin' && deals > 1_000);
   return [
@@ -388,7 +408,10 @@ const someSessions = several<{ id: string }>(
   'select id from vault.sessions order by created_at desc, id limit 1000',
 );
 
-/** What each node asks by the clock for the sessions of its open pages, and writes down of credentials that were used. */
+/**
+ * Jobs with the periodic statements of each node: whether the sessions of its open pages are alive, and the last uses
+ * of credentials.
+ */
 function usesAndStreams(
   database: Database,
   asOwner: Database,
@@ -401,7 +424,7 @@ function usesAndStreams(
   return [
     {
       name: 'note_uses: of everybody who is measured',
-      // At most one use in a minute is written down.
+      // At most one use per minute is recorded.
       before: `update vault.sessions set last_seen_at = now() - interval '2 minutes' where last_seen_at > now() - interval '2 minutes'`,
       run: () => done(undone(database, recordLastUses(uses))),
     },
@@ -415,7 +438,10 @@ function usesAndStreams(
   ];
 }
 
-/** Every scheduled job, what the workers do when something has happened, and what is done too seldom for a person to be measured. */
+/**
+ * Returns every scheduled job, the workers' reactions to events, and operations too rare to be measured as a person's
+ * calls.
+ */
 export function jobsOf(
   database: Database,
   { people, apiKeys }: Pick<Platform, 'people' | 'apiKeys'>,

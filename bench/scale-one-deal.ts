@@ -1,6 +1,7 @@
 /**
- * npm run bench -- scale --one-deal: what a request about one deal costs a caller on ten deals and one on ten thousand. Both ask about the
- * same deal, in turns, as the same role; admins and keys, who see all of one brokerage, about deals that are made alike.
+ * npm run bench -- scale --one-deal: what a request about one deal costs a caller on ten deals and a caller on ten
+ * thousand. Both request the same deal, alternately, in the same role. Admins and keys see all deals of one brokerage,
+ * and request deals that were generated alike.
  */
 
 import type pg from 'pg';
@@ -10,14 +11,14 @@ import type { Call } from './scale-calls.ts';
 import type { Platform, ScalePerson } from './scale-data.ts';
 import { id } from './scale-rows.ts';
 
-/** Two callers who are asked about a deal each. */
+/** Two callers, each with a deal to request. */
 export interface Pair {
   readonly name: string;
   readonly few: ScalePerson;
   readonly many: ScalePerson;
 }
 
-/** What one call takes PostgreSQL for both, in milliseconds: medians. */
+/** PostgreSQL's processor time for one call, for both callers: medians, in milliseconds. */
 export interface Difference {
   readonly pair: string;
   readonly call: string;
@@ -26,11 +27,15 @@ export interface Difference {
   readonly many: number;
 }
 
-/** How much more a caller on ten thousand deals may cost than one on ten, and what of it is too little to be distinguished from noise, in milliseconds. */
+/**
+ * Maximum ratio of the cost for a caller on ten thousand deals to the cost for one on ten, and the difference that is
+ * not distinguished from noise, in milliseconds.
+ */
 const bound = 1.1;
 const noise = 0.05;
 
-// Brokers of ten are on the first deals of the large brokerage, of which none is in diligence: here they are on the first that is.
+// The broker of 10 deals is on the first deals of the large brokerage, none of which is in diligence, and joins the
+// first that is.
 const joinBroker = `
   insert into participants (id, deal_id, user_id, role, status, joined_at)
   select ${id('part', 'x.n * 100 + 99')}, ${id('deal', 'x.n')}, few.user_id, 'broker', 'active', now()
@@ -41,26 +46,26 @@ const removeBroker = `
   delete from participants using bench.people p where p.name = 'broker of 10' and participants.user_id = p.user_id
     and participants.deal_id not in (select ${id('deal', 'n')} from bench.parts x where x.number = p.number)`;
 
-// A deal that both are on.
+// A deal that both callers are on.
 const common = `
   select p.deal_id from participants p join participants o using (deal_id)
   join deals d on d.id = p.deal_id left join deal_stages g on g.deal_id = d.id
   where p.user_id = $1 and o.user_id = $2 order by coalesce(g.state, d.state) = 'diligence' desc, p.deal_id limit 1`;
 
-// Of a brokerage one on which nobody is who is measured: it has just what the generator gives to each.
+// A deal of the brokerage without measured people: it has only what the generator gives to each deal.
 const ordinary = `
   select d.id as deal_id from deals d join deal_stages g on g.deal_id = d.id
   where d.organization_id = $1 and g.state = 'diligence'
     and not exists (select from participants p join bench.people using (user_id) where p.deal_id = d.id)
   order by d.id limit 1`;
 
-/** The deal of a brokerage that its admins and keys are asked about. */
+/** Returns the deal of a brokerage that its admins and keys request; null when there is none. */
 export async function dealOfBrokerage(client: pg.Client, brokerage: string | null): Promise<string | null> {
   const { rows } = await client.query<{ deal_id: string }>(ordinary, [brokerage]);
   return rows[0]?.deal_id ?? null;
 }
 
-/** Who is compared with whom. `done` takes back what had to be added. */
+/** Returns the callers to compare. `done` removes the participant that had to be added. */
 export async function pairsOf(
   client: pg.Client,
   { people }: Platform,
@@ -88,7 +93,7 @@ export async function pairsOf(
   return { pairs, done };
 }
 
-/** Those of the calls that name the deal, or what is on it. */
+/** Returns the calls that name the deal or a record on it. */
 export function aboutDeal(calls: readonly Call[], ids: Readonly<Record<string, string>>): Call[] {
   const {
     brokerage_id: _brokerage,
@@ -105,7 +110,7 @@ export function aboutDeal(calls: readonly Call[], ids: Readonly<Record<string, s
   );
 }
 
-/** Asks for both in turns; the median of each of what PostgreSQL spends. */
+/** Makes both calls alternately; returns the median of PostgreSQL's processor time for each. */
 export async function compare(
   pair: string,
   [few, many]: readonly [Call, Call],
@@ -127,5 +132,5 @@ export async function compare(
   return { pair, call: few.name, status: [...statuses].join(', '), few: median(spent[0]), many: median(spent[1]) };
 }
 
-/** Whether it costs the one on many deals more than it may. */
+/** Whether the call costs the caller on many deals more than allowed. */
 export const isOver = ({ few, many }: Difference): boolean => many > few * bound && many - few > noise;

@@ -1,11 +1,14 @@
-/** Finds, in what auto_explain writes into PostgreSQL's log as JSON, the nodes of plans that read a table of the platform. */
+/**
+ * Finds the nodes that read a table of the platform, in the plans that auto_explain writes into PostgreSQL's log as
+ * JSON.
+ */
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 
-/** A node that read far more than it gave. */
+/** A node that read far more than it returned. */
 export interface Scan {
-  /** "Seq Scan on questions" */
+  /** For example "Seq Scan on questions". */
   readonly node: string;
   readonly rows: number;
 }
@@ -25,18 +28,18 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** A table with fewer rows is read through faster than an index is. */
+/** Minimum rows of a table to report: a smaller one is read faster by a sequential scan than by an index. */
 const fewest = 5_000;
-/** What a node may read for nothing, whatever the size of the table. */
+/** Maximum rows that a node may read and discard, whatever the size of the table. */
 const mostForNothing = 20_000;
 
-/** Whether a node reads all that is below it before it gives anything. */
+/** Whether a node reads all its input before it returns a row. */
 const readsAll = (node: PlanNode): boolean =>
   ['Sort', 'Hash'].includes(node['Node Type']) || (node['Node Type'] === 'Aggregate' && node.Strategy !== 'Sorted');
 
 interface Placed {
   readonly node: PlanNode;
-  /** A limit above it ends it early. */
+  /** Whether a limit above the node ends it early. */
   readonly isLimited: boolean;
 }
 
@@ -46,7 +49,10 @@ function* nodesOf(node: PlanNode, isLimited = false): Generator<Placed> {
   for (const inner of node.Plans ?? []) yield* nodesOf(inner, below);
 }
 
-/** The entries of a log behind this place, one after the other: for the export of a large brokerage they are gigabytes. */
+/**
+ * Yields the entries of a log from this offset on, one at a time: for the export of a large brokerage they are
+ * gigabytes.
+ */
 function* entriesIn(log: string, from: number): Generator<string> {
   const file = openSync(log, 'r');
   try {
@@ -67,7 +73,7 @@ function* entriesIn(log: string, from: number): Generator<string> {
   }
 }
 
-/** The plans that a log tells of behind this place. */
+/** Yields the plans in a log from this offset on. */
 function* plansIn(log: string, from: number): Generator<PlanNode> {
   for (const entry of entriesIn(log, from)) {
     const at = entry.indexOf('plan:\n');
@@ -75,7 +81,7 @@ function* plansIn(log: string, from: number): Generator<PlanNode> {
     try {
       yield (JSON.parse(entry.slice(at + 6)) as { Plan: PlanNode }).Plan;
     } catch {
-      // Something else was written in between.
+      // Other log output interrupted the plan.
     }
   }
 }
@@ -85,21 +91,24 @@ function note(found: Map<string, Scan>, node: string, rows: number): void {
   if (!known || known.rows < rows) found.set(node, { node, rows });
 }
 
-/** What statements did. */
+/** What statements read. */
 export interface Looked {
   /**
-   * The nodes that went through a large table, or a large part of one for nothing: a sequential scan of a table with many rows, an
-   * index read from one end to the other, and a filter that threw away more than anybody's own rows.
+   * Nodes that read a large table, or discarded a large part of one: a sequential scan of a table with many rows, an
+   * index read from one end to the other, and a filter that discarded more rows than a person's own.
    */
   readonly scans: readonly Scan[];
   /**
-   * How many pages of tables and indexes were read, from memory or not; those of a function also count for what calls it. It is the
-   * same on a busy machine.
+   * Number of pages of tables and indexes read, from memory or disk; those of a function also count for its caller. A
+   * busy machine does not change it.
    */
   readonly pages: number;
 }
 
-/** What the statements did of which a log tells behind this place; `rowsOf` says how many rows each table has. */
+/**
+ * Returns what the statements read whose plans are in a log from this offset on; `rowsOf` has the number of rows of
+ * each table.
+ */
 export function lookedAt(log: string, from: number, rowsOf: ReadonlyMap<string, number>): Looked {
   const found = new Map<string, Scan>();
   let pages = 0;
@@ -107,7 +116,8 @@ export function lookedAt(log: string, from: number, rowsOf: ReadonlyMap<string, 
     pages += (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
     for (const { node, isLimited } of nodesOf(plan)) {
       const relation = node['Relation Name'];
-      // Of what several indexes gave, the rows that are in all of them: an index may have given the platform's.
+      // Several indexes were combined, and only the rows found in all of them were read: one index may have returned
+      // the rows of the whole platform.
       if (node['Node Type'] === 'Bitmap Heap Scan') {
         const rows = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
         for (const { node: index } of (node.Plans ?? []).flatMap((inner) => [...nodesOf(inner)])) {

@@ -1,4 +1,4 @@
-/** What is asked on a platform with an API key: each operation of the REST API. */
+/** The calls on a platform with an API key: each operation of the REST API. */
 
 import { deliveryStates } from '../server/domain/webhooks/deliveries.ts';
 import type { Platform } from './scale-data.ts';
@@ -11,7 +11,7 @@ interface RestSample {
 }
 type RestSamples = Readonly<Record<string, (ids: Ids) => readonly RestSample[]>>;
 
-/** A GET of what belongs to the key's deal, with each of these queries. */
+/** A GET of a resource of the key's deal, with each of these queries. */
 const ofDeal = (path: string, asked: readonly string[]): RestSamples => ({
   [`GET /api/v1/deals/:dealId${path}`]: ({ deal_id = nothing, offer_id = nothing, document_id = nothing }) => {
     const rest = path.replace(':offerId', offer_id).replace(':documentId', document_id);
@@ -19,7 +19,7 @@ const ofDeal = (path: string, asked: readonly string[]): RestSamples => ({
   },
 });
 
-/** A change of what belongs to the key's deal. */
+/** A change of a resource of the key's deal. */
 const changing = (method: string, path: string, body: (ids: Ids) => object): RestSamples => ({
   [`${method} /api/v1/deals/:dealId${path}`]: (ids) => {
     const { deal_id = nothing, condition_id = nothing } = ids;
@@ -41,7 +41,7 @@ const ofWebhook = (method: string, path: string, asked: readonly string[], body?
     })),
 });
 
-/** How each operation of the REST API is called; a contact more is added with each create. */
+/** How each operation of the REST API is called. Each create adds one contact. */
 const restSamples: RestSamples = {
   'GET /api/v1/contacts': ({ cursor }) => [
     { path: '/api/v1/contacts' },
@@ -96,7 +96,7 @@ const restSamples: RestSamples = {
   'GET /api/v1/me': () => [{ path: '/api/v1/me' }],
   'POST /api/v1/contacts': () => [
     { path: '/api/v1/contacts', body: JSON.stringify({ type: 'person', displayName: 'Somebody New' }) },
-    // Once a new key, once one that the first of these requests was answered with.
+    // Once with a new key, once with a key that the first of these requests used.
     ...['{new}', 'of-the-bench'].map((key) => ({
       path: '/api/v1/contacts',
       body: JSON.stringify({ type: 'person', displayName: 'Somebody New' }),
@@ -143,7 +143,7 @@ const restSamples: RestSamples = {
   ...ofWebhook('POST', '/deliveries/:deliveryId/redeliver', ['']),
   'POST /api/v1/deals': () => [{ path: '/api/v1/deals', body: JSON.stringify({ title: 'A new deal' }) }],
   ...changing('PATCH', '', () => ({ summary: 'A business with regular customers.', location: 'Asheville, NC' })),
-  // Every deal that is open can be withdrawn.
+  // Every open deal can be withdrawn.
   ...changing('POST', '/state', () => ({ to: 'withdrawn' })),
   ...changing('POST', '/invitations', () => ({ email: 'new@people.example', name: 'Somebody New', role: 'viewer' })),
   ...changing('POST', '/conditions', () => ({ name: 'One more' })),
@@ -165,16 +165,16 @@ const restSamples: RestSamples = {
   ],
 };
 
-/** Calls that nobody who is measured is answered with success, although they are measured: what they cost is that of the refusal. */
+/** Calls that succeed for no measured person and are measured all the same: they cost what the refusal costs. */
 export const refusedToAll: ReadonlySet<string> = new Set([
-  // No deal has so many changes.
+  // No deal has enough changes for a second page.
   'GET /deals/:id/activity?cursor=…',
 ]);
 
-/** For test keys: it is among the jobs. */
+/** Only for test keys: it is among the jobs. */
 const restApart = new Set(['POST /api/v1/sandbox/reset']);
 
-/** Operations each of which would add what the next run measures, or take something out of the state in which it is measured. */
+/** Operations that would add to what the next run measures, or change the state in which it is measured. */
 const restUndone = new Set([
   'POST /api/v1/contacts/archive/:contactId',
   'POST /api/v1/contacts/merge/:contactId',
@@ -193,10 +193,10 @@ const restUndone = new Set([
   'POST /api/v1/webhooks/:webhookId/deliveries/:deliveryId/redeliver',
 ]);
 
-/** Documents of the REST API, which ask the database for nothing. */
+/** Documentation of the REST API, which does not use the database. */
 const restDocuments = /^\/api\/v1\/(docs|openapi)/;
 
-/** Every operation of the REST API with this key. Throws when there is one that has no sample. */
+/** Returns a call of every operation of the REST API with this key; throws when an operation has no sample. */
 export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which: number, ids: Ids): Call[] {
   const ofKey = { Authorization: `Bearer ${apiKeys[which]?.token}`, 'Content-Type': 'application/json' };
   const operations = routes.filter(

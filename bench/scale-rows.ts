@@ -1,32 +1,35 @@
 /**
- * The rows of a platform of a given size, as SQL over a range of deals: every value is computed from the number of the deal,
- * so that the same size always gives the same rows, but for the moment that times are counted from.
+ * SQL for the rows of a platform of a given size, by range of deals. Every value is computed from the number of the
+ * deal, so that the same size always gives the same rows, except for the load time from which all times are counted.
  */
 
 import { keyScopes } from '../server/domain/clients/key-scopes.ts';
 import { writingTools } from '../server/tools/catalog/index.ts';
 
-/** A person whose calls are measured, and how many deals they are on. */
+/** A person whose calls are measured, and the number of their deals. */
 export interface Person {
-  /** From 1 on. */
+  /** Starts at 1. */
   readonly number: number;
   readonly name: string;
   readonly role: 'broker' | 'buyer' | 'seller' | 'advisor' | 'admin' | 'outsider';
   readonly deals: number;
 }
 
-/** How many deals the large brokerage has, beside those that the size counts. */
+/** Number of deals of the large brokerage, in addition to those that the size counts. */
 export const dealsOfLarge = 12_000;
-/** On how many deals a person may be. */
+/** Numbers of deals that a person may be on. */
 const personSizes: readonly number[] = [1, 10, 100, 1_000, 10_000];
-/** The smallest platform: everybody's deals are there. */
+/** Size of the smallest platform, in which everybody's deals exist. */
 export const fewestDeals = Math.max(...personSizes);
 
 const takingPart = (['broker', 'buyer', 'seller', 'advisor'] as const).flatMap((role) =>
   personSizes.map((deals) => ({ name: `${role} of ${deals}`, role, deals })),
 );
 
-/** Everybody who is measured: four roles in five sizes, the admins of a large and of an ordinary brokerage, and a person on no deal. */
+/**
+ * All measured people: four roles in five sizes, the admins of a large and of an ordinary brokerage, and a person on no
+ * deal.
+ */
 export const people: readonly Person[] = [
   ...takingPart,
   { name: `admin of ${dealsOfLarge}`, role: 'admin' as const, deals: dealsOfLarge },
@@ -38,16 +41,16 @@ const numberOf = (name: string): number => people.find((person) => person.name =
 const largeAdmin = numberOf(`admin of ${dealsOfLarge}`);
 const ordinaryAdmin = numberOf('admin of an ordinary brokerage');
 
-/** How many there are of what a platform of `deals` deals has. */
+/** Row counts of a platform of `deals` deals. */
 export interface Size {
-  /** Deals of the ordinary brokerages; those of the large one come on top. */
+  /** Deals of the ordinary brokerages; those of the large brokerage are added. */
   readonly deals: number;
   readonly brokerages: number;
   readonly buyers: number;
   readonly advisors: number;
 }
 
-/** The numbers for so many deals: fifty to a brokerage, ten to a buyer, ten to an advisor. */
+/** Returns the counts for this number of deals: fifty deals per brokerage, ten per buyer, ten per advisor. */
 export const sizeOf = (deals: number): Size => ({
   deals,
   brokerages: Math.max(20, Math.round(deals / 50)),
@@ -55,7 +58,7 @@ export const sizeOf = (deals: number): Size => ({
   advisors: Math.max(50, Math.round(deals / 10)),
 });
 
-// Three hexadecimal digits for each kind of thing, so that no two have the same id.
+// Three hexadecimal digits per kind of record, so that no two records have the same id.
 const kinds = {
   brokerage: '001',
   person: '010',
@@ -100,10 +103,10 @@ const kinds = {
   secret: '042',
 } as const;
 
-/** SQL for the id of the thing with that number. */
+/** SQL for the id of the record with this number. */
 export const id = (kind: keyof typeof kinds, number: string): string => `bench.id('${kinds[kind]}', ${number})`;
 
-/** Functions that compute what belongs to a number; `seed` makes the secrets. */
+/** SQL that creates functions which compute values from a number; secrets are derived from `seed`. */
 export const functions = ({ brokerages, buyers, advisors }: Size, seed: string): string => `
   create schema bench;
   grant usage on schema bench to dealkeep_server;
@@ -140,8 +143,8 @@ export const functions = ({ brokerages, buyers, advisors }: Size, seed: string):
   create table bench.api_keys (brokerage_id uuid primary key, token text not null);`;
 
 /**
- * Writes when this platform was loaded, and functions that count times from it. The moment is a constant in them, so that PostgreSQL puts them
- * into the statements that call them, millions of times.
+ * SQL that records when this platform was loaded, and creates functions that count times from it. The load time is a
+ * constant in them, so that PostgreSQL inlines them into the statements, which call them millions of times.
  */
 export const beginning = ({ deals }: Size, baseUrl: string): readonly string[] => [
   `insert into bench.facts values (now(), ${deals}, '${baseUrl}', false)`,
@@ -153,12 +156,15 @@ export const beginning = ({ deals }: Size, baseUrl: string): readonly string[] =
     $$ select bench.start() + n * (interval '680 days' / ${deals + dealsOfLarge}) + hours * interval '1 hour' $$`,
 ];
 
-/** SQL for the brokerages whose receiver does not answer; none that is measured is among them. */
+/** SQL for the brokerages whose receiver does not answer; no measured brokerage is among them. */
 const silent = (brokerages: number): string => `generate_series(100, ${brokerages + 1}, 100) b`;
-/** What their deliveries are numbered from, far behind those of deals. */
+/** First number of the deliveries of these brokerages, far above the numbers of the deals' deliveries. */
 const silentDeliveries = '10000000000';
 
-/** What does not hang on deals: brokerages and their staff, buyers, advisors, the people who are measured and what they enter with. */
+/**
+ * SQL for the rows that belong to no deal: brokerages and their staff, buyers, advisors, the measured people and their
+ * credentials.
+ */
 export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl: string): readonly string[] => [
   `insert into brokerages (id, slug, name, created_at, updated_at)
      select ${id('brokerage', 'b')}, 'brokerage-' || b, 'Brokerage ' || b, bench.start(), bench.start()
@@ -199,7 +205,7 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
      select ${id(kind, 'u')}, '${kind}-' || u || '@example.com', initcap('${kind}') || ' ' || u, bench.start(), bench.start()
      from generate_series(0, ${count - 1}) u`,
   ),
-  // Brokers are on the first deals of the large brokerage; the others on deals spread evenly over the platform.
+  // Brokers are on the first deals of the large brokerage; other people are on deals spread evenly over the platform.
   `insert into bench.parts select p.number, case when p.role = 'broker' then i + 1 else ${dealsOfLarge} + 1 + i * (${deals} / p.deals) end
      from bench.people p, generate_series(0, p.deals - 1) i where p.role not in ('admin', 'outsider')`,
   `insert into connected_clients (id, created_by, name, redirect_uris, created_at, updated_at)
@@ -214,7 +220,7 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `insert into vault.calendar_links (user_id, digest, created_at) select user_id, sha256(session_token::bytea), bench.start() from bench.people`,
   `insert into vault.passwords (user_id, phc, address_proven_at)
      select u.id, '$argon2id$v=19$m=19456,t=2,p=1$' || md5(u.id::text) || '$' || md5(u.email), bench.start() from users u`,
-  // Everybody else has been here too: sessions that are over, clients and their tokens.
+  // Other people's records: ended sessions, clients and their tokens.
   `insert into vault.sessions (id, user_id, digest, method, created_at, authenticated_at, last_seen_at, ended_at, address, user_agent)
      select ${id('session', '1000 + u')}, ${id('buyer', `u % ${buyers}`)}, sha256(('session' || u)::bytea), 'password', now() - interval '9 days',
        now() - interval '9 days', now() - interval '9 days', now() - interval '8 days', '203.0.113.8', 'bench'
@@ -235,7 +241,8 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `insert into vault.api_key_digests (digest, key_id, issued_by, issued_at)
      select sha256(bench.api_token(b)::bytea), ${id('key', 'b')}, ${id('staff', 'b * 1000')}, bench.start() from generate_series(1, ${brokerages + 1}) b`,
   `insert into bench.api_keys select ${id('brokerage', 'b')}, bench.api_token(b) from generate_series(1, 2) b`,
-  // A webhook of each key, which has been told all that has changed, but for one in a hundred whose receiver has not answered for a day.
+  // A webhook for each key, up to date with all changes; one in a hundred has a receiver that has not answered for a
+  // day.
   `insert into webhook_endpoints (id, brokerage_id, key_id, url, place, history, created_at, updated_at, queue_at, send_at)
      select ${id('webhook', 'b')}, ${id('brokerage', 'b')}, ${id('key', 'b')}, 'https://crm.example.com/dealkeep', ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}, s.history,
        bench.start(), bench.start(), null, null from generate_series(1, ${brokerages + 1}) b, vault.change_stream s`,
@@ -246,35 +253,38 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
        ${id('contact', `${silentDeliveries} + b * 10000 + k`)}, now() - interval '1 day', now() - interval '1 day', now() from ${silent(brokerages)}, generate_series(0, 9999) k`,
   `update vault.change_stream set published = ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}, webhooks_marked = ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}`,
   `select setval('vault.change_order', ${changesOf(`${deals} + ${dealsOfLarge} + 1`)})`,
-  // For each, all that writing through tools needs on the first of their deals.
+  // For each measured person, everything that writing through tools requires on the first of their deals.
   `insert into tool_grants (user_id, client_id, tool)
      select user_id, client_id, tool from bench.people, unnest('{${writingTools.join()}}'::text[]) tool`,
-  // With the brokerage: the trigger would take it from the deals, which are loaded later.
+  // The brokerage is given: the trigger would look it up in the deals, which are loaded later.
   `insert into deal_opt_ins (user_id, deal_id, brokerage_id)
      select p.user_id, ${id('deal', 'first.n')}, ${id('brokerage', 'bench.brokerage_of(first.n)')} from bench.people p, lateral (select min(n) as n from bench.parts x where x.number = p.number) first
      where first.n is not null`,
 ];
 
 const state = 'bench.state_of(n)';
-/** SQL for the id of what a person has on deal `n`, by their place there: the broker's is 0, the seller's 1, the buyers' 2 and 3, the advisor's 4, of whom was invited 5. */
+/**
+ * SQL for the id of a participant of deal `n`, by slot: the broker is 0, the seller 1, the buyers 2 and 3, the advisor
+ * 4, the invited person 5.
+ */
 export const part = (slot: string) => id('part', `n * 100 + ${slot}`);
 const broker = 'bench.broker_of(n)';
 const seller = id('seller', 'n');
 const made = (hours: number | string) => `bench.made(n, ${hours})`;
-/** Within the last 29 days, the later the higher the number of the deal. */
+/** SQL for a time within the last 29 days, later for higher deal numbers. */
 export const lately = (n: string) =>
   `now() - interval '29 days' * (1 - ${n}::float8 / (select deals + ${dealsOfLarge} + 1 from bench.facts))`;
-/** SQL for whether a number is among so many percent, others for each `salt`. */
+/** SQL for whether a number belongs to a sample of `percent` percent; each `salt` gives a different sample. */
 export const someOf = (salt: number, percent: number, number = 'n') =>
   `bench.pick(${number}, ${salt}, 100) < ${percent}`;
 const exclusive = `${state} in ('exclusivity', 'diligence', 'closing', 'closed')`;
 const offered = `(${state} in ('under_offer', 'exclusivity', 'diligence', 'closing', 'closed') or (${state} = 'listed' and ${someOf(20, 40)}))`;
 const withBooks = `(${state} in ('diligence', 'closing', 'closed') or ${someOf(21, 30)})`;
 
-/** The number of the first change of a deal: twenty each have been told of within the last month. */
+/** SQL for the number of a deal's first change: each deal has twenty published changes of the last month. */
 const changesOf = (n: string): string => `(${n}) * 20::bigint`;
 
-/** What hangs on the deals $1 to $2, one statement a table; `n` is the number of a deal. */
+/** SQL for the rows of the deals $1 to $2; `n` is the number of a deal. */
 export const dealRows: readonly string[] = [
   `insert into deals (id, organization_id, title, state, industry, location, summary, asking_price, currency, closed_at, created_by, created_at, updated_at,
      keys_admitted)
@@ -294,7 +304,7 @@ export const dealRows: readonly string[] = [
      select ${part('slot')}, ${id('deal', 'n')}, case slot when 0 then ${broker} when 1 then ${seller} when 4 then bench.advisor_of(n) else bench.buyer_of(n, slot - 1) end,
        (array['broker', 'seller', 'buyer', 'buyer', 'advisor'])[slot + 1], 'active', case when slot = 4 then ${part('2')} end, ${made('slot')}, ${made('slot')}, ${made('slot')}
      from generate_series($1::bigint, $2::bigint) n, generate_series(0, 4) slot`,
-  // And somebody who has not joined it, but is on other deals.
+  // An invited person who has not joined, and is on other deals.
   `insert into participants (id, deal_id, user_id, role, status, invited_name, invited_email, created_at, updated_at)
      select ${part('5')}, ${id('deal', 'n')}, bench.invited_to(n), 'viewer', 'invited', 'Guest ' || n, 'guest-' || n || '@example.com', ${made(6)}, ${made(6)}
      from generate_series($1::bigint, $2::bigint) n`,
@@ -413,13 +423,14 @@ export const dealRows: readonly string[] = [
      select ${id('record', 'n * 100 + 10 + number')}, ${made('number * 5')}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')}, p.user_id, p.client_id,
        '203.0.113.24', 'bench-' || n, 'tool:svc_deals_get', 'ok', '{}', false
      from bench.parts join bench.people p using (number) where n between $1::bigint and $2::bigint`,
-  // What triggers would keep beside them: of the ten records the ninth is the buyer's last that counts as activity, the tenth the broker's.
+  // Rows that triggers would add: of the ten audit records the ninth is the buyer's last that counts as activity, the
+  // tenth the broker's.
   `insert into vault.deal_activity (deal_id, at, record_id, brokerage_id)
      select ${id('deal', 'n')}, ${made(9 * 24)}, ${id('record', 'n * 100 + 9')}, ${id('brokerage', 'bench.brokerage_of(n)')} from generate_series($1::bigint, $2::bigint) n`,
   `insert into vault.own_activity (user_id, deal_id, at, record_id)
      select case k when 9 then ${broker} else bench.buyer_of(n, 1) end, ${id('deal', 'n')}, ${made('k * 24')}, ${id('record', 'n * 100 + k')}
      from generate_series($1::bigint, $2::bigint) n, generate_series(8, 9) k`,
-  // Notifications of the last half year: the broker, the seller, both buyers, and those who are measured.
+  // Notifications of the last half year, for the broker, the seller, both buyers and the measured people.
   `insert into vault.notifications (id, event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, read_at, mail, mail_due_at, mailed_at)
      select ${id('notification', 'n * 100 + slot')}, ${id('event', 'n * 100 + slot')}, person, kind, ${id('deal', 'n')}, 'questions',
        ${id('question', 'n * 100 + slot % 5')}, bench.buyer_of(n, 1), at, case when ${someOf(40, 70, 'n * 100 + slot')} then at + interval '3 hours' end,
@@ -432,7 +443,7 @@ export const dealRows: readonly string[] = [
          union all select n, 4 + which, 'document_added', bench.buyer_of(n, which) from generate_series($1::bigint, $2::bigint) n, generate_series(1, 2) which
          union all select n, 10 + number, 'document_added', p.user_id from bench.parts join bench.people p using (number)
            where n between $1::bigint and $2::bigint) x) y`,
-  // Mails of the last month: nearly all sent, some given up, and a few that wait for tomorrow.
+  // Mails of the last month: nearly all sent, some given up, and a few due tomorrow.
   `insert into vault.outbox (id, kind, recipient, recipient_id, brokerage_id, deal_id, urgent, created_at, next_attempt_at, attempts, last_error,
        give_up_at, sent_at, given_up_at)
      select ${id('mail', 'n')}, 'notifications', 'seller-' || n || '@example.com', ${seller}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')}, false,
@@ -442,7 +453,7 @@ export const dealRows: readonly string[] = [
      from (select n, now() - bench.pick(n, 43, 28 * 24) * interval '1 hour' as at,
          case when bench.pick(n, 44, 100) < 97 then 'sent' when bench.pick(n, 44, 100) < 99 then 'given up' else 'waits' end as outcome
        from generate_series($1::bigint, $2::bigint) n) x`,
-  // Of every kind of record those that the deal has, and else of the deal itself.
+  // Changes of one record of each kind that the deal has, otherwise of the deal itself.
   `insert into change_events (seq, id, brokerage_id, about_deal, object_type, object_id, change, at)
      select ${changesOf('n')} + k, ${id('change', 'n * 100 + k')}, ${id('brokerage', 'bench.brokerage_of(n)')}, case when k < 12 then ${id('deal', 'n')} end,
        coalesce(o.kind, case when k < 12 then 'deal' else 'contact' end), coalesce(o.object, case when k < 12 then ${id('deal', 'n')} else ${id('contact', 'n * 100 + k - 12')} end),
@@ -476,8 +487,8 @@ export const dealRows: readonly string[] = [
 ];
 
 /**
- * What triggers would keep of the rows above, for all deals at once: read when the tables are known to PostgreSQL, whose plans for a table that
- * it has not looked at go through it once for each row.
+ * SQL for the rows that triggers would derive from the rows above, for all deals at once. It runs when the tables have
+ * been analyzed: PostgreSQL's plans for a table without statistics scan the whole table once for each row.
  */
 export const keptRows: readonly string[] = [
   ...(['deals', 'answers', 'ndas'] as const).map(

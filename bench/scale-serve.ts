@@ -1,6 +1,7 @@
 /**
- * node bench/scale-serve.ts DIRECTORY [DEALS]: makes the database of a platform there, or takes the one that is there, and keeps
- * PostgreSQL running until it is interrupted. How to reach it, and who is who, is written to DIRECTORY/README.
+ * node bench/scale-serve.ts DIRECTORY [DEALS]: creates the database of a platform in the directory, or opens the
+ * existing one, and keeps PostgreSQL running until it is interrupted. Connections and credentials are written to
+ * DIRECTORY/README.
  */
 
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What is measured although it changes the platform: it is done in a transaction that is taken back, so that the next run finds the same. */
+/**
+ * Measures calls that change the platform: their transactions are rolled back, so that the next run finds the same
+ * data.
+ */
 
 import type pg from 'pg';
 import { createApp } from '../server/app.ts';
@@ -14,7 +17,10 @@ class TakenBack extends Error {
   override readonly name = 'TakenBack';
 }
 
-/** Does this in one transaction and takes it back. Resolves with the answers; rejects as `together` of the database does. */
+/**
+ * Executes the statements in one transaction and rolls it back. Resolves with their results; rejects as `together` of
+ * the database does.
+ */
 export async function undone<const S extends readonly Statement<unknown>[]>(
   database: Database,
   ...statements: S
@@ -31,7 +37,7 @@ export async function undone<const S extends readonly Statement<unknown>[]>(
   return answers as Results<S>;
 }
 
-/** The same database, which takes back each transaction. */
+/** Returns the same database, except that it rolls back each transaction. */
 const undoing = (database: Database): Database => ({
   ...database,
   run: async (statement) => (await undone(database, statement))[0],
@@ -39,11 +45,14 @@ const undoing = (database: Database): Database => ({
   followed: () => Promise.reject(new Error('What is made of the answers would stay: ask for it in one transaction.')),
 });
 
-/** A store without bodies, of each of which there is a byte to read: those of the platform's documents are nowhere. */
+/**
+ * A document store that stores nothing and returns one byte for each body: the bodies of the platform's documents do
+ * not exist.
+ */
 const emptyStore = (storage: Storage): Storage => ({
   ...storage,
   async write(_key, body) {
-    // Whoever writes has measured the body once it was read.
+    // The body is read to its end, since the caller measures it meanwhile.
     const parts = body[Symbol.asyncIterator]();
     while (!(await parts.next()).done);
   },
@@ -51,13 +60,16 @@ const emptyStore = (storage: Storage): Storage => ({
   remove: async () => {},
 });
 
-/** The application, within this process. */
+/** The application, running in this process. */
 export interface UndoingApp {
   readonly origin: string;
   stop(): Promise<void>;
 }
 
-/** Starts the application on a port of its own, on the database that the server's login leads to: what a request changes is taken back when it is answered. */
+/**
+ * Starts the application on its own port, with the database of the server's login; it rolls back the changes of each
+ * request.
+ */
 export async function startUndoing(config: Config, connection: pg.ClientConfig): Promise<UndoingApp> {
   const { services, close } = await openServices(config, connection, { log: createLog('silent') });
   const listener = await listen('127.0.0.1', 0);

@@ -1,6 +1,7 @@
 /**
- * What pages write: each POST, PUT, PATCH and DELETE of the web application, asked of the application that takes back what it does. Each is about
- * something of the person's own that can be changed so, wherever they have it. Which are left out is said beside them.
+ * The writes of pages: each POST, PUT, PATCH and DELETE of the web application, sent to the application that rolls back
+ * its changes. Each is about a record of the person's own that allows the change, on any of their deals. `apart` lists
+ * the routes that are left out, with the reason.
  */
 
 import { hash } from 'node:crypto';
@@ -9,18 +10,19 @@ import { csrfToken } from '../server/http/csrf.ts';
 import { idsBy, nothing, type Call, type Ids, type Route } from './scale-calls.ts';
 import type { ScalePerson } from './scale-data.ts';
 
-/** What is sent, and what stands for the placeholders of the path. */
+/** The query and body of a request, and the values of the path's placeholders. */
 interface Sent {
-  /** What it is called beside its route, where the route is asked more than once. */
+  /** Distinguishes several requests to the same route; optional. */
   readonly of?: string;
   readonly at?: Readonly<Record<string, string | undefined>>;
   readonly query?: string;
-  /** As JSON; a text goes as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   readonly body?: object | string;
   readonly type?: string;
 }
 
-// Of everything the first that may be changed in the way that its name says, on any deal of the person or on their own one ($1).
+// The first record of each kind that allows the change in its name, on any deal of the person or on the one they are
+// measured on ($1).
 const idsToWrite = `
   with mine as materialized (
     select p.deal_id, p.id as participant_id, p.role from participants p where p.user_id = $2 and p.status = 'active'
@@ -82,10 +84,13 @@ const pixel: Uint8Array<ArrayBuffer> = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
-/** A contradiction that nobody answered, and those of scale-rows.ts: one whose answer is not released, and one whose answer is. */
+/**
+ * A contradiction that nobody has answered, and those of scale-rows.ts: one whose answer is not released, and one whose
+ * answer is.
+ */
 const [unanswered, answered, released] = ['b0', 'a0', 'a1'].map((of) => hash('md5', of)) as [string, string, string];
 
-/** How each route is asked. */
+/** The requests to each route. */
 const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | readonly Sent[]>> = {
   'POST /api/web/clients': () => ({
     body: { name: 'Another assistant', redirect_uris: ['https://client.example/callback'] },
@@ -326,7 +331,7 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | 
   'POST /api/auth/passkey/registration': () => ({ body: {} }),
 };
 
-/** What is asked otherwise, or not: why. */
+/** Routes that are called elsewhere or not at all, with the reason. */
 const apart: Readonly<Record<string, string>> = {
   'POST /api/web/deals/:id/visits': 'asked of the service itself, in otherCalls',
   'POST /api/auth/export': 'asked of the database, in otherCalls',
@@ -351,7 +356,7 @@ const apart: Readonly<Record<string, string>> = {
 };
 
 const seldom = new Set([
-  // Of all deals that they are on, or all notifications that are unread.
+  // Their cost grows with the deals that the person is on, or with the unread notifications.
   'PATCH /me',
   'POST /api/auth/profile',
   'POST /notifications/read',
@@ -360,13 +365,17 @@ const seldom = new Set([
   'POST /brokerages/:id/deletion',
 ]);
 
-/** Whether no bound holds for the call of this name: it is once for a person or a brokerage, and grows with what they have. */
+/**
+ * Whether no bound holds for the call of this name: it happens once for a person or a brokerage, and its cost grows
+ * with their data.
+ */
 export const isSeldom = (name: string): boolean => seldom.has(name);
 
 /**
- * What is written and then looked up for the answer, in a transaction of its own that does not find it: it was taken back. Their answers are refusals
- * for everybody, and what they cost is that of the change. Contradictions come of books, and documents are cleared a while after they are removed: of
- * those of the platform none is left to answer to, or to restore.
+ * Calls that write a record, then look it up for the response in another transaction, which does not find it after the
+ * rollback. They are refused for everybody, and cost what the change costs. Contradictions are derived from books, and
+ * documents are cleared some time after their removal, so the platform has no contradiction to answer and no document
+ * to restore.
  */
 export const notFoundAgain: ReadonlySet<string> = new Set([
   'POST /clients',
@@ -384,11 +393,11 @@ export const notFoundAgain: ReadonlySet<string> = new Set([
   'POST /documents/:source/:id/restore',
 ]);
 
-/** The ids that a person's writes are about. */
+/** Returns the ids that a person's writes are about. */
 export const idsOfWrites = (client: pg.Client, { deal_id, user_id, brokerage_id }: ScalePerson): Promise<Ids> =>
   idsBy(client, idsToWrite, [deal_id, user_id, brokerage_id]);
 
-/** Every route by which the person's pages write. Throws where nothing says how one is asked. */
+/** Returns a call for every route by which the person's pages write; throws when no request to a route is known. */
 export function writeCalls(routes: readonly Route[], person: ScalePerson, ids: Ids): Call[] {
   const writing = routes.filter(
     ({ method, path }) =>

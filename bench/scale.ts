@@ -1,7 +1,8 @@
 /**
- * npm run bench -- scale: what each call costs a person on one deal and on ten thousand, with a platform behind it. Times are those
- * of one caller at a time; the processor time of PostgreSQL is that of the backends that the service uses, as Linux counts it in
- * nanoseconds (/proc/<pid>/schedstat), so that it is the same on a busy machine.
+ * npm run bench -- scale: what each call costs a person on one deal and on ten thousand, in a database as large as a
+ * platform's. Times are those of one caller at a time. The processor time of PostgreSQL is that of the backends that
+ * the service uses, as Linux counts it in nanoseconds (/proc/<pid>/schedstat), so that a busy machine does not change
+ * it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -34,26 +35,26 @@ import { lookedAt, type Scan } from './scale-plans.ts';
 import { startUndoing } from './scale-undone.ts';
 import { idsOfWrites, isSeldom, notFoundAgain, writeCalls } from './scale-writes.ts';
 
-/** What a call cost one caller; times in milliseconds. */
+/** The cost of one call for one caller; times in milliseconds. */
 interface Measure {
   readonly status: string;
   readonly calls: number;
   readonly p50: number;
   readonly p99: number;
-  /** Processor time of PostgreSQL for one call: the median. */
+  /** Median processor time of PostgreSQL per call. */
   readonly postgres: number;
 }
 
-/** What one run has found, as it is kept for a comparison. */
+/** The results of one run, as stored for comparisons. */
 interface Results {
   readonly deals: number;
   readonly measures: Record<string, Record<string, Measure>>;
   readonly scans: Record<string, readonly Scan[]>;
-  /** How many pages each call read, by who and what. */
+  /** Pages that each call read, by caller and call. */
   readonly pages: Record<string, number>;
 }
 
-/** Whom to measure when nobody is named: every size, every role, and the admin of a large brokerage. */
+/** Who is measured by default: every size, every role, and the admin of a large brokerage. */
 const usual = [
   'broker of 1',
   'broker of 10',
@@ -68,7 +69,7 @@ const usual = [
   'admin of 12000',
 ];
 
-/** Of whom it is measured what their pages write: each role, on many deals. */
+/** People whose pages' writes are measured too: each role, on many deals. */
 const writing: ReadonlySet<string> = new Set([
   'broker of 1000',
   'broker of 10000',
@@ -79,30 +80,36 @@ const writing: ReadonlySet<string> = new Set([
   'admin of 12000',
 ]);
 
-/** What a person waits for at most, in milliseconds: on up to 1,000 deals, and on more. */
+/** Maximum p50 of a call in milliseconds, for a person on up to 1,000 deals, and on more. */
 const bounds = { few: 25, many: 60 } as const;
-/** How much more than on a platform a hundredth of the size a call may cost. */
+/** Maximum growth factor of a call's cost, compared with a platform a hundredth of the size. */
 const growthBound = 1.3;
-/** How many more pages it may read: an index of a table a hundred times as large is a level or two deeper. */
+/**
+ * A call reads too many pages when it reads more than `times` as many as on the smaller platform, and more than `more`
+ * in addition: an index of a table a hundred times as large is a level or two deeper.
+ */
 const pagesBound = { times: 1.5, more: 100 } as const;
 
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
-/** For how long one call is repeated, in milliseconds, and how often at most. */
+/** How long one call is repeated, in milliseconds, and how often at most. */
 interface Effort {
   readonly millis: number;
   readonly most: number;
 }
 
-/** Some work on one platform, what has to be done before each time, and who does it in PostgreSQL. */
+/** A call or job on one platform, how each run is prepared, and the backends that serve it in PostgreSQL. */
 interface Work {
   readonly run: () => Promise<string>;
   readonly prepare?: (() => Promise<unknown>) | undefined;
   readonly backends: ClientBackends;
 }
 
-/** Repeats the work of all platforms in turns: a few times until PostgreSQL has settled on its plans, then counted. */
+/**
+ * Repeats the work on all platforms alternately: first uncounted, until PostgreSQL has settled on its plans, then
+ * counted. Returns one measure per platform.
+ */
 async function measure(works: readonly Work[], effort: Effort): Promise<Measure[]> {
   const once = async ({ run, prepare, backends }: Work) => {
     await prepare?.();
@@ -112,11 +119,11 @@ async function measure(works: readonly Work[], effort: Effort): Promise<Measure[
     const took = performance.now() - start;
     return { status, took, postgres: (((await backends.spent()) ?? 0) - (before ?? 0)) * 1000 };
   };
-  // What is read for the first time says nothing about how long the work takes.
+  // The first run is not timed: it may have to read from disk.
   for (const work of works) await once(work);
   let first = 0;
   for (const work of works) first = Math.max(first, (await once(work)).took);
-  // The sixth run of a prepared statement is the first that may go by a plan for any parameters.
+  // PostgreSQL considers a generic plan for a prepared statement from its sixth execution on.
   for (let warm = first > 400 ? 6 : 0; warm < 6; warm += 1) for (const work of works) await once(work);
   const calls = Math.max(first > 2_000 ? 1 : 3, Math.min(effort.most, Math.round(effort.millis / first)));
   const found = works.map((): Awaited<ReturnType<typeof once>>[] => []);
@@ -138,7 +145,7 @@ async function measure(works: readonly Work[], effort: Effort): Promise<Measure[
 const nextPage = '{next}';
 const cursors = new WeakMap<Call, string | null>();
 
-/** The cursor of the page behind the first, null where there is none: asked once. */
+/** Returns the cursor of the second page, null when there is none; requested only once. */
 async function cursorOf(to: string, call: Call): Promise<string | null> {
   const known = cursors.get(call);
   if (known !== undefined) return known;
@@ -149,7 +156,7 @@ async function cursorOf(to: string, call: Call): Promise<string | null> {
   return cursor;
 }
 
-/** Sends it and reads the whole answer; its status, what a tool refused, and whether it broke off. */
+/** Sends a call and reads the whole response; returns its status, and whether a tool refused or the body broke off. */
 async function send(started: Started, call: Call): Promise<string> {
   const { method, path: at, headers, body, ask, isUndone = false } = call;
   if (ask) return ask();
@@ -169,7 +176,7 @@ async function send(started: Started, call: Call): Promise<string> {
   return `${response.status}${refused}`;
 }
 
-/** Who calls what: for each person their pages and tools, for two brokerages the REST API. */
+/** Lists the calls of each caller: for each person their pages and tools, for two brokerages the REST API. */
 async function plans(platform: Platform, routes: readonly Route[], people: readonly ScalePerson[], database: Database) {
   const client = new pg.Client(platform.superuser);
   await client.connect();
@@ -199,7 +206,9 @@ async function plans(platform: Platform, routes: readonly Route[], people: reado
 
 const numbers = (value: number) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0));
 
-/** A table of all calls, a column for each person: how long they wait, and PostgreSQL's processor time. */
+/**
+ * Returns a table of all calls with a column per caller: how long the caller waits, and PostgreSQL's processor time.
+ */
 function report({ measures }: Results, before: Results | null): string {
   const everybody = Object.keys(measures);
   const names = [...new Set(everybody.flatMap((who) => Object.keys(measures[who] ?? {})))];
@@ -227,7 +236,10 @@ function report({ measures }: Results, before: Results | null): string {
     .join('\n\n');
 }
 
-/** How many times as much the calls take PostgreSQL as on the smaller platform, in one sentence. Those below 0.5 ms are left out. */
+/**
+ * Returns a sentence on how many times as much processor time of PostgreSQL the calls take as on the smaller platform.
+ * Calls that take at most 0.5 ms on both are left out.
+ */
 function growthOf({ measures }: Results, before: Results): string {
   const ratios = Object.entries(measures).flatMap(([who, calls]) =>
     Object.entries(calls).flatMap(([name, { postgres }]) => {
@@ -243,7 +255,7 @@ function growthOf({ measures }: Results, before: Results): string {
 
 const isDone = (status: string): boolean => /^2\d\d$|^done$/.test(status);
 
-/** Calls that nobody is answered, as one line each: nothing is known of what they cost. */
+/** Returns one line for each call that succeeds for nobody: its cost is unknown. */
 function answeredToNobody(measures: Results['measures']): string[] {
   const statuses = new Map<string, Set<string>>();
   for (const calls of Object.values(measures))
@@ -254,7 +266,7 @@ function answeredToNobody(measures: Results['measures']): string[] {
     .map(([name, found]) => `${name} is done for nobody: ${[...found].join(', ')}`);
 }
 
-/** What is over a bound, one line for each. */
+/** Returns one line for each exceeded bound. */
 function faults(
   { measures, scans, pages }: Results,
   before: Results | null,
@@ -287,7 +299,10 @@ function faults(
   return found;
 }
 
-/** The plans of one more call of each, as PostgreSQL tells them in its log: which of them scan a table of the platform. */
+/**
+ * Makes each call once more while PostgreSQL logs its plans; returns the scans of the platform's tables, and the number
+ * of pages read.
+ */
 async function findScans(
   { platform, asked, jobs, start }: Side,
   say: (line: string) => void,
@@ -305,9 +320,9 @@ async function findScans(
   ];
   for (const login of logins)
     for (const [name, value] of settings) await client.query(`alter role ${login} set ${name} = '${value}'`);
-  // Those of the measurements, which have not loaded it.
+  // Ends the connections of the measurements, which have not loaded auto_explain.
   await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = any ($1)', [logins]);
-  // To tell every plan costs more than the calls: it is switched on for the one that is looked at.
+  // Logging every plan costs more than the calls, so it is switched on only for the call that is examined.
   await client.query(`load 'auto_explain'`);
   const logPlans = async (from: number) => {
     await client.query(`alter system set auto_explain.log_min_duration = ${from}`);
@@ -335,7 +350,8 @@ async function findScans(
     for (const { who, calls } of asked) {
       say(`Plans: ${who}`);
       for (const call of calls) {
-        // The plans of somebody on many deals take longer than the ten minutes in which a sign-in is recent.
+        // Examining the calls of a person on many deals takes longer than the ten minutes for which a sign-in is
+        // recent.
         await wake(client);
         const began = performance.now();
         for (let warm = 0; warm < 5 && performance.now() - began < 2_000; warm += 1) await send(service, call);
@@ -369,7 +385,7 @@ const help = `npm run bench -- scale [--deals N] [--keep DIR] [--beside DIR] [--
   --one-deal      only compare what requests about one deal cost callers on ten deals and on ten thousand
 `;
 
-/** Runs the suite as its arguments say; resolves with whether everything keeps within its bounds. */
+/** Runs the suite with these command-line arguments; resolves with whether everything stays within its bounds. */
 export async function benchScale(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
@@ -431,20 +447,20 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
   }
 }
 
-/** The service on a platform. */
+/** The running service of a platform. */
 interface Started extends Pick<Service, 'stop'> {
   readonly origin: string;
-  /** Where the application takes back what it does. */
+  /** Origin of the application that rolls back its changes. */
   readonly undoing: string;
 }
 
-/** Whom to measure, null for the usual, and which of their calls. */
+/** Who is measured (null: the default), and which of their calls. */
 interface Wanted {
   readonly people: readonly string[] | null;
   readonly only: (call: { readonly name: string }) => boolean;
 }
 
-/** A platform with all that is asked of it, and what was found. */
+/** A platform, all its calls and jobs, and the results. */
 interface Side {
   readonly platform: Platform;
   readonly routes: readonly Route[];
@@ -456,7 +472,10 @@ interface Side {
   readonly close: () => Promise<void>;
 }
 
-/** Opens the platform in `directory`, made with so many deals where there is none yet. Nothing is asked of it before `start`. */
+/**
+ * Opens the platform in `directory`, which is created with `deals` deals if there is none. No call is made before
+ * `start`.
+ */
 async function openSide(
   directory: string,
   deals: number | null,
@@ -480,7 +499,7 @@ async function openSide(
       DATABASE_POOL: '2',
       PORT: String(port),
       BASE_URL: baseUrl,
-      // A database goes with one store of documents: they are kept together.
+      // A database is bound to one document store, so both are kept in the same directory.
       DATA_DIR: path.join(directory, 'service'),
       ...ceilings,
     };
@@ -489,7 +508,7 @@ async function openSide(
     const isNamed = (name: string, group: readonly string[]) =>
       chosen === null ? group.includes(name) : chosen.includes('all') || chosen.includes(name);
     const people = platform.people.filter(({ name }) => isNamed(name, usual));
-    // With each plan told, a statement may take many times as long.
+    // While plans are logged, a statement may take many times as long.
     const patient = { poolSize: 1, statementMillis: 120_000, silenceMillis: 120_000 };
     const database = openDatabase({ connection: platform.postgres.server, ...patient });
     closing.push(() => database.close());
@@ -520,7 +539,9 @@ async function openSide(
   }
 }
 
-/** Says what requests about one deal cost callers on few deals and on many; resolves with whether they cost the same. */
+/**
+ * Prints what requests about one deal cost callers on few deals and on many; resolves with whether they cost the same.
+ */
 async function compareOneDeal(
   { platform, routes, database, start }: Side,
   { only }: Wanted,
@@ -594,7 +615,7 @@ async function compareOneDeal(
   return over.length === 0;
 }
 
-/** Does what there has to be before a job; again where a worker of the service was about to change the same. */
+/** Prepares a run of a job; retries once after a deadlock with a worker of the service. */
 async function ready(client: pg.Client, before: string): Promise<void> {
   const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === '40P01';
   await client.query(before).catch((error: unknown) => {
@@ -609,7 +630,7 @@ async function waitingNda({ superuser, people }: Platform) {
   return unsignedNda(client, people).finally(() => client.end());
 }
 
-/** Every route of the application: one that is added is measured, or the bench says that it does not know how. */
+/** Lists every route of the application, so that a new route is either measured or reported as unknown to the bench. */
 async function routesOf(config: Config, platform: Platform): Promise<Route[]> {
   const { services, close } = await openServices(config, platform.postgres.server, { log: createLog('silent') });
   try {
@@ -619,7 +640,7 @@ async function routesOf(config: Config, platform: Platform): Promise<Route[]> {
   }
 }
 
-/** Measures what is asked of the first platform, in turns with the others where there are any. */
+/** Measures the calls and jobs of the first platform, alternately with the other platforms if there are any. */
 async function measureAll(sides: readonly Side[], say: (line: string) => void): Promise<void> {
   const opened = await Promise.all(
     sides.map(async (side) => {

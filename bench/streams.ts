@@ -1,4 +1,4 @@
-/** Open streams of changes: the memory they hold, and what a change costs the node and the database. */
+/** Open event streams: the memory they take, and what a change costs the node and the database. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { mintToken, tokenDigest } from '../server/domain/accounts/secret-tokens.
 import { startDealkeep, type Service } from './processes.ts';
 import { millis, table, whole } from './table.ts';
 
-/** How many people are on each deal, each with one stream. */
+/** Number of people on each deal, each with one stream. */
 const peoplePerDeal = 10;
-/** How many streams are being opened at the same time. */
+/** Number of streams that are opened concurrently. */
 const opening = 100;
 
-/** As a browser asks. */
+/** The head of a browser's request. */
 const head = [
   'GET /api/web/events HTTP/1.1',
   'Host: localhost',
@@ -35,11 +35,11 @@ const head = [
 ].join('\r\n');
 
 interface Scene {
-  /** The session token of each person, by the number of the person. */
+  /** Session tokens, by the number of the person. */
   readonly tokens: readonly string[];
-  /** The deal of each ten people, one after the other. */
+  /** The deals, each of ten consecutive people. */
   readonly deals: readonly string[];
-  /** A deal whose people have no stream open. */
+  /** A deal whose people have no open stream. */
   readonly unfollowed: string;
 }
 
@@ -74,14 +74,14 @@ async function setScene(client: pg.Client, people: number): Promise<Scene> {
 
 interface Stream {
   readonly socket: net.Socket;
-  /** When something was received last, by performance.now(). */
+  /** Time of the last received event, by performance.now(). */
   receivedAt: number;
-  /** How many events were received. */
+  /** Number of received events. */
   received: number;
   ended: boolean;
 }
 
-/** Opens a stream from one of several loopback addresses; resolves when its first bytes are there. */
+/** Opens a stream from one of several loopback addresses; resolves after its first bytes. */
 function openStream({ origin }: Service, token: string, number: number): Promise<Stream> {
   const port = Number(new URL(origin).port);
   const socket = net.connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${(number % 8) + 1}` });
@@ -115,7 +115,7 @@ async function openAll(service: Service, tokens: readonly string[]): Promise<Str
   return streams;
 }
 
-/** Processor time of the server's connections, in seconds, by process. */
+/** Returns the processor time of the server's backends, in seconds, by process id. */
 async function processorTimes(client: pg.Client): Promise<Map<number, number>> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database() and application_name like 'dealkeep%'`,
@@ -129,9 +129,9 @@ async function processorTimes(client: pg.Client): Promise<Map<number, number>> {
   );
 }
 
-/** How many transactions there have been. */
+/** Returns the number of transactions so far. */
 async function commits(client: pg.Client): Promise<number> {
-  // Connections that rest report what they did within ten seconds.
+  // Idle connections report their transactions within ten seconds.
   await wait(11_000);
   const { rows } = await client.query<{ commits: string }>(
     'select xact_commit as commits from pg_stat_database where datname = current_database()',
@@ -139,7 +139,7 @@ async function commits(client: pg.Client): Promise<number> {
   return Number(rows[0]?.commits);
 }
 
-/** Prints what open streams cost. Needs as many open files as streams: `ulimit -n`. */
+/** Prints what open streams cost. Requires as many open files as streams: `ulimit -n`. */
 export async function benchStreams({ cluster, databaseUrl, rows, say }: Bench): Promise<void> {
   const people = rows < 1_000_000 ? 1_000 : 10_000;
   const client = new pg.Client(cluster.owner);
@@ -148,7 +148,7 @@ export async function benchStreams({ cluster, databaseUrl, rows, say }: Bench): 
   const scene = await setScene(client, people);
   const service = await startDealkeep(databaseUrl, { STREAM_HEARTBEAT_SECONDS: '60' });
   try {
-    // What the process holds once it has warmed up.
+    // The memory of the process after warm-up.
     const [warm] = await openAll(service, scene.tokens.slice(0, 1));
     await wait(2_000);
     const before = service.memory();
@@ -185,10 +185,10 @@ export async function benchStreams({ cluster, databaseUrl, rows, say }: Bench): 
       }
       await wait(500);
       const spent = (service.processorTime() ?? 0) - processor;
-      // A connection that is gone by now had nothing to do.
+      // A connection that has ended by now had nothing to do.
       let work = 0;
       for (const [pid, time] of await processorTimes(client)) work += time - (timesBefore.get(pid) ?? 0);
-      // Without the changes themselves, and the three looks at the database.
+      // Excludes the changes themselves, and the three queries of the measurement.
       const transactions = (await commits(client)) - earlier - changes - 3;
       const sorted = delays.toSorted((a, b) => a - b);
       lines.push([

@@ -1,6 +1,6 @@
 /** Tables for the terminal. */
 
-/** The rows under their heads; numbers to the right. */
+/** Returns the rows below their headings, numbers aligned right. */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => (row[column] ?? '').length)));
   const line = (cells: readonly string[]) =>
@@ -14,9 +14,9 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
   return [line(heads), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
 }
 
-/** A number without decimals, grouped by thousands. */
+/** Formats a number without decimals, grouped by thousands. */
 export const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
-/** Milliseconds, with two decimals below ten and one above. */
+/** Formats milliseconds, with two decimals below ten and one above. */
 export const millis = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
-/** A part of a whole in percent, without decimals. */
+/** Formats a part of a whole in percent, without decimals. */
 export const percent = (part: number, of: number): string => `${Math.round((part / of) * 100)} %`;

@@ -1,19 +1,22 @@
-/** Deals with offers and accounts, and the tokens of their brokers, computed from a number, so that pgbench can name them too. */
+/**
+ * Deals with offers and books, and the tokens of their brokers, computed from a number, so that pgbench can refer to
+ * them too.
+ */
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Cluster } from './cluster.ts';
 
-/** Deal `n`, from 1 on, belongs to tenant `n`, whose admin is its broker. */
+/** Number of deals. Deal `n`, from 1 on, belongs to tenant `n`, whose admin is its broker. */
 export const deals = 50;
-/** What every deal has: offers and periods of profit and loss. */
+/** Number of offers and of profit-and-loss periods per deal. */
 export const perDeal = { offers: 10, periods: 500 } as const;
 
 export interface ToolsData {
-  /** The access token of the broker of a deal. */
+  /** Returns the access token of a deal's broker. */
   accessToken(deal: number): string;
   dealId(deal: number): string;
-  /** So many refresh tokens that nobody has used yet, each of a family of its own, with the client each was issued to. */
+  /** Returns `count` unused refresh tokens, each of its own family, with the client each was issued to. */
   refreshTokens(count: number): Promise<{ token: string; clientId: string }[]>;
   close(): Promise<void>;
 }
@@ -27,7 +30,7 @@ const functions = (seed: string) => `
   grant usage on sequence bench.unused to dealkeep_server;
   grant execute on all functions in schema bench to dealkeep_server;`;
 
-// A few buyers with several revisions each, as the books of a business for sale have them: month by month.
+// A few buyers with several revisions each, and monthly books, as a business for sale has them.
 const rows = (baseUrl: string) => `
   insert into deals (id, organization_id, title, state)
     select bench.uuid_of('deal', n), bench.brokerage_of(n), 'Business number ' || n, 'diligence' from generate_series(1, ${deals}) n;
@@ -61,7 +64,7 @@ const rows = (baseUrl: string) => `
     select sha256(bench.secret_of('dka_', n)::bytea), bench.uuid_of('family', n), '{mcp:read,mcp:write}', app.now() + interval '1 day'
     from generate_series(1, ${deals}) n;`;
 
-/** SQL for the client that refresh token `n` was issued to. */
+/** Returns SQL for the client that refresh token `n` was issued to. */
 export const clientOf = (n: string): string => `bench.uuid_of('client', ${n} % ${deals} + 1)`;
 
 const unused = (baseUrl: string) => `
@@ -96,7 +99,7 @@ async function load(
   await client.query(functions(randomBytes(16).toString('hex')));
   await client.query(rows(baseUrl));
   await client.query(unused(baseUrl), [refreshTokens]);
-  // Without knowing how many there are PostgreSQL looks all of them through.
+  // Without statistics PostgreSQL would scan the whole tables.
   for (const table of analyzed) await client.query(`vacuum (analyze) ${table}`);
   const { rows: known } = await client.query<{ token: string; deal: string }>(
     `select bench.secret_of('dka_', n) as token, bench.uuid_of('deal', n) as deal from generate_series(1, ${deals}) n order by n`,
@@ -105,8 +108,8 @@ async function load(
 }
 
 /**
- * Adds the deals, with this many refresh tokens, to a database that openData of data.ts has prepared. Tokens are issued for
- * the server at `baseUrl`.
+ * Adds the deals and this many refresh tokens to a database that openData of data.ts has prepared. Tokens are issued
+ * for the server at `baseUrl`.
  */
 export async function openToolsData({ owner }: Cluster, baseUrl: string, refreshTokens: number): Promise<ToolsData> {
   const client = new pg.Client(owner);

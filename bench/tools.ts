@@ -1,4 +1,7 @@
-/** The tool server beside the bare SDK and beside pgbench, what the audit record of a call costs, and refreshes of tokens beside pgbench. */
+/**
+ * The tool server compared with the bare SDK and with pgbench, the cost of a call's audit record, and token refreshes
+ * compared with pgbench.
+ */
 
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -29,7 +32,7 @@ interface Setting {
 
 const addressAt = (port: number) => `http://127.0.0.1:${port}`;
 
-/** Ours, with its limits out of the way. */
+/** Starts Dealkeep with its limits out of the way. */
 const start = ({ bench, port }: Setting, env: NodeJS.ProcessEnv = {}) =>
   startDealkeep(bench.databaseUrl, {
     PORT: String(port),
@@ -44,7 +47,10 @@ const start = ({ bench, port }: Setting, env: NodeJS.ProcessEnv = {}) =>
 interface ToolCase {
   readonly tool: string;
   readonly era: '2026-07-28' | '2025-11-25';
-  /** What the tool sends to the database in the place of entering, or after it with SQL for its parameters. */
+  /**
+   * Either one statement that authenticates and answers, or a statement after authentication, with SQL for its
+   * parameters.
+   */
   readonly entering?: EnteringRead<unknown>;
   readonly statement?: Statement<unknown>;
   readonly parameters?: readonly string[];
@@ -60,7 +66,7 @@ const cases: readonly ToolCase[] = [
     tool: 'svc_qoe_pl_periods',
     era: '2026-07-28',
     statement: booksAndPeriods(nobody, null, null),
-    // As a node asks that holds nothing of the deal.
+    // As from a node that has nothing of the deal in its cache.
     parameters: [dealOf, `'{}'::text[]`, `'{}'::text[]`, 'null::date', 'null::date'],
   },
 ];
@@ -71,7 +77,7 @@ const withParameters = (text: string, parameters: readonly string[]): string =>
 const read = { tool: '', subjectId: null, dealId: null, from: { address: null, requestId: null } };
 const entered = [Buffer.alloc(32), '', null, read] as const;
 
-/** The transaction of a call for pgbench. */
+/** Returns the transaction of a call as a script for pgbench. */
 function script({ tool, entering, statement, parameters = [] }: ToolCase, baseUrl: string): string {
   const token = `sha256(bench.secret_of('dka_', :t)::bytea)`;
   const enter = entering ? entering.enter(...entered) : enterToRead(...entered);
@@ -88,7 +94,7 @@ function script({ tool, entering, statement, parameters = [] }: ToolCase, baseUr
 
 type Called = Pick<ToolCase, 'tool' | 'era'>;
 
-/** The message that calls a tool about a deal. */
+/** Returns the message that calls a tool about a deal. */
 export function message({ tool, era }: Called, dealId: string): string {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': era,
@@ -99,7 +105,7 @@ export function message({ tool, era }: Called, dealId: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
 }
 
-/** The headers that go with it. */
+/** Returns the headers of the request with the message. */
 export const headersOf = ({ tool, era }: Called, token: string): Record<string, string> => ({
   Authorization: `Bearer ${token}`,
   Accept: 'application/json, text/event-stream',
@@ -107,7 +113,7 @@ export const headersOf = ({ tool, era }: Called, token: string): Record<string, 
   ...(era === '2026-07-28' ? { 'Mcp-Method': 'tools/call', 'Mcp-Name': tool } : {}),
 });
 
-/** What a tool answers about the first deal; insists that it is a success. */
+/** Returns a tool's result for the first deal; throws unless it is a success. */
 async function answerOf(ours: Service, data: ToolsData, asked: ToolCase): Promise<Record<string, unknown>> {
   const response = await fetch(`${ours.origin}/api/mcp`, {
     method: 'POST',
@@ -144,7 +150,7 @@ async function calls(setting: Setting): Promise<void> {
         request('POST', '/api/mcp', headersOf(asked, data.accessToken(at + 1)), message(asked, data.dealId(at + 1))),
       ),
     }));
-    // A process that has answered little yet has not compiled what it does: without this the first line would tell of that.
+    // A process that has answered few requests has not compiled its code yet, which would show in the first row.
     for (const { name, requests } of named)
       for (const service of services) {
         const label = `warm-up ${name} ${service.origin}`;
@@ -192,10 +198,13 @@ async function calls(setting: Setting): Promise<void> {
 
 // The audit record ----------------------------------------------------------------------------------------------------
 
-/** Turns, and the calls of each with the record and without. */
+/** Number of turns, and of calls in each, with the record and without. */
 const recorded = { turns: 200, calls: 30 };
 
-/** What the audit record of a call costs PostgreSQL: the same call with it and without, in turns on one connection. */
+/**
+ * Prints what the audit record of a call costs PostgreSQL: the same call with it and without, alternately on one
+ * connection.
+ */
 async function auditRecord({ bench: { cluster, say }, data, port }: Setting): Promise<void> {
   const watcher = new pg.Client(cluster.owner);
   const client = new pg.Client(cluster.server);
@@ -208,7 +217,7 @@ async function auditRecord({ bench: { cluster, say }, data, port }: Setting): Pr
     const from = { address: '127.0.0.1', requestId: 'bench' };
     const called = { tool: 'svc_deals_get', subjectId: null, dealId: id, from };
     const { text, values } = dealAnswer.enter(digest, `${addressAt(port)}/api/mcp`, { table: 'deals', id }, called);
-    // The fifth parameter is the tool: of a call of none no record is left.
+    // The fifth parameter is the tool; a call without one leaves no record.
     const { rows } = await client.query({
       name: 'call',
       text,
@@ -258,7 +267,10 @@ select outcome from (select nextval('bench.unused') as n) x, lateral app.refresh
   null, '127.0.0.1', 'bench');
 `;
 
-/** The most refreshes a second that are prepared for; on a faster machine a message says to raise it. */
+/**
+ * Tokens are prepared for at most this many refreshes per second; on a faster machine an error says that there are too
+ * few.
+ */
 const fastest = 2_500;
 
 async function refreshes(setting: Setting): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * Webhooks a second to a receiver that takes them at once, beside two bare senders, which sign and send what is ready: one keeps what it sends in memory, the other in
- * a table of PostgreSQL, to which it writes 500 at once, takes 50 at once and notes them as sent together, as every sender must that loses nothing when it dies.
+ * Webhook deliveries per second to a receiver that accepts them immediately, compared with two bare senders, which sign
+ * and send finished bodies: one has them in memory, the other in a PostgreSQL table, to which it writes 500 at once,
+ * claims 50 at once and marks them as sent together, as every sender must that loses nothing in a crash.
  */
 
 import { createHmac, randomBytes } from 'node:crypto';
@@ -15,13 +16,13 @@ import { largeTenants } from './data.ts';
 import { startDealkeep } from './processes.ts';
 import { percent, table, whole } from './table.ts';
 
-/** How many the service sends at once to one webhook, and takes at once. */
+/** Number of concurrent requests of the service to one webhook, and of deliveries that it claims together. */
 const atOnce = 4;
 const lot = 50;
-/** How many are sent before it is measured, by each. */
+/** Number of deliveries before the measurement, for each sender. */
 const warmUp = 1_000;
 
-/** Takes whatever comes; counts it, and keeps one of the bodies. */
+/** Starts a receiver that accepts and counts all deliveries, and keeps one of the bodies. */
 async function startReceiver() {
   const taken = { count: 0, body: '' };
   const server = http.createServer((request, response) => {
@@ -39,7 +40,7 @@ async function startReceiver() {
   return { taken, url: `http://127.0.0.1:${port}/`, stop: () => server.close() };
 }
 
-/** Signs and sends one over connections that are kept, as the service does. */
+/** Signs and sends one delivery over keep-alive connections, as the service does. */
 function sendBare(url: string, body: string, secret: Buffer, agent: http.Agent): Promise<void> {
   const [id, timestamp] = [crypto.randomUUID(), String(Math.floor(Date.now() / 1_000))];
   const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
@@ -63,12 +64,12 @@ function sendBare(url: string, body: string, secret: Buffer, agent: http.Agent):
 
 interface Bare {
   readonly perSecond: number;
-  /** Seconds for each: of Node.js with the receiver, and of PostgreSQL. */
+  /** Seconds per delivery: of Node.js with the receiver, and of PostgreSQL. */
   readonly processor: number;
   readonly postgres: number;
 }
 
-/** Runs a bare sender that sends so many. */
+/** Measures a bare sender that sends `count` deliveries. */
 async function timed(
   count: number,
   backends: ClientBackends,
@@ -89,11 +90,11 @@ async function timed(
   };
 }
 
-/** Runs so many of `work` side by side. */
+/** Runs `work` `count` times concurrently. */
 const beside = (count: number, work: (nth: number) => Promise<void>) =>
   Promise.all(Array.from({ length: count }, (_, nth) => work(nth)));
 
-/** What it sends is in memory. */
+/** Measures the sender whose deliveries are in memory. */
 const withoutDatabase = (
   count: number,
   webhooks: number,
@@ -109,7 +110,7 @@ const withoutDatabase = (
     });
   });
 
-/** What it sends is in a table, of which it takes a lot at once for a webhook. */
+/** Measures the sender whose deliveries are in a table, from which it claims a batch at once for each webhook. */
 async function withOutbox(
   count: number,
   webhooks: number,
@@ -125,7 +126,7 @@ async function withOutbox(
     await pool.query('create index on bench.outbox (webhook, id) where sent_at is null');
     return await timed(count, backends, (agent) =>
       beside(webhooks, async (webhook) => {
-        // Written as they come, 500 at once, as the service writes them.
+        // Written 500 at once, as the service writes them.
         for (let written = 0; written < count / webhooks; written += 500) {
           await pool.query({
             name: 'write',
@@ -160,9 +161,9 @@ async function withOutbox(
   }
 }
 
-/** Prints one table: to one webhook, and to ten of as many brokerages. */
+/** Prints one table: for one webhook, and for ten of as many brokerages. */
 export async function benchWebhooks({ cluster, databaseUrl, data, rows, say }: Bench): Promise<void> {
-  // To each no more than may wait.
+  // At most as many per webhook as can be queued.
   const sent = rows >= 1_000_000 ? 10_000 : 5_000;
   const owner = new pg.Client(cluster.owner);
   await owner.connect();
@@ -206,7 +207,7 @@ export async function benchWebhooks({ cluster, databaseUrl, data, rows, say }: B
         await pause(5);
       }
       const ended = performance.now();
-      // The last ones are noted as delivered after they were answered.
+      // The last deliveries are stored as delivered after their responses.
       await pause(500);
       const processor = ((service.processorTime() ?? Number.NaN) - before.processor) / wanted;
       const postgres = (((await backends.spent()) ?? Number.NaN) - before.postgres) / wanted;

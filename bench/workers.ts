@@ -1,4 +1,4 @@
-/** What a second process that answers adds, beside one. */
+/** What a second worker process adds to one. */
 
 import type { Bench } from './bench.ts';
 import { inTurns, type Measured } from './compare.ts';
@@ -6,7 +6,7 @@ import { startDealkeep, type Service } from './processes.ts';
 import { contactRequests, firstPages } from './rest-operations.ts';
 import { millis, percent, table, whole } from './table.ts';
 
-/** Prints the rates of one and of two workers, in turns, on 100,000 contacts. */
+/** Prints the rates of one and of two workers, measured alternately, on 100,000 contacts. */
 export async function benchWorkers(bench: Bench): Promise<void> {
   const { data, databaseUrl, say } = bench;
   await data.growTo(100_000);

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
-/** The command line: makes sure of the installation, then runs the server's program on the Node.js that came with it. */
+/**
+ * The command line: installs what is missing, then runs the server's program on the Node.js that was installed with it.
+ */
 
 import { become, ensureInstalled, nodeProgram } from './install.js';
 import { program } from './program.js';
 
 ensureInstalled();
-// The channel closes when this process is killed, which tells the program to stop.
+// The IPC channel closes when this process is killed; the program stops then.
 become(nodeProgram(), [...program, ...process.argv.slice(2)], {
   stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
 });

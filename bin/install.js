@@ -1,6 +1,6 @@
 /**
- * Installs what is missing in a checkout, and tells where its Node.js and tools are; in the packed file nothing is
- * installed. Plain JavaScript: it runs on Node 20.
+ * Installs missing packages in a checkout, and finds its Node.js and tools; the packed file installs nothing. Plain
+ * JavaScript, because it also runs on Node 20.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -11,12 +11,15 @@ import path from 'node:path';
 export const root = path.dirname(import.meta.dirname);
 export const tools = path.join(root, 'node_modules', '.bin');
 
-/** Whether this is the packed file, which npm installed: it holds the compiled server instead of its sources. */
+/** Whether this is the packed file, installed by npm: it contains the compiled server instead of its sources. */
 export const isPacked = !existsSync(path.join(root, 'server', 'cli', 'main.ts'));
 
 const leastMajor = 24;
 
-/** The Node.js to run the server on: the one that npm installed for this platform, or else this one when it is new enough. */
+/**
+ * The Node.js to run the server on: the one that npm installed for this platform, otherwise the current one if it is
+ * new enough. Ends the process if there is neither.
+ */
 export function nodeProgram() {
   const platform = process.platform === 'win32' ? 'win' : process.platform;
   const name = `node-${platform}-${process.arch}`;
@@ -24,7 +27,7 @@ export function nodeProgram() {
     const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
     return path.join(path.dirname(manifest), 'bin', platform === 'win' ? 'node.exe' : 'node');
   } catch {
-    // Left out (npm install --omit=optional), or there is none for this platform.
+    // Omitted (npm install --omit=optional), or not available for this platform.
   }
   if (Number(process.versions.node.split('.')[0]) >= leastMajor) return process.execPath;
   process.stderr.write(
@@ -41,7 +44,10 @@ function packagesOf(file) {
   }
 }
 
-/** Whether every package of the lock file is installed in that version; one for another platform may be missing. */
+/**
+ * Whether every package of the lock file is installed in that version; optional ones, such as those for other
+ * platforms, may be missing.
+ */
 function isInstalled() {
   const installed = packagesOf('node_modules/.package-lock.json');
   if (!installed) return false;
@@ -53,11 +59,11 @@ function isInstalled() {
   });
 }
 
-/** Installs with npm when the lock file asks for something else than what is there. Ends the process when that fails. */
+/** Installs with npm if the lock file differs from what is installed. Ends the process when that fails. */
 export function ensureInstalled() {
   if (isPacked || isInstalled()) return;
   process.stderr.write('Installing what is missing (npm ci) …\n');
-  // What npm says goes to standard error: standard output belongs to the program.
+  // npm's output goes to standard error: standard output belongs to the program.
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
@@ -68,7 +74,7 @@ export function ensureInstalled() {
   }
 }
 
-/** Runs a program in this one's place: same input and output, signals passed on, its exit code ours. */
+/** Runs a program in place of this process: same input and output, signals forwarded, and the same exit code. */
 export function become(file, args, options = {}) {
   const env = { ...process.env, PATH: `${tools}${path.delimiter}${process.env.PATH ?? ''}` };
   const child = spawn(file, args, { stdio: 'inherit', env, ...options });
@@ -81,7 +87,8 @@ export function become(file, args, options = {}) {
     for (const forwarded of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(forwarded);
     process.kill(process.pid, signal);
   });
-  // Ctrl-C in a terminal goes to the whole group, so the child has it already; it must only not end us first.
+  // Ctrl-C in a terminal reaches the whole process group, so the child has received it already; this process must only
+  // not end first.
   process.on('SIGINT', () => {
     if (!process.stdin.isTTY) child.kill('SIGINT');
   });
@@ -89,7 +96,10 @@ export function become(file, args, options = {}) {
   endWith(child);
 }
 
-/** Under `npm start`, npm is our parent: when it is killed without being able to tell us, we stop too. */
+/**
+ * Under `npm start`, npm is the parent process: when it is killed without being able to forward a signal, this process
+ * stops the child.
+ */
 function endWith(child) {
   const parent = process.ppid;
   if (process.env.npm_lifecycle_event === undefined) return;

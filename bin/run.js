@@ -10,6 +10,6 @@ if (command === undefined) {
   process.stderr.write('Usage: node bin/run.js <command> [arguments]\n');
   process.exit(2);
 }
-// What the tools load is compiled once, not for each of their processes anew.
+// Compiles the tools' code once, instead of in each of their processes.
 process.env.NODE_COMPILE_CACHE ??= path.join(root, 'node_modules', '.cache', 'node');
 become(command, args, { cwd: root });

@@ -1,9 +1,9 @@
-/** Tells what a database is made of, from its catalogue, in an order that can be read: `database/schema.sql`. */
+/** Writes the schema of a database from its catalogue, in a readable order: `database/schema.sql`. */
 
 import path from 'node:path';
 import type pg from 'pg';
 
-/** Where the schema is kept. */
+/** Path of the schema file. */
 export const schemaFile = path.join(import.meta.dirname, 'schema.sql');
 
 const introduction = `-- The schema that database/migrations make, for reading and for reviewing: written by \`npm run schema\`, never by hand, and
@@ -11,11 +11,11 @@ const introduction = `-- The schema that database/migrations make, for reading a
 -- CURRENT_USER in a policy is the owner of the database.
 `;
 
-/** Schemas of ours, by their names; what PostgreSQL's own extensions bring is in `extensions`. */
+/** The oids of our schemas; objects of PostgreSQL's own extensions are in `extensions`. */
 const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'extensions'))`;
 
-// One row an object, as its statements. Rights are those of everybody but the owner; without an entry of its own in the
-// catalogue an object has those that PostgreSQL gives it at first.
+// Each query returns one row per object, with its statements. Grants are listed for every role but the owner; an object
+// without an ACL in the catalogue has PostgreSQL's default privileges.
 const schemas = `
   select concat_ws(E'\\n',
     case when n.nspname <> 'public' then format('CREATE SCHEMA %I;', n.nspname) end,
@@ -26,7 +26,7 @@ const schemas = `
       where a.grantee <> n.nspowner and r.rolname is distinct from 'pg_database_owner' group by 1) given))
   from pg_namespace n where n.oid in ${ours} order by n.nspname collate "C"`;
 
-// What everybody may do with objects that the owner makes from now on.
+// Privileges on objects that the owner creates in future.
 const defaults = `
   select format('ALTER DEFAULT PRIVILEGES %sGRANT %s ON %s TO %s;', 'IN SCHEMA ' || nullif(d.defaclnamespace, 0)::regnamespace || ' ',
       a.privilege_type, case d.defaclobjtype when 'f' then 'FUNCTIONS' when 'r' then 'TABLES' when 'S' then 'SEQUENCES'
@@ -51,7 +51,7 @@ const types = `
   where t.typnamespace in ${ours} and (t.typtype in ('e', 'd') or c.relkind = 'c')
   order by format_type(t.oid, null) collate "C"`;
 
-/** The rights on `c`, one line a role: those on the whole of it, then those on columns. */
+/** The grants on `c`, one line per role: first those on the whole object, then those on columns. */
 const rights = `(
   select string_agg(format('GRANT %s ON %s TO %s;', given.privileges, c.oid::regclass, given.grantee), E'\\n' order by given.grantee)
   from (
@@ -135,7 +135,7 @@ const functions = `
   where n.oid in ${ours} and p.prokind <> 'a'
   order by n.nspname collate "C", p.proname collate "C", p.oid::regprocedure::text collate "C"`;
 
-// The moves between states are rules, although they are rows.
+// The allowed moves between states are part of the schema, although they are rows.
 const moves = `
   select E'INSERT INTO app.moves (subject, from_state, to_state) VALUES\\n'
     || string_agg(format('    (%L, %L, %L)', m.subject, m.from_state, m.to_state), E',\\n'
@@ -157,10 +157,13 @@ const parts: readonly (readonly [heading: string, query: string])[] = [
   ['Functions', functions],
 ];
 
-/** The schema of the database, always the same text for the same schema, with whatever rights `client` has on it. */
+/**
+ * Returns the schema of the database as text. The same schema always gives the same text, whatever privileges `client`
+ * has on it.
+ */
 export async function dumpSchema(client: pg.ClientBase): Promise<string> {
   const { rows: before } = await client.query<{ path: string }>(`select current_setting('search_path') as path`);
-  // With nothing in the path, every name is written out with its schema.
+  // With an empty search path, every name is qualified with its schema.
   await client.query(`select set_config('search_path', '', false)`);
   try {
     let text = introduction;
@@ -174,7 +177,7 @@ export async function dumpSchema(client: pg.ClientBase): Promise<string> {
   }
 }
 
-/** Its lines that give rights, and those that set triggers. */
+/** The lines of a schema that grant privileges, or those that define triggers. */
 export const linesOf = (schema: string, kind: 'GRANT' | 'TRIGGER'): string[] =>
   schema
     .split('\n')

@@ -1,4 +1,4 @@
-/** The migrations that are frozen, with their digests, as `database/schema.sql` lists them at its end. */
+/** The frozen migrations with their digests, as listed at the end of `database/schema.sql`. */
 
 import { readFile } from 'node:fs/promises';
 import type { Applied, Migration } from '../server/database/migrate.ts';
@@ -14,6 +14,6 @@ export async function frozenMigrations(): Promise<Applied[]> {
   return [...listed.matchAll(/^-- ([0-9a-f]{64}) {2}(\S+)$/gm)].map(([, digest = '', name = '']) => ({ digest, name }));
 }
 
-/** What schema.sql holds: the dump of what these migrations make, and the list of them. */
+/** The text of schema.sql: the dump of the schema that these migrations make, and the list of them. */
 export const schemaText = (dump: string, migrations: readonly Migration[]): string =>
   `${dump}${heading}\n${migrations.map(({ digest, name }) => `-- ${digest}  ${name}\n`).join('')}`;

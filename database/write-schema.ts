@@ -1,6 +1,6 @@
 /**
- * `npm run schema`: makes a database with the migrations, and writes down its schema in schema.sql with the digests of the
- * migrations, which freezes them. It refuses when one that is frozen already was changed.
+ * `npm run schema`: creates a database with the migrations, and writes its schema to schema.sql with the digests of the
+ * migrations, which freezes them. Refuses when a frozen migration was changed.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Back up while clients write, destroy everything, restore, and compare: what was acknowledged before the backup began is there, what was
- * begun after it ended is not, and nothing is there by half.
+ * Backs up while clients write, destroys everything, restores, and compares: everything acknowledged before the backup
+ * began is restored, nothing begun after it ended is, and nothing is restored in part.
  */
 
 import { spawn } from 'node:child_process';
@@ -22,7 +22,7 @@ import { newKey, startWriters } from './writers.ts';
 
 const writers = 8;
 
-/** Runs a command of ours; what it printed. Rejects when it fails. */
+/** Runs a `dealkeep` command; returns its output. Rejects when the command fails. */
 async function command(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, [...program, ...args], {
     env: { ...process.env, ...env },
@@ -35,7 +35,7 @@ async function command(args: readonly string[], env: NodeJS.ProcessEnv): Promise
   return said;
 }
 
-/** A deal to which its broker adds documents one after the other, until the signal. */
+/** Makes a deal and adds documents to it as its broker, one after the other, until the signal. */
 async function addDocuments(origin: string, owner: pg.Client, signal: AbortSignal) {
   const { rows } = await owner.query<{ user_id: string; deal_id: string }>(
     `with d as (insert into deals (organization_id, title, state) select id, 'Drill', 'listed' from brokerages limit 1 returning id)
@@ -109,7 +109,7 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
     rmSync(lost, { recursive: true, force: true });
     say('killed the node, and removed database and documents');
 
-    // Each row and each body, as they were.
+    // Checks every row and every body of the backup.
     await command(['verify', '--place', place, '--json'], { DATA_DIR: restored });
     await command(['restore', '--place', place, '--json'], { DATA_DIR: restored });
     const again = await startEmbedded({ dataDir: restored });

@@ -1,6 +1,6 @@
 /**
- * 100,000 changes by long and short transactions side by side, some of them rolled back, and readers of GET /api/v1/events beside them: each reads everything
- * once, every record's changes in the order in which they were committed.
+ * 100,000 changes by concurrent long and short transactions, some of them rolled back, while readers follow GET
+ * /api/v1/events: each reads every change once, and each record's changes in the order in which they were committed.
  */
 
 import pg from 'pg';

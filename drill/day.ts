@@ -1,6 +1,6 @@
 /**
- * An integrator's day with `dealkeep demo`, by a test key in the sandbox, then by a live one: a second system keeps in step both ways, and both are killed with SIGKILL, now and
- * then with PostgreSQL itself.
+ * An integrator's day with `dealkeep demo`, with a test key in the sandbox, then with a live key: a second system
+ * synchronizes in both directions, and both are killed with SIGKILL, sometimes together with PostgreSQL.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -68,7 +68,7 @@ async function startDemo(dataDir: string): Promise<DemoService> {
   };
 }
 
-/** The drill: in the end both systems have the same, nothing is lost or doubled, and every event came by webhook. */
+/** The drill: in the end both systems hold the same, nothing is lost or duplicated, and every event came by webhook. */
 export const day: Drill = {
   title: `an integrator's day by the typed client: ${rounds} times both systems are killed while people work at both`,
   needs: [],

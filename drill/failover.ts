@@ -1,6 +1,6 @@
 /**
- * The primary of a PostgreSQL with a synchronous standby is killed while eight clients write through two nodes, and the standby is
- * promoted. HAProxy leads the nodes to whichever of the two says that it is the primary, as it does with Patroni.
+ * The primary of a PostgreSQL with a synchronous standby is killed while eight clients write through two nodes, and the
+ * standby is promoted. HAProxy routes the nodes to the server that reports that it is the primary, as with Patroni.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { longest, newKey, outcomes, startWriters, tally, type Writers } from './
 
 const writers = 8;
 
-/** Says 200 for a primary and 503 for everything else, as Patroni does at /primary. */
+/** Answers 200 for a primary and 503 otherwise, as Patroni does at /primary. */
 async function roleOf({ connection }: Server, port: number): Promise<HttpServer> {
   const service = createServer((_, answer) => {
     const isPrimary = ask(connection, 'select not pg_is_in_recovery()').catch(() => false);
@@ -43,7 +43,7 @@ listen primary
 ${servers.map(([own, role], at) => `  server pg${at} 127.0.0.1:${own} port ${role}`).join('\n')}
 `;
 
-/** The drill: nothing that was acknowledged is lost, nothing is there twice, and writing goes on. */
+/** The drill: nothing acknowledged is lost, nothing is duplicated, and writing continues. */
 export const failover: Drill = {
   title: `the primary is killed and its synchronous standby promoted, ${writers} clients write through two nodes`,
   needs: ['haproxy', 'ps'],

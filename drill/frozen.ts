@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL of a node stands still for 15 s, as with a machine that hangs, while eight clients write: requests are refused in time,
- * the process itself goes on answering, and nothing is lost when PostgreSQL goes on.
+ * The PostgreSQL of a node freezes for 15 s, as on a machine that hangs, while eight clients write: requests are
+ * refused in time, the node itself keeps answering, and nothing is lost when PostgreSQL continues.
  */
 
 import { readFileSync } from 'node:fs';
@@ -17,12 +17,12 @@ import { longest, newKey, outcomes, startWriters, tally, type Attempt, type Writ
 
 const writers = 8;
 const frozenMillis = 15_000;
-/** A connection that is silent is given up after 10 s; the rest is what a busy machine takes to notice. */
+/** Seconds. A silent connection is closed after 10 s; the rest allows for a busy machine that notices late. */
 const longestWait = 12;
-/** /readyz gives up after 2 s. */
+/** Seconds. /readyz gives up after 2 s. */
 const longestReady = 6;
 
-/** Asks `url` ten times a second until the signal. */
+/** Requests `url` ten times a second until the signal. */
 async function watch(url: string, signal: AbortSignal): Promise<Attempt[]> {
   const seen: Attempt[] = [];
   while (!signal.aborted) {
@@ -37,7 +37,10 @@ async function watch(url: string, signal: AbortSignal): Promise<Attempt[]> {
   return seen;
 }
 
-/** The drill: every request is answered within 12 s, /readyz soon, /healthz goes on, nothing is lost and nothing there twice. */
+/**
+ * The drill: every request is answered within 12 s, /readyz within 6 s, /healthz always with 200, and nothing is lost
+ * or duplicated.
+ */
 export const frozen: Drill = {
   title: `PostgreSQL stands still for ${frozenMillis / 1000} s, ${writers} clients write`,
   needs: ['ps'],
@@ -70,7 +73,7 @@ export const frozen: Drill = {
 
       const pid = Number(readFileSync(path.join(postgres.directory, 'postmaster.pid'), 'utf8').split('\n')[0]);
       stopped = freeze(pid);
-      // Until what had been answered before has arrived here.
+      // Waits for responses that were sent before.
       await pause(200);
       const froze = performance.now();
       await pause(frozenMillis);

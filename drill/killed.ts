@@ -8,10 +8,13 @@ import { needed, noProxy, proxies, startStack } from './stack.ts';
 import { outcomes, saidBy, tally, type Writers } from './writers.ts';
 
 const writers = 8;
-/** Only what the node was answering fails, and what the proxy sends it before it notices. */
+/** Seconds. Only requests that the node was answering fail, and those that the proxy sends it before it notices. */
 const longestFailing = 5;
 
-/** The drill: what failed is answered as failed, nothing acknowledged is lost, nothing is there twice, and soon nothing fails any more. */
+/**
+ * The drill: failed requests are answered as failed, nothing acknowledged is lost, nothing is duplicated, and soon no
+ * request fails any more.
+ */
 export const killed: Drill = {
   title: `one of two nodes behind HAProxy and nginx, with PgBouncer and Redis, is killed with SIGKILL, ${writers} clients write`,
   needs: needed,

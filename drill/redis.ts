@@ -1,4 +1,7 @@
-/** The Redis of two nodes is killed and comes back while eight clients write: the service goes on, and says so once. */
+/**
+ * The Redis of two nodes is killed and comes back while eight clients write: the service continues, and logs each
+ * change once.
+ */
 
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,14 +12,14 @@ import { needed, noProxy, proxies, startStack } from './stack.ts';
 import { outcomes, saidBy, tally, type Writers } from './writers.ts';
 
 const writers = 8;
-/** What each node says in its log, once. */
+/** What each node logs, once each. */
 const words = {
   'limits: away': 'The shared rate limit store is away',
   'limits: back': 'The shared rate limit store is back',
   'changes: away': 'changes do not arrive through Redis',
 } as const;
 
-/** The drill: nothing failed, nothing lost, nothing twice, and each node said each of the words once. */
+/** The drill: nothing fails, nothing is lost or duplicated, and each node logs each of the words once. */
 export const redis: Drill = {
   title: `the Redis of two nodes is killed and comes back after 5 s, ${writers} clients write`,
   needs: needed,
@@ -37,7 +40,8 @@ export const redis: Drill = {
           .split('\n')
           .filter((line) => line.includes(word)).length;
       const saidAll = () => stack.nodes.map((node) => Object.values(words).map((word) => saidOf(node, word)));
-      // A node finds it within two seconds, asks it again when it needs to, and waits two more before it says so.
+      // A node reconnects within two seconds, asks Redis again at the next need, and waits two more seconds before it
+      // reports Redis as back.
       for (const giveUp = Date.now() + 30_000; saidAll().flat().includes(0) && Date.now() < giveUp;) await pause(200);
       await pause(3_000);
       await writing.stop();

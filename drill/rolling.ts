@@ -1,4 +1,7 @@
-/** Two nodes behind HAProxy, and then behind nginx, of one process each and of two, are replaced one after the other while eight clients write. */
+/**
+ * Two nodes behind HAProxy, and then behind nginx, with one process each and with two, are replaced one after the other
+ * while eight clients write.
+ */
 
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,7 +12,7 @@ import { outcomes, saidBy, tally, type Writers } from './writers.ts';
 
 const writers = 8;
 
-/** The drill: nothing failed, nothing lost, nothing twice. */
+/** The drill: nothing fails, nothing is lost or duplicated. */
 export const rolling: Drill = {
   title: `two nodes behind HAProxy and nginx, with PgBouncer and Redis, are replaced one after the other, ${writers} clients write`,
   needs: needed,
@@ -31,7 +34,7 @@ export const rolling: Drill = {
           await stack.nodes[place]?.stop();
           await stack.restart(place);
           seconds.push(((performance.now() - began) / 1000).toFixed(1));
-          // Until the proxy takes it back.
+          // Until the proxy uses the node again.
           await pause(3_000);
         }
         await writing.stop();

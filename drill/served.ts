@@ -1,6 +1,7 @@
 /**
- * `node drill/served.ts <folder>`, run where there is no network: starts what npm installed in the folder as a person would, asks it
- * for what each interface answers, starts it five times on its data, and prints what was found as one line of JSON.
+ * `node drill/served.ts <folder>`, run where there is no network: starts the product that npm installed in the folder
+ * as a person would, requests something of each interface, starts it five times on its data, and prints the results as
+ * one line of JSON.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -13,11 +14,11 @@ const folder = process.argv[2] ?? '.';
 const dataDir = path.join(folder, '.data');
 
 export interface Served {
-  /** What was asked, and the status of the answer, or what kept it away. */
+  /** Each request with the status of its response, or the error without one. */
   readonly answers: Readonly<Record<string, number | string>>;
-  /** From the start of the command to its first answer, on data that is there, in milliseconds. */
+  /** Milliseconds from the start of the command to its first answer, on existing data, for each start. */
   readonly readyMillis: readonly number[];
-  /** Processor time of all processes of each of these starts, in milliseconds: on a busy machine it says more. */
+  /** Milliseconds of processor time of all processes in each of these starts: more telling on a busy machine. */
   readonly processorMillis: readonly number[];
 }
 
@@ -38,7 +39,10 @@ async function started(command: 'serve' | 'demo'): Promise<Started> {
   return { child, url, millis: performance.now() - began };
 }
 
-/** What a process and all that it started have used so far (proc_pid_stat(5)), in milliseconds, at a hundred ticks a second. */
+/**
+ * Milliseconds of processor time that a process and its descendants have used so far (proc_pid_stat(5)), at a hundred
+ * ticks a second.
+ */
 function processorMillis(root: number): number {
   const used = new Map<number, { parent: number; ticks: number }>();
   for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one)))
@@ -51,7 +55,7 @@ function processorMillis(root: number): number {
       const ticks = fields.slice(11, 15).reduce((sum, one) => sum + one, 0);
       used.set(Number(name), { parent: fields[1] ?? 0, ticks });
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   const isOf = (pid: number): boolean => pid === root || (used.has(pid) && isOf(used.get(pid)!.parent));
   return [...used].reduce((sum, [pid, { ticks }]) => sum + (isOf(pid) ? ticks * 10 : 0), 0);
@@ -63,7 +67,7 @@ async function stop({ child }: Started): Promise<void> {
   await ended;
 }
 
-/** The status of the answer at `where`; with `holds`, also whether that is in it. */
+/** The status of the response at `where`; with `holds`, also whether the body contains that text. */
 async function status(where: string, init: RequestInit = {}, holds = ''): Promise<number | string> {
   try {
     const answer = await fetch(where, { ...init, redirect: 'manual' });

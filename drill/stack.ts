@@ -10,19 +10,19 @@ import { startDealkeep, type Service } from '../bench/processes.ts';
 import { certificate, isInstalled, startProxy, startProxyWith, type ProxyKind } from './proxies.ts';
 import { newKey, startWriters, type Writers } from './writers.ts';
 
-/** Programs without which there is no such stack, beside one of the {@link proxies}. */
+/** Programs that the stack needs besides one of the {@link proxies}. */
 export const needed: readonly string[] = ['openssl', 'pgbouncer', 'redis-server'];
 
-/** The proxies that are installed here. */
+/** The proxies that are installed on this machine. */
 export const proxies = (): ProxyKind[] => (['haproxy', 'nginx'] as const).filter(isInstalled);
 
-/** A sentence when none is. */
+/** A sentence when no proxy is installed; null otherwise. */
 export const noProxy = (): string | null => (proxies().length > 0 ? null : 'There is neither nginx nor HAProxy here');
 
-/** How long a node that ends still answers, in seconds: twice what HAProxy takes to notice. */
+/** Seconds that a stopping node keeps answering: twice what HAProxy takes to notice. */
 const drainSeconds = 4;
 
-/** A port of this machine that leads to PostgreSQL, whose own socket is for its own user alone. */
+/** A port of this machine that leads to PostgreSQL, whose own socket is accessible to its own user only. */
 async function relay({ host, port }: Cluster['server']): Promise<[port: number, stop: () => Promise<void>]> {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((near) => {
@@ -68,20 +68,20 @@ async function startPooler(
 
 export interface Stack {
   readonly nodes: readonly Service[];
-  /** The owner's connection to the database itself. */
+  /** A connection of the owner directly to the database. */
   readonly owner: pg.ClientConfig;
   /** Clients that write through the proxy. */
   write(options: { count: number; insist: boolean }): Promise<Writers>;
-  /** Starts the node of this place again, at its port. */
+  /** Starts the node at this index again, at its port. */
   restart(place: number): Promise<void>;
   readonly redis: { stop(): Promise<void>; start(): Promise<void> };
   close(): Promise<void>;
 }
 
-/** Starts all of it in `directory`, which it makes. */
+/** Makes `directory` and starts the whole stack in it. */
 export async function startStack(kind: ProxyKind, directory: string, workers = 1): Promise<Stack> {
   mkdirSync(directory);
-  // PgBouncer, as another user, must be able to walk through to its files.
+  // PgBouncer, as another user, must be able to reach its files through this directory.
   chmodSync(path.dirname(directory), 0o711);
   const { cert: ca } = certificate(directory);
   const closers: (() => Promise<unknown>)[] = [];

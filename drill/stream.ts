@@ -1,6 +1,7 @@
 /**
- * Transactions that change contacts for a while or for a moment, side by side, some of them rolled back, and readers of the stream of changes beside
- * them: nothing missing, nothing twice, and each contact's changes in the order in which they were committed.
+ * Concurrent transactions that change contacts for longer or shorter, some of them rolled back, and concurrent readers
+ * of the stream of changes: no change is missing or duplicated, and each contact's changes come in the order in which
+ * they were committed.
  */
 
 import { hash } from 'node:crypto';
@@ -11,29 +12,32 @@ import { apiKeyDigest, enterWithApiKey } from '../server/domain/clients/api-keys
 import { changesAfter, publishChanges, type ChangeEvent } from '../server/domain/events/changes.ts';
 
 export interface StreamOptions {
-  /** Of logins to the database: the owner, who writes, and the server, which reads. */
+  /** Logins to the database: the owner, who writes, and the server, which reads. */
   readonly owner: pg.ClientConfig;
   readonly server: pg.ClientConfig;
   readonly brokerage: string;
-  /** The token of a key of that brokerage which sees contacts. */
+  /** The token of a key of that brokerage which can read contacts. */
   readonly token: string;
-  /** How many changes to commit, at least. */
+  /** At least this many changes are committed. */
   readonly changes: number;
   readonly writers?: number;
   readonly readers?: number;
-  /** Reads a page from a place on, or (null) tells where the stream stands; {@link storedPages} unless it is said. */
+  /**
+   * Reads a page after a cursor, or with null returns the current end of the stream; optional, defaults to
+   * {@link storedPages}.
+   */
   readonly pages?: ReadPage;
-  /** How long a long transaction lies idle at most, in milliseconds. */
+  /** Milliseconds that a long transaction is idle between two statements, at most; optional, defaults to 400. */
   readonly longest?: number;
 }
 
-/** A page of the stream, and the place to go on from. */
+/** A page of the stream, and the cursor to continue from. */
 export type ReadPage = (
   after: string | null,
   most: number,
 ) => Promise<{ readonly events: readonly ChangeEvent[]; readonly next: string }>;
 
-/** Pages as GET /api/v1/events of a service answers them. */
+/** Pages from GET /api/v1/events of a service. */
 export const pagesOf =
   (origin: string, token: string): ReadPage =>
   async (after, most) => {
@@ -47,7 +51,7 @@ export const pagesOf =
     return { events: data, next: pagination.nextCursor };
   };
 
-/** Pages as the functions of the database give them to a key, in one transaction each. */
+/** Pages from the functions of the database for a key, each in one transaction. */
 const storedPages =
   (database: Database, token: string): ReadPage =>
   async (after, most) => {
@@ -57,25 +61,28 @@ const storedPages =
   };
 
 export interface Followed {
-  /** Changes that were committed, and that were rolled back. */
+  /** Numbers of changes that were committed and that were rolled back. */
   readonly committed: number;
   readonly rolledBack: number;
   readonly transactions: number;
   readonly publications: number;
-  /** Each a sentence on what a reader read wrongly; empty when all is well. */
+  /** A sentence for each error in what a reader read; empty when there is none. */
   readonly faults: readonly string[];
 }
 
 const contacts = 200;
 
-/** A change of a contact follows from how often it was changed before, so that the order of events can be seen from their types. */
+/**
+ * The type of a contact's change depends on how often the contact was changed before, so the types of its events show
+ * their order.
+ */
 const kinds = ['contact.updated', 'contact.archived', 'contact.updated', 'contact.restored'] as const;
 const change = `with locked as (select l.id from contacts l where l.id = any ($1::uuid[]) order by l.id for no key update)
   update contacts c set phone = (c.phone::int + 1)::text,
     archived_at = case c.phone::int % 4 when 1 then app.now() when 3 then null else c.archived_at end
   from locked where c.id = locked.id returning c.id`;
 
-/** Numbers that look random and are the same at every run. */
+/** Pseudo-random numbers that are the same in every run. */
 function dice(seed: string): (sides: number) => number {
   let thrown = 0;
   return (sides) => hash('sha256', `${seed} ${(thrown += 1)}`, 'buffer').readUInt32BE(0) % sides;
@@ -87,7 +94,10 @@ async function connected(config: pg.ClientConfig): Promise<pg.Client> {
   return client;
 }
 
-/** What is wrong with what a reader read, of which every change of `expected` contacts (how often each was changed) must be there. */
+/**
+ * The errors in what a reader read, which must include every change of the `expected` contacts (with how often each was
+ * changed).
+ */
 function faultsOf(reader: number, events: readonly ChangeEvent[], expected: ReadonlyMap<string, number>) {
   const faults: string[] = [];
   const ids = new Set(events.map(({ id }) => id));
@@ -103,7 +113,10 @@ function faultsOf(reader: number, events: readonly ChangeEvent[], expected: Read
   return faults;
 }
 
-/** Changes and reads; what was read wrongly is in the answer. Nobody else changes contacts of the brokerage meanwhile. */
+/**
+ * Makes changes and reads them; returns what was read wrongly. Nobody else may change contacts of the brokerage
+ * meanwhile.
+ */
 export async function followStream(options: StreamOptions): Promise<Followed> {
   const { owner, server, brokerage, token, changes, writers = 12, readers = 3, longest = 400 } = options;
   const database: Database = openDatabase({ connection: server, poolSize: readers + 2 });
@@ -125,13 +138,13 @@ export async function followStream(options: StreamOptions): Promise<Followed> {
     const client = await connected(owner);
     for (let nth = 0; committed < changes; nth += 1) {
       const isLong = writer % 4 === 0;
-      // In order of their ids, so that no two wait for each other.
+      // In order of their ids, so that no two transactions deadlock.
       const chosen = [...new Set(Array.from({ length: 1 + throwOf(isLong ? 8 : 40) }, () => throwOf(contacts)))];
       const some = chosen.toSorted((a, b) => a - b).map((place) => ids[place]!);
       const ends = throwOf(10) === 0 ? 'rollback' : 'commit';
       const changed: string[] = [];
       await client.query('begin');
-      // Some in one statement, some one by one.
+      // Every other transaction changes all in one statement, the others one by one.
       const parts = nth % 2 === 0 ? [some] : some.map((id) => [id]);
       for (const part of parts) {
         changed.push(...(await client.query<{ id: string }>(change, [part])).rows.map(({ id }) => id));
@@ -172,7 +185,7 @@ export async function followStream(options: StreamOptions): Promise<Followed> {
     }
   }
 
-  /** Until everything that was committed is published: others of the cluster may be writing. */
+  /** Publishes until all that was committed is published: other transactions of the cluster may still be writing. */
   async function publishAll(): Promise<void> {
     for (;;) {
       const { moved, waits } = await database.run(publishChanges());

@@ -1,4 +1,7 @@
-/** A document of 500 MB goes up and comes down behind nginx and behind HAProxy, with the files of deploy/, in front of two nodes. */
+/**
+ * A document of 500 MB is uploaded and downloaded through nginx and HAProxy, configured by the files of deploy/, in
+ * front of two nodes.
+ */
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -21,18 +24,18 @@ import { certificate, isInstalled, startProxy, type ProxyKind } from './proxies.
 const megabyte = 1_000_000;
 const megabytes = 500;
 
-/** A PDF of that size in parts, each of which differs; `hash` is called with what was sent. */
+/** A PDF of that size in parts that all differ; adds the bytes sent to `hash`. */
 function* document(hash: ReturnType<typeof createHash>): Generator<Buffer> {
   const part = (bytes: Buffer) => {
     hash.update(bytes);
     return bytes;
   };
   yield part(pdf('Lease', 'The shop is let from year to year.').bytes);
-  // Each a buffer of its own: the one before may still be on its way.
+  // Each part is a buffer of its own: the previous one may still be in transit.
   for (let n = 0; n < megabytes; n += 1) yield part(Buffer.alloc(megabyte, `part ${n} of the document\n`));
 }
 
-/** The session of a broker on a new deal. */
+/** Makes a deal with a broker; returns the session of the broker. */
 async function newBroker(owner: pg.Client): Promise<{ session: string; deal: string }> {
   const { rows } = await owner.query<{ user_id: string; deal_id: string }>(
     `with b as (insert into brokerages (slug, name) values ('drill', 'Drill') returning id),
@@ -85,7 +88,8 @@ async function behind(kind: ProxyKind, directory: string, say: (line: string) =>
         agent: false,
         headers: { ...headers, ...type },
       });
-      // Who is answered before all was sent need not send the rest; without an answer, `once` below rejects.
+      // A client that is answered before it has sent everything need not send the rest; without an answer, `once` below
+      // rejects.
       request.on('error', () => body?.destroy());
       if (body) body.pipe(request);
       else request.end();
@@ -133,7 +137,7 @@ async function behind(kind: ProxyKind, directory: string, say: (line: string) =>
   }
 }
 
-/** The drill: what came down is what went up. */
+/** The drill: the downloaded bytes equal the uploaded ones. */
 export const transfer: Drill = {
   title: `a document of ${megabytes} MB up and down behind nginx and HAProxy, two nodes`,
   needs: ['openssl'],

@@ -1,4 +1,4 @@
-/** Clients that add contacts by REST for as long as a drill takes, and what became of what was acknowledged. */
+/** Clients that add contacts by REST for the duration of a drill, and what became of what was acknowledged. */
 
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
@@ -7,21 +7,21 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { mintApiKey } from '../server/domain/clients/api-keys.ts';
 
-/** One request: a status, or the code of the error that took its place; times by performance.now(). */
+/** One request. The outcome is a status, or the code of the error instead; times are of performance.now(). */
 export interface Attempt {
   readonly name: string;
   readonly began: number;
   readonly ended: number;
   readonly outcome: number | string;
-  /** The answer of an earlier attempt was given again. */
+  /** Whether the response was that of an earlier attempt, replayed. */
   readonly replayed: boolean;
-  /** The beginning of an answer that was not 201. */
+  /** The beginning of a response other than 201. */
   readonly said?: string;
 }
 
 export interface Writers {
   readonly attempts: readonly Attempt[];
-  /** Resolves when the requests under way are answered. */
+  /** Resolves when the requests in progress are answered. */
   stop(): Promise<void>;
 }
 
@@ -30,11 +30,11 @@ interface WritersOptions {
   readonly count: number;
   /** The certificate to trust. */
   readonly ca?: string;
-  /** Each contact has an Idempotency-Key, and what was not acknowledged is sent again, 0.1 s later, until it is. */
+  /** Whether each contact has an Idempotency-Key and is sent again, 0.1 s later, until it is acknowledged. */
   readonly insist?: boolean;
 }
 
-/** An API key of a new brokerage. */
+/** Makes a brokerage and an API key of it; returns the key. */
 export async function newKey(owner: pg.Client, scopes = ['contacts:read', 'contacts:write']): Promise<string> {
   const { rows } = await owner.query<{ brokerage: string; admin: string }>(
     `with b as (insert into brokerages (slug, name) values ('drill', 'Drill') returning id),
@@ -54,7 +54,10 @@ export async function newKey(owner: pg.Client, scopes = ['contacts:read', 'conta
   return token;
 }
 
-/** Starts them; each asks one of `origins`, in turn. The first contacts only wait until each origin answers with 201. */
+/**
+ * Starts the clients, spread over `origins` in turn. Before that, one contact is sent to each origin until it answers
+ * with 201.
+ */
 export async function startWriters(
   origins: readonly string[],
   { key, count, ca, insist = false }: WritersOptions,
@@ -62,7 +65,7 @@ export async function startWriters(
   const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true, ca }) };
   const attempts: Attempt[] = [];
   const over = new AbortController();
-  // No two of the same database write the same names.
+  // No two runs on the same database write the same names.
   const run = randomUUID().slice(0, 8);
 
   function send(origin: string, name: string, idempotencyKey?: string): Promise<Attempt> {
@@ -127,15 +130,15 @@ export async function startWriters(
 
 export interface Tally {
   readonly acknowledged: number;
-  /** Attempts that were not answered with 201. */
+  /** Attempts not answered with 201. */
   readonly failed: readonly Attempt[];
-  /** Acknowledged, and not there. */
+  /** Contacts acknowledged, but missing in the database. */
   readonly lost: number;
-  /** There more than once, acknowledged or not. */
+  /** Contacts found more than once, acknowledged or not. */
   readonly duplicated: number;
 }
 
-/** Compares what was acknowledged with what the database has. */
+/** Compares what was acknowledged with the rows in the database. */
 export async function tally({ attempts }: Writers, owner: pg.ClientConfig): Promise<Tally> {
   const client = new pg.Client(owner);
   await client.connect();
@@ -153,18 +156,18 @@ export async function tally({ attempts }: Writers, owner: pg.ClientConfig): Prom
   };
 }
 
-/** "503: 12, ECONNRESET: 1" */
+/** The attempts counted by outcome: "503: 12, ECONNRESET: 1". */
 export function outcomes(attempts: readonly Attempt[]): string {
   const counts = new Map<number | string, number>();
   for (const { outcome } of attempts) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   return [...counts].map(([outcome, count]) => `${outcome}: ${count}`).join(', ') || 'none';
 }
 
-/** What their answers began with, each once. */
+/** The distinct beginnings of the responses. */
 export const saidBy = (attempts: readonly Attempt[]): string[] => [
   ...new Set(attempts.map(({ said = '' }) => said.replaceAll(/\s+/g, ' ').slice(0, 160)).filter(Boolean)),
 ];
 
-/** The longest that one of them took, in seconds. */
+/** Seconds that the longest attempt took. */
 export const longest = (attempts: readonly Attempt[]): number =>
   attempts.reduce((most, { began, ended }) => Math.max(most, ended - began), 0) / 1000;

@@ -1,4 +1,4 @@
-/** Clears away what a killed test run left behind: its PostgreSQL and its directory. */
+/** Cleans up after killed test runs: ends their PostgreSQL and removes their directories. */
 
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
@@ -8,7 +8,10 @@ import { commandLine, endPostgres, isAlive } from '../server/database/processes.
 
 export const prefix = 'dealkeep-test-';
 
-/** Whether nobody holds `directory`; one made within the last minute may be about to be taken. */
+/**
+ * Whether no process holds `directory`. Without a lock file, or with one from the last minute, it counts as held:
+ * another process may be about to take it.
+ */
 function isAbandoned(directory: string): boolean {
   const lock = path.join(directory, 'dealkeep.lock');
   if (!existsSync(lock) || Date.now() - statSync(lock).mtimeMs < 60_000) return false;
@@ -20,7 +23,7 @@ function isAbandoned(directory: string): boolean {
   }
 }
 
-/** Looks through the directory for temporary files; leaves alone what another run is using. */
+/** Cleans up the abandoned test directories among the temporary files; leaves those alone that another run is using. */
 export async function clearAbandoned(): Promise<void> {
   const names = readdirSync(os.tmpdir()).filter((name) => name.startsWith(prefix));
   const directories = names.map((name) => path.join(os.tmpdir(), name)).filter(isAbandoned);

@@ -1,11 +1,11 @@
-/** A test that failed and is tried again, which finds what the try before has left. */
+/** Retries of failed tests, which find what the failed attempt left behind. */
 
 import { beforeEach, TestRunner } from 'vitest';
 
-/** Whether the test that runs failed before. */
+/** Whether the current test is a retry. */
 export const isTriedAgain = (): boolean => (TestRunner.getCurrentTest()?.result?.retryCount ?? 0) > 0;
 
-/** Sets up anew, for each test of the file that is tried again, what its tests have in common. */
+/** Renews the shared fixture of a file's tests before each test that is retried. */
 export function renewForAnotherTry(renew: () => Promise<void>): void {
   beforeEach(async () => {
     if (isTriedAgain()) await renew();

@@ -1,4 +1,4 @@
-/** A real headless Chromium, from npm, and what tests do with its pages. */
+/** A real headless Chromium, from npm, and helpers for its pages. */
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,19 +15,20 @@ import { expect } from 'vitest';
 import { isTriedAgain } from './another-try.ts';
 import { chromiumProgram } from './chromium.ts';
 
-// Not the package's own arguments: they switch web security and the isolation of sites off, and run it all as one
-// process, which ends when the first context is closed.
+// The package's own arguments are not used: they disable web security and site isolation, and run everything in a
+// single process, which ends when the first context is closed.
 const args = [
   '--no-sandbox',
   '--disable-dev-shm-usage',
-  // Pages live for seconds: drawing by software alone, compiling and collecting on the page's own thread, no second compiler
-  // and room for what a page makes in that time take a fifth less of the processors, of which the other test files have the rest.
+  // Pages live for seconds. Without GPU and software rasterizer, with compilation and garbage collection on the page's
+  // own thread, no second compiler, and heap enough for that time, Chromium takes a fifth less processor time, which
+  // the other test files need.
   '--disable-gpu',
   '--disable-software-rasterizer',
   '--js-flags=--single-threaded --no-turbofan --min-semi-space-size=16 --initial-heap-size=256',
 ];
 
-/** Starts Chromium, of which nobody else knows; `close` it. */
+/** Starts a Chromium that no other test uses; `close` it. */
 export async function startBrowser(): Promise<Browser> {
   return playwright.launch({ executablePath: await chromiumProgram(), args, headless: true, handleSIGTERM: false });
 }
@@ -35,7 +36,7 @@ export async function startBrowser(): Promise<Browser> {
 async function startShared(): Promise<Browser> {
   const browser = await startBrowser();
   browser.close = () => leave(browser);
-  // So vitest ends a process. What Playwright does at the end of one is end the browser, and take its files away.
+  // Vitest ends its processes with SIGTERM. On exit Playwright kills the browser and removes its files.
   process.once('SIGTERM', () => {
     process.emit('exit', 143);
     process.kill(process.pid, 'SIGTERM');
@@ -46,44 +47,47 @@ async function startShared(): Promise<Browser> {
 let shared: Promise<Browser> | undefined;
 
 /**
- * Opens Chromium; `close` it in afterAll. It is the same for all test files of a process: closing it closes what a file has
- * opened in it, and keeps the pages that the next can have as new.
+ * Opens Chromium; `close` it in afterAll. All test files of a process share one: closing it closes the pages that a
+ * file left open, and keeps closed ones, wiped, for the next file.
  */
 export function openBrowser(): Promise<Browser> {
   shared = (shared ?? startShared()).then((before) => (before.isConnected() ? before : startShared()), startShared);
   return shared;
 }
 
-/** A browser of its own for one person, at one page. */
+/** One person's browser context, with one page. */
 export interface TestPage {
   readonly page: Page;
-  /** What the browser complained of: errors of scripts, and what the content security policy refused. */
+  /** Script errors, and what the content security policy blocked. */
   readonly complaints: readonly string[];
-  /** Goes to a path and waits until what it shows has been loaded. */
+  /** Navigates to a path and waits until the content has loaded. */
   go(path: string): Promise<void>;
   /**
-   * Goes to a page as a link does, unless it is there: within the application where that is open, at a quarter of what
-   * loading it costs. What the person saw before is shown until what is new has come.
+   * Navigates to a path as a link does, unless the page is there already: within the application if it is open, at a
+   * quarter of the cost of loading it. The previous view stays visible until the new one has loaded.
    */
   visit(path: string): Promise<void>;
   close(): Promise<void>;
 }
 
 interface TestPageOptions extends BrowserContextOptions {
-  /** The session's, for a person who is signed in already. */
+  /** Session cookie, for a person who is signed in already. */
   readonly cookie?: { readonly name: string; readonly value: string };
-  /** For a test that counts what is loaded, or leaves the browser otherwise than it found it: nobody has it before or after. */
+  /**
+   * Whether the context is neither reused nor kept: for a test that counts requests, or leaves the browser in another
+   * state than before.
+   */
   readonly alone?: boolean;
 }
 
-/** The pages that are open in a browser, and pages that were closed, the last at the end, with what their contexts were opened with. */
+/** The open pages of a browser, and its closed pages, most recently closed last, with the options of their contexts. */
 interface Pages {
   readonly open: Set<TestPage>;
   readonly closed: { readonly page: Page; readonly key: string }[];
 }
 
 const pagesOf = new WeakMap<Browser, Pages>();
-/** As many as a test has open at once: each keeps a process of its own. */
+/** Maximum number of closed pages that are kept. A test has no more open at once, and each keeps a process. */
 const mostClosed = 6;
 
 function pagesIn(browser: Browser): Pages {
@@ -92,7 +96,7 @@ function pagesIn(browser: Browser): Pages {
   return pages;
 }
 
-/** Closes whatever is open in a browser but the pages that are kept. */
+/** Closes everything that is open in a browser, except the closed pages that are kept. */
 async function leave(browser: Browser): Promise<void> {
   const { open, closed } = pagesIn(browser);
   await Promise.all([...open].map((testPage) => testPage.close()));
@@ -100,7 +104,7 @@ async function leave(browser: Browser): Promise<void> {
   await Promise.all(browser.contexts().map((context) => kept.has(context) || context.close()));
 }
 
-// Not `close` and `crash`: Playwright itself listens for these.
+// Without `close` and `crash`: Playwright itself listens for these.
 const listened = [
   'console',
   'dialog',
@@ -112,7 +116,7 @@ const listened = [
   'response',
 ] as const;
 
-/** Makes a page, and the context that it is in, as new: nothing is stored, nobody listens, no other page is open. */
+/** Resets a page and its context: no stored data, no listeners, no routes, no other pages. */
 async function wipe(page: Page, origin: string): Promise<void> {
   const context = page.context();
   await Promise.all(context.pages().map((one) => one !== page && one.close()));
@@ -120,7 +124,7 @@ async function wipe(page: Page, origin: string): Promise<void> {
   await page.unrouteAll();
   await context.unrouteAll();
   await context.setOffline(false);
-  // Where no script of ours runs, which could store something once more, and next to nothing is drawn.
+  // None of our scripts run here, so nothing can be stored again, and next to nothing is drawn.
   await page.goto(`${origin}/healthz`);
   await page.evaluate('sessionStorage.clear()');
   await page.mouse.move(0, 0);
@@ -133,15 +137,15 @@ async function wipe(page: Page, origin: string): Promise<void> {
 }
 
 /**
- * Has Chromium draw next to nothing of a page, at whatever size it is laid out: nobody looks, and drawing it takes a tenth
- * of what the page takes. Who asks for pictures gets all of it.
+ * Has Chromium draw next to nothing of a page, whatever its layout size: drawing takes a tenth of a page's processor
+ * time. Pages are drawn in full when `DEALKEEP_PICTURES` is set.
  */
 async function drawLittle(page: Page): Promise<void> {
   if (process.env['DEALKEEP_PICTURES']) return;
   const devtools = await page.context().newCDPSession(page);
   const shrink = () => devtools.send('Emulation.setVisibleSize', { width: 1, height: 1 });
   const layOut = page.setViewportSize.bind(page);
-  // What is laid out anew is drawn as a whole again.
+  // Setting the viewport makes Chromium draw the whole page again.
   page.setViewportSize = async (size) => {
     await layOut(size);
     await shrink();
@@ -150,8 +154,8 @@ async function drawLittle(page: Page): Promise<void> {
 }
 
 /**
- * Lets what is waited for come to nothing where nobody asks any more: what is waited for before a step that brings it about is never
- * awaited once that step has failed, and would fail the whole run when its time is over.
+ * Ignores rejections of waits that are never awaited: a test that starts a wait before the step that triggers it, and
+ * then fails in that step, would fail the whole run with the wait's timeout.
  */
 function forgive(of: Page | BrowserContext): void {
   const waits = of as unknown as Record<string, (...asked: unknown[]) => Promise<unknown>>;
@@ -167,12 +171,12 @@ function forgive(of: Page | BrowserContext): void {
 }
 
 /**
- * Opens a browser of its own for one person. `close` it, or the browser as a whole. It may be one that was closed before, made as
- * new: a process that has shown the application once shows it with half the work.
+ * Opens a browser context of its own for one person. `close` it, or the whole browser. The page may be a closed one,
+ * wiped: a process that has shown the application once shows it with half the work.
  */
 export async function openTestPage(browser: Browser, origin: string, options: TestPageOptions = {}): Promise<TestPage> {
   const { cookie, alone = false, viewport = { width: 1280, height: 900 }, ...rest } = options;
-  // Nothing that is clicked is waited for until it stands still.
+  // With reduced motion Playwright does not wait for animations to end before each click.
   const { colorScheme = 'light', reducedMotion = 'reduce', ...kept } = rest;
   const key = JSON.stringify(kept);
   const { open, closed } = pagesIn(browser);
@@ -205,12 +209,12 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     complaints,
     go,
     async visit(path) {
-      // What the try before left on the page, as a dialog that is open, is not for this one.
+      // A failed attempt may have left the page in another state, such as with an open dialog.
       if (isTriedAgain()) return go(path);
       if (page.url() !== origin + path) {
         const isOpen = page.url().startsWith(`${origin}/`) && (await page.locator('h1').count()) > 0;
         if (!isOpen) return go(path);
-        // The page that comes gives the document its title.
+        // The new view sets the document's title once it is shown.
         await page.evaluate(`document.title = ''; history.pushState(null, '', ${JSON.stringify(path)})`);
         await expect.poll(() => page.title(), { message: path }).not.toBe('');
       }
@@ -232,7 +236,10 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
   return testPage;
 }
 
-/** Closes a layer by Escape, for which it may not listen yet when it is shown. */
+/**
+ * Closes a dialog with Escape; presses it again until the dialog is gone, because a dialog may be visible before it
+ * listens for the key.
+ */
 export async function escapeFrom(page: Page, layer: Locator): Promise<void> {
   const isGone = () =>
     layer.waitFor({ state: 'detached', timeout: 5_000 }).then(
@@ -247,15 +254,16 @@ export async function escapeFrom(page: Page, layer: Locator): Promise<void> {
     .toBe(true);
 }
 
-/** Waits until the page has its heading and nothing in it is still on its way. */
+/** Waits until the page has a heading and nothing is loading. */
 export async function loaded(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
   await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
 }
 
 /**
- * To be evaluated in a page: resolves when its colours stand still. They change by transitions, which begin with the next
- * frame; one that is inherited begins anew with each frame of the other. What is animated by scrolling never ends.
+ * An expression to evaluate in a page; resolves when its colours no longer change. Transitions begin in the next frame,
+ * and an inherited one restarts with each frame of its parent's. Animations driven by scrolling are ignored: they never
+ * end.
  */
 export const settled = `(async () => {
   for (let round = 0; round < 50; round += 1) {
@@ -267,17 +275,20 @@ export const settled = `(async () => {
   }
 })()`;
 
-/** To be evaluated in a page: whether an element is in the window, and nothing covers it; `one` is an expression for it. */
+/**
+ * An expression to evaluate in a page: whether an element's centre is within the window and not covered. `one` is an
+ * expression for the element.
+ */
 export const isSeen = (one: string): string => `(() => {
   const { x, y, width, height } = ${one}.getBoundingClientRect();
   return ${one}.contains(document.elementFromPoint(x + width / 2, y + height / 2));
 })()`;
 
-// The version that @axe-core/playwright is made for.
+// The version of axe-core that @axe-core/playwright depends on.
 const axeHome = createRequire(import.meta.url).resolve('@axe-core/playwright');
 const axe =
-  // It keeps the parts of each colour in weak maps of their own, which cost more than all that is computed with them, and
-  // the collector most of its time: here they are properties.
+  // axe stores the components of each colour in weak maps, which take more time than everything computed from them,
+  // most of it garbage collection. Here they are stored as properties.
   `(() => {
     class Properties {
       #name = Symbol();
@@ -290,7 +301,7 @@ const axe =
     ((WeakMap, WeakSet) => {${readFileSync(createRequire(axeHome).resolve('axe-core/axe.min.js'), 'utf8')}
     })(Properties, Properties);
   })();` +
-  // Each colour of a page is parsed once, not for every element that has it: a quarter of what the checks took.
+  // Each colour of a page is parsed once instead of for every element: parsing took a quarter of the checks' time.
   `(() => {
     const known = new Map();
     const { prototype } = axe.commons.color.Color;
@@ -305,7 +316,10 @@ const axe =
     };
   })()`;
 
-/** Gives a page axe. Run past `eval`, Chromium compiles it once for all pages of a process, which takes a third off. */
+/**
+ * Loads axe into a page. Evaluated through DevTools rather than `eval`, Chromium compiles it once for all pages of a
+ * process, which saves a third of the time.
+ */
 async function giveAxe(page: Page | Frame): Promise<void> {
   if (!('context' in page)) return page.evaluate(axe);
   const devtools = await page.context().newCDPSession(page);
@@ -314,18 +328,19 @@ async function giveAxe(page: Page | Frame): Promise<void> {
 }
 
 /**
- * What axe finds wrong with the page as it is: the rule and the first element. Our pages have no frames. The `rules`
- * are all, or those that colours decide.
+ * The violations that axe finds on the page in its current state: each rule and its first element. Our pages have no
+ * frames. `rules` are all, or those that depend on colours.
  */
 export async function violationsOn(page: Page | Frame, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
-  // A page keeps axe until it is left: reading half a megabyte of script takes as long as a third of the checks.
+  // axe stays in the page until the next navigation: reading half a megabyte of script takes a third as long as the
+  // checks.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await giveAxe(page);
   const options = {
     resultTypes: ['violations'],
     preload: false,
     ...(rules === 'colours' && { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } }),
   };
-  // What axe itself would report describes an element for every rule that is kept, too: a tenth of a check.
+  // axe's own reporter also describes an element for every rule that passes, which takes a tenth of a check.
   return page.evaluate<string[]>(`axe.run(document, {
     ...${JSON.stringify(options)},
     reporter: (results, options, done) => done(results
@@ -335,18 +350,19 @@ export async function violationsOn(page: Page | Frame, rules: 'all' | 'colours' 
 }
 
 /**
- * Fails with what axe finds wrong with the page as it is, in the light and in the dark. In the second it is asked for what
- * colours decide, unless there is something else on the page than in the first. The page is left in the second, with
- * which the next check begins: drawing it anew costs as much as looking for faults.
+ * Fails with the violations that axe finds on the page in its current state, in the light and the dark theme. The
+ * second theme is checked only for the rules that depend on colours, unless the page's content has changed since the
+ * first. The page stays in the second theme, and the next check begins with it: drawing the page again costs as much as
+ * checking it.
  */
 export async function expectAccessible(page: Page): Promise<void> {
   let shownBefore: string | undefined;
   const isDark = await page.evaluate<boolean>(`document.documentElement.dataset.theme === 'dark'`);
-  // What moves when a person arrives has come to its end.
+  // Wait for the animations of the page's entrance to end.
   await page.evaluate(settled);
   for (const colorScheme of isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    // What the server alone wrote has no theme but the browser's.
+    // Pages rendered by the server alone have no `data-theme`; they follow the browser.
     await page.locator(`html[data-theme=${colorScheme}], html:not([data-theme])`).waitFor();
     await page.evaluate(settled);
     const shown = await page.evaluate<string>(`document.body.innerHTML`);

@@ -5,10 +5,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** Whether one can be made here: openssl makes them. */
+/** Whether certificates can be made here: openssl is needed. */
 export const canCertify = spawnSync('openssl', ['version']).status === 0;
 
-/** A key and a certificate for a name, signed with that key itself. */
+/** A private key and a self-signed certificate for a host name, as PEM. */
 export function certificateFor(name: string): { key: string; cert: string } {
   const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-certificate-'));
   const [key, cert] = [path.join(directory, 'key.pem'), path.join(directory, 'cert.pem')];

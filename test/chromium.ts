@@ -9,11 +9,14 @@ const root = path.join(import.meta.dirname, '..');
 const { devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
   devDependencies: { '@sparticuz/chromium': string };
 };
-/** On the disk: what is temporary may lie in memory. */
+/** On the disk, because temporary files may be kept in memory. */
 const kept = path.join(root, 'node_modules/.cache', `chromium-${devDependencies['@sparticuz/chromium']}`);
 const executable = path.join(kept, 'chromium');
 
-/** The package unpacks into the folder for what is temporary, which it asks for when it is called, and takes what lies there for whole. */
+/**
+ * The package unpacks into `TMPDIR`, which it reads when it is called, and assumes that files which are there already
+ * are complete.
+ */
 function unpackInto(folder: string): Promise<string> {
   const { TMPDIR } = process.env;
   process.env['TMPDIR'] = folder;
@@ -23,7 +26,10 @@ function unpackInto(folder: string): Promise<string> {
   return unpacked;
 }
 
-/** The path of the program, which is unpacked when it is first asked for. Of several processes that do so one is kept. */
+/**
+ * Returns the path of the executable, which is unpacked on first use. When several processes unpack it at once, one
+ * copy is kept.
+ */
 export async function chromiumProgram(): Promise<string> {
   if (existsSync(executable)) return executable;
   await mkdir(path.dirname(kept), { recursive: true });

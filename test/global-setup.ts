@@ -1,4 +1,4 @@
-/** One PostgreSQL for the whole run, with a migrated database to copy for each test file. */
+/** One PostgreSQL for the whole run, with migrated databases for each test file to copy. */
 
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -31,14 +31,15 @@ export default async function setUp(project: TestProject): Promise<(() => Promis
     needsBuild() && buildWeb(new AbortController().signal),
     isImported('program.ts') && compiledProgram().then((folder) => (process.env['DEALKEEP_TEST_PROGRAM'] = folder)),
   ]);
-  // `npm run mutate` has a PostgreSQL running already, with something broken in it, and says here how to reach it.
+  // `npm run mutate` has started a PostgreSQL already, with a mutant applied, and passes its connection settings in
+  // this file.
   const open = process.env['DEALKEEP_TEST_TEMPLATES'];
   if (open) {
     provide(project, JSON.parse(await readFile(open, 'utf8')) as Templates);
     await built;
     return undefined;
   }
-  // At once: each takes one processor for some seconds.
+  // Concurrently: each takes one processor for some seconds.
   const [build, opening] = await Promise.allSettled([built, openTemplates()]);
   if (opening.status === 'rejected') throw opening.reason;
   const templates = opening.value;

@@ -1,4 +1,4 @@
-/** Opens a service for a test file: the whole service on its own database, listening on a port of its own. */
+/** Opens a service for a test file: the whole service with its own database, listening on its own port. */
 
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -23,33 +23,36 @@ import { noteCalls } from './mutation/called.ts';
 import type { Scene } from './policies/scene.ts';
 
 export interface ServiceOptions {
-  /** Start from the demo brokerages instead of from nothing. */
+  /** Whether the database starts with the demo brokerages instead of empty. */
   readonly demo?: boolean;
-  /** Start from the scene of docs/visibility.md, whose ids {@link TestService.scene} gives. */
+  /** Whether the database starts with the scene of docs/visibility.md, whose ids {@link TestService.scene} returns. */
   readonly scene?: boolean;
   readonly config?: Partial<Config>;
-  /** What makes traces of the node; closed with it. */
+  /** The node's tracing; closed with the node. */
   readonly tracing?: Tracing;
-  /** How many nodes share the database; with 2 they count requests together in it. */
+  /** Number of nodes that share the database; with 2 they share their rate-limit counts in it. */
   readonly nodes?: 1 | 2;
-  /** How long a request may wait for the database and for its count; by default what a busy machine takes is no matter. */
+  /**
+   * Milliseconds that a request waits for a database connection and for the shared rate-limit count; the default is
+   * long enough for a busy machine.
+   */
   readonly waitMillis?: number;
 }
 
-/** A clock that can be moved, and made to stand still; otherwise it runs. */
+/** A clock that can be moved and stopped; it runs otherwise. */
 export interface TestClock {
   now(): Date;
-  /** The time so many days from now, in RFC 3339. */
+  /** The time `days` days from now, in RFC 3339. */
   inDays(days: number): string;
   advance(millis: number): void;
-  /** Goes on to where the next minute begins: what is counted for a minute then does not go over into another by chance. */
+  /** Advances to the start of the next minute, so that counts per minute do not happen to be split between two. */
   startMinute(): void;
   set(date: Date): void;
-  /** Puts it to a time at which it stands until it is moved. */
+  /** Sets the clock to a time and stops it there until it is moved. */
   stand(date: Date): void;
 }
 
-/** One listening app. */
+/** One listening node. */
 export interface TestNode {
   readonly origin: string;
   readonly restUrl: string;
@@ -60,26 +63,29 @@ export interface TestNode {
 export interface TestService extends TestNode {
   readonly nodes: readonly TestNode[];
   readonly config: Config;
-  /** What the server itself uses: its role, behind row-level security. */
+  /** The server's own database access: its role, subject to row-level security. */
   readonly database: Database;
   readonly clock: TestClock;
-  /** What demo.json would hold; only a service with demo data has it. */
+  /** What demo.json would hold; throws unless the service was opened with demo data. */
   readonly demo: Demo & { readonly rest_url: string; readonly mcp_url: string };
-  /** The ids of the scene; only a service that was opened with it has it. */
+  /** The ids of the scene; throws unless the service was opened with the scene. */
   readonly scene: Scene;
-  /** Lines of the log so far, as JSON text. */
+  /** Log lines so far, as JSON text. */
   readonly log: readonly string[];
-  /** The mails that {@link TestService.deliver} has delivered so far. */
+  /** The emails that {@link TestService.deliver} has delivered so far. */
   readonly mails: readonly Mail[];
-  /** Delivers what waits in the outbox and is due; every mail so far. Nothing is delivered but by it. */
+  /** Delivers the emails that are due in the outbox; returns all emails so far. Nothing else delivers email. */
   deliver(): Promise<readonly Mail[]>;
-  /** Has every node write down the last use of credentials, as each does once a minute. */
+  /** Has every node write the last use of credentials to the database, as each does once a minute. */
   noteUses(): Promise<void>;
-  /** As the owner, past every policy: for arranging and for looking. `app.now()` tells the test's time here too. */
+  /**
+   * Runs a query as the owner, bypassing every policy, to set up or inspect data. `app.now()` returns the test clock's
+   * time here too.
+   */
   sql<R extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
-  /** As the server, in one transaction. */
+  /** Runs statements as the server, in one transaction. */
   asServer<const S extends readonly Statement<unknown>[]>(...statements: S): Promise<Results<S>>;
-  /** How to connect to this service's database as the owner and as the server. */
+  /** Connection settings of this service's database, as the owner and as the server. */
   readonly connections: { readonly owner: pg.ClientConfig; readonly server: pg.ClientConfig };
   close(): Promise<void>;
 }
@@ -100,16 +106,16 @@ function createClock(): TestClock {
   };
 }
 
-/** Room for whatever a test sends at once, however slow the machine is. */
+/** Enough for all concurrent requests of a test, however slow the machine is. */
 const roomy: Config['load'] = { atOnce: 1_000, waitMillis: 60_000 };
 
-/** Who waits for a lock that a test holds is not given up while the machine is busy. */
+/** Long enough that a statement waiting for a lock that a test holds does not time out on a busy machine. */
 const longStatements = { statementMillis: 40_000, lockMillis: 30_000, silenceMillis: 45_000 };
 
-/** The least that Argon2 takes: where a hash is not what a test is about, its cost does not matter. */
+/** The lowest parameters that Argon2 allows: most tests are not about the cost of a hash. */
 const leastParameters = '$argon2id$v=19$m=8,t=1,p=1';
 
-/** The same store, into which the bodies of the demo's documents are put when the first body is asked for. */
+/** A storage that writes the bodies of the demo's documents when the first body is read. */
 function withDemoBodies(storage: Storage): Storage {
   let kept: Promise<void> | undefined;
   return { ...storage, read: (key, span) => (kept ??= keepDemoBodies(storage)).then(() => storage.read(key, span)) };
@@ -119,19 +125,21 @@ async function createDatabase(owner: pg.ClientConfig, template: string): Promise
   const name = `service_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ ...owner, database: 'dealkeep' });
   await client.connect();
-  // The files as they are: block by block through the log, which is usual, takes twice the processor time.
+  // Copying the files takes half the processor time of the default strategy, which copies block by block through the
+  // write-ahead log.
   await client.query(`create database ${name} template ${template} strategy file_copy`).finally(() => client.end());
   return name;
 }
 
-/** PostgreSQL: a client is connected to it. */
+/** PostgreSQL error code: a client is connected to the database. */
 const objectInUse = '55006';
 
 async function dropDatabase(owner: pg.ClientConfig, name: string): Promise<void> {
   const client = new pg.Client({ ...owner, database: 'dealkeep' });
   await client.connect();
   try {
-    // Connections that were just closed may still be ending: PostgreSQL waits five seconds for them, a busy machine longer.
+    // Connections that were just closed may still be ending: PostgreSQL waits five seconds for them, but a busy machine
+    // may take longer.
     for (let tries = 1; ; tries += 1) {
       try {
         return void (await client.query(`drop database ${name}`));
@@ -144,7 +152,7 @@ async function dropDatabase(owner: pg.ClientConfig, name: string): Promise<void>
   }
 }
 
-/** Opens a service; call in beforeAll, and `close` it in afterAll. */
+/** Opens a service; call it in beforeAll, and `close` the service in afterAll. */
 export async function openService({
   demo = false,
   scene = false,
@@ -162,7 +170,7 @@ export async function openService({
   const lines: string[] = [];
   const mails: Mail[] = [];
 
-  // Made when the first document comes, and gone with the run at the latest.
+  // Created with the first document; removed at the end of the run at the latest.
   const dataDir = path.join(inject('directory'), name);
 
   const ownerPool = new pg.Pool({ ...owner, max: 4 });
@@ -178,7 +186,7 @@ export async function openService({
       dataDir,
       rateLimitStore: count > 1 ? 'postgres' : 'memory',
       load: roomy,
-      // Each connection plans every statement for itself: more than these are for tests of what goes on beside other work.
+      // Few, because each connection plans every statement for itself; tests of concurrency set more.
       poolSize: 3,
       passwordParameters: leastParameters,
       rateLimits: { ...read.rateLimits, web_person: 1_000_000, web_ip: 1_000_000 },
@@ -200,7 +208,7 @@ export async function openService({
     return { origin, restUrl: `${config.baseUrl}/api/v1`, mcpUrl: config.baseUrl, services };
   }
 
-  // The second node is one more address of the same service: its public address is the first one's.
+  // The second node is one more address of the same service, whose public address is that of the first.
   const first = await openNode();
   const delivery = openDelivery(first.services, 1);
   const nodes = [first];
@@ -259,9 +267,10 @@ export async function openService({
       const notes = process.env['DEALKEEP_TEST_CALLED'];
       if (notes) await noteCalls(notes, expect.getState().testPath ?? '', owner);
       await dropDatabase(inject('owner'), name);
-      // No type knows what functions of the database write into the audit trail: here it is held to the table of words.
+      // The types do not cover the actions that database functions write to the audit trail: they are checked against
+      // the known actions here.
       expect(actions.filter(({ action }) => !isKnownAction(action))).toEqual([]);
-      // The caller that leaves a record says whether anything is noted of it.
+      // The writer of an audit record sets `noted`: check that it matches the record's action and outcome.
       expect(wronglyNoted).toEqual([]);
     },
   };

@@ -1,4 +1,4 @@
-/** Ids, as they stand in texts. */
+/** Ids in texts. */
 
-/** Each of them; in lower case, as they are answered. */
+/** Matches each id. Ids are in lower case in responses. */
 export const anyId = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;

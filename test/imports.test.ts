@@ -1,4 +1,6 @@
-/** The rules of who imports whom, and of what is computed without floats, tried on files that break them. */
+/**
+ * The rules about which module may import which, and about computing without floats, tried on files that break them.
+ */
 
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -21,7 +23,7 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(path.join(directory, file), text);
 }
 
-/** The rules that each file breaks, by the file's path. */
+/** The rules that each file breaks, by path. */
 async function lint(): Promise<Record<string, string[]>> {
   const bin = path.join(root, 'node_modules/.bin/oxlint');
   const told = await new Promise<string>((resolve) =>
@@ -36,7 +38,7 @@ async function lint(): Promise<Record<string, string[]>> {
 const interfaces = ['rest', 'oauth', 'tools', 'auth', 'web'];
 const others = (name: string) => interfaces.filter((one) => one !== name).map((one) => `../${one}/routes.ts`);
 
-/** By file, what it must not import. */
+/** The imports that are forbidden, by file. */
 const forbidden: Readonly<Record<string, readonly string[]>> = {
   'server/database/probe.ts': [
     '../domain/visibility/require-visible.ts',
@@ -111,7 +113,7 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** By file, what it may import. */
+/** The imports that are allowed, by file. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/app.ts': ['./interfaces.ts', './http/origin.ts'],
   'server/database/fine.ts': ['../config/config.ts', './statement.ts', 'pg'],

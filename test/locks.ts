@@ -1,10 +1,10 @@
-/** What waits in the database of a service. */
+/** Waiting for locks in a service's database. */
 
 import { expect } from 'vitest';
 import type { TestService } from './harness.ts';
 import { connect } from './policies/scene.ts';
 
-/** How many locks are waited for. */
+/** The number of locks that are waited for. */
 export const locksWaited = async ({
   sql,
 }: {
@@ -16,7 +16,10 @@ export const locksWaited = async ({
     )
   ).length;
 
-/** Holds a row until the first waits, and after it the second, or until that is done without waiting. Of fewer than four connections the second may get none while the first is slow. */
+/**
+ * Holds a lock on a row until `first` waits for a lock, and then until `second` waits too, or has finished without
+ * waiting. With a pool of fewer than four connections, `second` may get none while `first` is slow.
+ */
 export async function atOnce<A, B>(
   service: TestService,
   [table, column, value]: readonly [table: string, column: string, value: string],
@@ -28,7 +31,7 @@ export async function atOnce<A, B>(
     await holder.query('begin');
     await holder.query(`select from ${table} where ${column} = $1 for update`, [value]);
     const one = first();
-    // Whoever waits for the locks in vain below no longer asks how they ended.
+    // When a poll below fails, nothing awaits these promises any more.
     one.catch(() => {});
     await expect.poll(() => locksWaited(service)).toBe(1);
     let done = false;
@@ -42,7 +45,10 @@ export async function atOnce<A, B>(
   }
 }
 
-/** Asks while changes of the owner are made and not yet committed; they are once the request waits for them, or has been answered without waiting. */
+/**
+ * Calls `ask` while changes by the owner are made and not yet committed; commits them once the request waits for a
+ * lock, or has been answered without waiting.
+ */
 export async function whileChanging<T>(
   service: TestService,
   changes: readonly (readonly [text: string, values: readonly unknown[]])[],
@@ -54,7 +60,7 @@ export async function whileChanging<T>(
     for (const [text, values] of changes) await owner.query(text, [...values]);
     let done = false;
     const answer = ask().finally(() => (done = true));
-    // Whoever waits for the lock in vain below no longer asks how it ended.
+    // When the poll below fails, nothing awaits this promise any more.
     answer.catch(() => {});
     await expect.poll(async () => done || (await locksWaited(service)) === 1).toBe(true);
     await owner.query('commit');

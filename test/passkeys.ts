@@ -1,4 +1,4 @@
-/** What a test of passkeys needs: a host name, and a device that holds them. */
+/** Helpers for tests of passkeys: a host name, and an authenticator. */
 
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, connect, type AddressInfo } from 'node:net';
@@ -11,7 +11,10 @@ export interface LocalhostProxy {
   close(): void;
 }
 
-/** Passkeys belong to a host name, never to an address: a proxy at localhost that leads to where `inside` says. */
+/**
+ * Starts a proxy at `localhost` to the origin that `inside` returns: browsers bind passkeys to a host name, never to an
+ * IP address.
+ */
 export async function openLocalhostProxy(inside: () => string): Promise<LocalhostProxy> {
   const server = createServer((socket) => {
     const onward = connect(Number(new URL(inside()).port), '127.0.0.1');
@@ -23,7 +26,7 @@ export async function openLocalhostProxy(inside: () => string): Promise<Localhos
   return { origin: `http://localhost:${(server.address() as AddressInfo).port}`, close: () => void server.close() };
 }
 
-/** Fits a page's browser with a device that holds passkeys and has its person verified without asking. */
+/** Adds a virtual authenticator to a page's browser context that verifies its user without prompting. */
 export async function addDevice(
   context: BrowserContext,
   page: Page,
@@ -44,14 +47,14 @@ export async function addDevice(
 }
 
 /**
- * A passkey that a program holds: its counter stays at 0, and it signs whatever challenge it is given. A browser would refuse one for an address, such as the
- * service's; the server does not.
+ * A software passkey: its counter stays at 0, and it signs any challenge. A browser would refuse a passkey for an IP
+ * address, such as the service's; the server does not.
  */
 function programsPasskey(origin: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const coordinate = (name: number, value: string) => [Buffer.from([name, 0x58, 32]), Buffer.from(value, 'base64url')];
-  // A key of COSE (RFC 9053, 7.1): {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
+  // A COSE key (RFC 9053, section 7.1): {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
   const cose = Buffer.concat([
     Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01]),
     ...coordinate(0x21, x),
@@ -61,7 +64,7 @@ function programsPasskey(origin: string) {
   const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
   const clientDataOf = (type: 'create' | 'get', challenge: string) =>
     Buffer.from(JSON.stringify({ type: `webauthn.${type}`, challenge, origin }));
-  // What the flags say: the person was present and verified, and perhaps that a key follows. The counter is 0.
+  // The flags: user present, user verified, and optionally that a key follows. The counter is 0.
   const authenticatorData = (flags: number, key: readonly Buffer[] = []) =>
     Buffer.concat([sha256(new URL(origin).hostname), Buffer.from([flags, 0, 0, 0, 0]), ...key]);
   const answer = <Response>(response: Response) => ({
@@ -70,10 +73,10 @@ function programsPasskey(origin: string) {
   return {
     id,
     cose,
-    /** What registers it, in answer to the challenge of a registration. */
+    /** The response that registers the passkey, to the challenge of a registration. */
     registrationOf(challenge: string) {
       const credentialId = Buffer.from(id, 'base64url');
-      // No statement of who made the device, so no name of one either.
+      // No attestation of the authenticator's maker, so its AAGUID is all zeros.
       const key = [Buffer.alloc(16), Buffer.from([0, credentialId.length]), credentialId, cose];
       const data = authenticatorData(0x45, key);
       const text = (value: string) => [Buffer.from([0x60 + value.length]), Buffer.from(value)];
@@ -93,7 +96,7 @@ function programsPasskey(origin: string) {
         attestationObject: attestation.toString('base64url'),
       });
     },
-    /** What signs in with it. */
+    /** The response that signs in with the passkey. */
     answerTo(challenge: string) {
       const clientData = clientDataOf('get', challenge);
       const data = authenticatorData(0x05);
@@ -107,10 +110,10 @@ function programsPasskey(origin: string) {
   };
 }
 
-/** A passkey that a program holds and nobody has registered yet. */
+/** A software passkey that is not registered yet. */
 export const newProgramsPasskey = ({ origin }: TestService) => programsPasskey(origin);
 
-/** Gives a person a passkey that a program holds. */
+/** Registers a software passkey for a user. */
 export async function addProgramsPasskey({ sql, origin }: TestService, userId: string) {
   const passkey = programsPasskey(origin);
   await sql(

@@ -12,7 +12,7 @@ export function pngChunk(type: string, data: Buffer): Buffer {
   return chunk;
 }
 
-/** A grey picture, with these chunks between its head and its data. */
+/** A grey picture, with `chunks` between its header and its data. */
 export function aPng(width: number, height: number, ...chunks: readonly Buffer[]): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
@@ -29,7 +29,7 @@ export function aPng(width: number, height: number, ...chunks: readonly Buffer[]
   ]);
 }
 
-// As a browser's canvas of 24 by 10 pixels makes them, with a colour profile that says whose it is.
+// Made by a browser's canvas of 24 by 10 pixels, with a colour profile that names its copyright holder.
 const ofBase64 = (...lines: string[]): Buffer => Buffer.from(lines.join(''), 'base64');
 export const aJpeg = ofBase64(
   '/9j/4AAQSkZJRgABAQAAAQABAAD/4gHYSUNDX1BST0ZJTEUAAQEAAAHIAAAAAAQwAABtbnRyUkdCIFhZWiAH4AABAAEAAAAAAABhY3NwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',

@@ -1,9 +1,15 @@
-/** Statements that would take too long on a large platform: tests assert no speed, but how many rows one changes. */
+/**
+ * Statements that would take too long on a large platform: tests assert how many rows one statement changes, not how
+ * fast it is.
+ */
 
 import { onTestFinished } from 'vitest';
 import type { TestService } from './harness.ts';
 
-/** Until the test is finished, stops whatever changes more rows of this table in one statement, as the limit of time does where there are very many. */
+/**
+ * Until the test has finished, cancels every statement that updates more than `rows` rows of the table, as the
+ * statement timeout would on a large table.
+ */
 export async function atMostAtOnce({ sql }: TestService, table: string, rows: number): Promise<void> {
   await sql(
     `create function public.stop_of_test() returns trigger language plpgsql as $$

@@ -1,6 +1,6 @@
-/** The time of this process's processor, which other programs lengthen little. */
+/** The processor time of this process, which other programs increase little. */
 
-/** Microseconds that something takes of it, with whatever else the process does meanwhile. */
+/** Microseconds of processor time that `work` takes, including whatever else the process does meanwhile. */
 export async function processorTime(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -10,18 +10,18 @@ export async function processorTime(work: () => unknown): Promise<number> {
 
 const pairs = JSON.stringify(Array.from({ length: 100_000 }, (_, at) => [at, String(at)]));
 
-/** Work that takes the longer the slower the machine is: about an eighth of a second. */
+/** A known amount of work that takes longer on a slower machine: about an eighth of a second. */
 function readPairs(): void {
   for (let times = 0; times < 5; times += 1) JSON.parse(pairs);
 }
 
-/** Microseconds of the processor's time that something known takes eight times: about a second, more on a slower machine. */
+/** Microseconds of processor time that eight times the known work takes: about a second, longer on a slower machine. */
 export const aboutASecond = async (): Promise<number> => 8 * (await processorTime(readPairs));
 
 /**
- * Sends something three times at most, until it is answered after a fifth of a second of the processor's time, or within what this machine
- * needs to do something known eight times, which is about a second. What takes the square of its length takes several; what does not, some tens
- * of milliseconds.
+ * Sends a request at most three times, until its response takes less than a fifth of a second of processor time, or
+ * less than {@link aboutASecond}; returns the status, and throws otherwise. Work that is quadratic in the length of the
+ * request takes several seconds, linear work some tens of milliseconds.
  */
 export async function answersSoon(send: () => Promise<{ status: number }>): Promise<number> {
   let status = 0;

@@ -1,4 +1,4 @@
-/** A Redis of its own for a test file, where the machine has one. */
+/** A Redis server of its own for a test file, if one is installed. */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,21 +8,21 @@ import { freePort } from '../bench/free-port.ts';
 
 const program = ['redis-server', 'valkey-server'].find((name) => spawnSync(name, ['--version']).status === 0);
 
-/** Why tests with Redis are skipped, or null. */
+/** Why tests with Redis are skipped; null if Redis is installed. */
 export const withoutRedis: string | null =
   program === undefined ? 'neither redis-server nor valkey-server is installed' : null;
 
 export interface TestRedis {
   readonly port: number;
   readonly url: string;
-  /** Ends the process; what it held is gone. */
+  /** Kills the process; its data is lost. */
   stop(): Promise<void>;
-  /** Starts it again at the same port. */
+  /** Starts Redis again on the same port. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts one with the password `secret-of-redis`; close it in afterAll. */
+/** Starts a Redis with the password `secret-of-redis`; `close` it in afterAll. */
 export async function openTestRedis(): Promise<TestRedis> {
   if (program === undefined) throw new Error(`No Redis: ${withoutRedis}.`);
   const name = program;

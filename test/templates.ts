@@ -1,4 +1,6 @@
-/** A PostgreSQL with databases to copy: a migrated one, one with the demo brokerages, and one with the scene of docs/visibility.md. */
+/**
+ * A PostgreSQL with template databases: migrated, with the demo brokerages, and with the scene of docs/visibility.md.
+ */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -17,36 +19,37 @@ export interface ConnectionTo {
   password: string;
 }
 
-/** Everything that a test file needs to make a database of its own. */
+/** Everything that a test file needs to create its own database. */
 export interface Templates {
   readonly owner: ConnectionTo;
   readonly server: ConnectionTo;
-  /** For files; gone when the PostgreSQL stops. */
+  /** Directory for files; removed when PostgreSQL stops. */
   readonly directory: string;
   readonly templates: {
-    /** As the migrations make it; the others have a clock that tests can set. */
+    /** As the migrations leave it; in the other templates `app.now()` can be set by tests. */
     readonly migrated: string;
     readonly plain: string;
     readonly demo: string;
     readonly scene: string;
   };
   readonly demo: Demo;
-  /** The ids of what is in the scene. */
+  /** The ids of the records in the scene. */
   readonly scene: Scene;
 }
 
-// Nothing here outlives the run, so nothing has to reach the disk.
+// Nothing here outlives the run, so nothing has to be flushed to disk.
 const fast = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_connections: '400',
-  // What PostgreSQL knows of a table, by which it plans, changes when a test has it so.
+  // The planner's statistics of a table change only when a test runs `analyze`.
   autovacuum: 'off',
   shared_buffers: '256MB',
-  // Each connection lives for one file: planning a statement anew for its first five parameters takes longer than the rows of a test.
+  // Each connection lives for one test file: planning a statement again for its first five executions takes longer than
+  // reading a test's few rows.
   plan_cache_mode: 'force_generic_plan',
-  // Nothing is recovered or replicated from the log, which may lie in memory.
+  // Nothing is recovered or replicated from the write-ahead log, which may be kept in memory.
   wal_level: 'minimal',
   max_wal_senders: '0',
   max_wal_size: '256MB',
@@ -75,7 +78,7 @@ function access({ host, port, user, password }: pg.ClientConfig): ConnectionTo {
   return { host, port, user, password };
 }
 
-/** Starts the PostgreSQL with the templates in it; `settings` go on top of ours. */
+/** Starts PostgreSQL with the templates; `settings` override the defaults above. */
 export async function openTemplates(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Templates & { close(): Promise<void> }> {

@@ -1,9 +1,9 @@
-/** Where the tests keep what is temporary. */
+/** Where the tests keep temporary files. */
 
 import { readFileSync, statfsSync } from 'node:fs';
 
 const memory = '/dev/shm';
-/** More than a run fills at any time, for the processes beside it too. */
+/** Bytes: more than a run needs at any time, and enough for the processes beside it. */
 const roomBytes = 6 * 1024 ** 3;
 
 function hasRoom(): boolean {
@@ -12,7 +12,8 @@ function hasRoom(): boolean {
     const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
     const options = mounts.map((line) => line.split(' ')).find(([, place]) => place === memory)?.[3] ?? 'noexec';
     const room = Math.min(bavail * bsize, process.availableMemory());
-    // Where programs may not be run PostgreSQL cannot be either, of which a copy is made for a user of its own.
+    // On a `noexec` mount PostgreSQL could not run from the temporary directory, to which it is copied for a user who
+    // cannot reach the installed one.
     return room > roomBytes && !options.split(',').includes('noexec');
   } catch {
     return false;
@@ -20,8 +21,8 @@ function hasRoom(): boolean {
 }
 
 /**
- * Has everything temporary kept in memory, by this process and those that it starts, unless TMPDIR says where, or there is
- * too little of it: some three hundred databases, of a thousand small files each, cost several times as much on a disk.
+ * Has this process and its children keep temporary files in memory, unless TMPDIR is set or memory is short: some three
+ * hundred databases, of a thousand small files each, cost several times as much on a disk.
  */
 export function keepInMemory(): void {
   if (process.env['TMPDIR'] === undefined && hasRoom()) process.env['TMPDIR'] = memory;

@@ -1,10 +1,11 @@
-/** Switching triggers off, for rows that tests write as they could only come about with time. */
+/** Disables triggers, for rows that tests insert although they would only come about with time. */
 
 import type pg from 'pg';
 
 /**
- * Switches the triggers of these tables off, for rows that only time or many requests bring about. Those stay on without which rows contradict each other: that which writes whose
- * brokerage a row is, and those which keep what lists are read from.
+ * Disables the triggers of these tables, for rows that only time or many requests bring about. Triggers stay enabled
+ * without which rows would contradict each other: the one that sets a row's brokerage, and those that maintain the rows
+ * from which lists are read.
  */
 export async function withoutTriggers(owner: pg.ClientBase, tables: readonly string[]): Promise<void> {
   for (const table of tables) {

@@ -1,11 +1,13 @@
-/** Directus: bootstrapped by its command line, with a service account that may read and create contacts, and its MCP server. */
+/**
+ * Directus with its MCP server: set up by its command line, with a service account that may read and create contacts.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { freePort } from '../free-port.ts';
 import { startPeer } from '../processes.ts';
 import { columns, copyContacts, newContact, run, type Ask, type Peer } from './peer.ts';
 
-/** Sends a request of the administrator and returns what is in `data`. */
+/** Sends a request as the administrator; returns the response's `data`. */
 async function administer(origin: string, token: string, method: string, target: string, body: object) {
   const response = await fetch(`${origin}${target}`, {
     method,
@@ -21,7 +23,7 @@ async function administer(origin: string, token: string, method: string, target:
 export const directus: Peer = {
   name: 'Directus 12',
   packages: { directus: '12.4.0' },
-  // One of its packages cannot be built for a newer one.
+  // One of its packages cannot be built for a newer Node.js.
   node: '22.23.3',
   async start(setup) {
     const { directory, node, owner, schema } = setup;
@@ -46,7 +48,7 @@ export const directus: Peer = {
       ADMIN_PASSWORD: randomBytes(16).toString('hex'),
       ADMIN_TOKEN: administrator,
       TELEMETRY: 'false',
-      // Or it answers 503 while it is busy, which it is all the time here.
+      // Otherwise Directus responds 503 under load, which it is under all the time here.
       PRESSURE_LIMITER_ENABLED: 'false',
       LOG_LEVEL: 'warn',
     };
@@ -64,7 +66,7 @@ export const directus: Peer = {
       await set('PATCH', '/collections/contacts', { meta: { hidden: false } });
       await set('PATCH', '/fields/contacts/id', { meta: { special: ['uuid'] } });
       await set('PATCH', '/settings', { mcp_enabled: true });
-      // A rule for rows needs a licence: the account may read all contacts, and the requests name the brokerage.
+      // Row-level rules need a licence: the account may read all contacts, and the requests name the brokerage.
       const policy = await set('POST', '/policies', { name: 'Contacts', admin_access: false, app_access: false });
       for (const action of ['read', 'create']) {
         await set('POST', '/permissions', { policy: policy['id'], collection: 'contacts', action, fields: ['*'] });

@@ -1,4 +1,7 @@
-/** The floor: Fastify, `pg` and a `where`; started in a directory where both are installed. It knows no callers and no rules. */
+/**
+ * The server of the floor: Fastify, `pg` and a `where`, without authentication or authorization; started in a directory
+ * where both packages are installed.
+ */
 
 import { createRequire } from 'node:module';
 import path from 'node:path';

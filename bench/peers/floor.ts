@@ -1,4 +1,4 @@
-/** The least that a service could do with Fastify and `pg`: a `where`, no callers, no rules. */
+/** The minimum of a service with Fastify and `pg`: a `where`, without authentication or authorization. */
 
 import path from 'node:path';
 import { urlOf } from '../cluster.ts';

@@ -1,4 +1,7 @@
-/** What every peer has in common: how it is installed, where its contacts are, and what it is asked. */
+/**
+ * The common part of all peers: how a peer is installed, where its contacts are stored, and which requests are sent to
+ * it.
+ */
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -7,66 +10,66 @@ import path from 'node:path';
 import type pg from 'pg';
 import { complaint, type Service } from '../processes.ts';
 
-/** A request, for fetch and for the load generator alike. */
+/** A request, for `fetch` and for the load generator. */
 export interface Ask {
   readonly method: 'GET' | 'POST';
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is sent as JSON. */
+  /** The body, sent as JSON. */
   readonly body?: unknown;
 }
 
-/** A contact that all of them have, with the id of its brokerage. */
+/** A contact that exists in all peers, with the id of its brokerage. */
 export interface Known {
   readonly id: string;
   readonly brokerage: string;
 }
 
-/** A peer at work, and how to ask it for the same things. */
+/** A running peer, and its requests for the same data. */
 export interface Running {
   readonly service: Service;
   get(contact: Known): Ask;
   /** The newest 50 contacts of a brokerage. */
   page(brokerage: string): Ask;
   create(brokerage: string): Ask;
-  /** The status with which it answers a create. */
+  /** The status of the response to a create request. */
   readonly created: number;
-  /** The same contact by a tool call, of those that have tools. */
+  /** The same contact by a tool call; missing in peers without tools. */
   call?(contact: Known): Ask;
 }
 
-/** Where a peer is set up. */
+/** The environment in which a peer is set up. */
 export interface PeerSetup {
-  /** A directory of its own, with its packages installed. */
+  /** A directory of its own, with the peer's packages installed. */
   readonly directory: string;
-  /** The Node.js that it runs on. */
+  /** Path of the Node.js binary that the peer runs on. */
   readonly node: string;
-  /** A schema of its own in our database. */
+  /** A separate schema for the peer in our database. */
   readonly schema: string;
-  /** A client that owns the database. */
+  /** A client connected as the database's owner. */
   readonly client: pg.Client;
-  /** How the owner reaches the database. */
+  /** How to connect to the database as its owner. */
   readonly owner: Required<Pick<pg.ClientConfig, 'host' | 'port' | 'user' | 'database'>> & { password: string };
-  /** A login that owns nothing, so that policies apply to it. */
+  /** Connection of a role that owns nothing, so that row-level security policies apply to it. */
   readonly visitor: PeerSetup['owner'];
 }
 
 export interface Peer {
   readonly name: string;
-  /** What npm installs, with exact versions. */
+  /** The npm packages to install, with exact versions. */
   readonly packages: Readonly<Record<string, string>>;
-  /** The version of Node.js that it needs; left out, it runs on ours. */
+  /** The version of Node.js that the peer needs; defaults to ours. */
   readonly node?: string;
-  /** Writes its files, fills its schema and starts it as its documentation says for production. */
+  /** Writes the peer's files, fills its schema and starts it as its documentation recommends for production. */
   start(setup: PeerSetup): Promise<Running>;
 }
 
 export const newContact = { displayName: 'New contact', email: 'new@example.com', phone: '+1 555 0100' } as const;
 
-/** The columns of ours that the API shows. */
+/** The columns of our contacts that the API returns. */
 export const columns = ['id', 'type', 'display_name', 'email', 'phone', 'created_at', 'updated_at'] as const;
 
-/** Makes a table `contacts` in the schema of a peer, with the rows of ours and the indexes that these questions need. */
+/** Creates a table `contacts` in the schema of a peer, with our rows and the indexes that the requests need. */
 export async function copyContacts({ client, schema }: PeerSetup): Promise<void> {
   await client.query(`
     create table ${schema}.contacts (
@@ -84,7 +87,7 @@ export async function copyContacts({ client, schema }: PeerSetup): Promise<void>
   await client.query(`vacuum (analyze) ${schema}.contacts`);
 }
 
-/** Ends with what the program said last, when it fails. */
+/** Runs a program; rejects with the end of its output when it fails. */
 export function run(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -113,7 +116,10 @@ const npm = (directory: string, packages: Peer['packages'], env: NodeJS.ProcessE
     run('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock'], directory, env),
   );
 
-/** Installs a peer, unless the same is in the directory from an earlier run; returns the Node.js that it is to run on. */
+/**
+ * Installs a peer unless an earlier run left the same versions in the directory; returns the path of the Node.js binary
+ * to run it on.
+ */
 export async function install(directory: string, { packages, node }: Pick<Peer, 'packages' | 'node'>): Promise<string> {
   const runtime = path.join(directory, 'runtime');
   const program = node === undefined ? process.execPath : path.join(runtime, 'node_modules/node/bin/node');
@@ -122,7 +128,7 @@ export async function install(directory: string, { packages, node }: Pick<Peer, 
   if ((await readFile(mark, 'utf8').catch(() => '')) === wanted) return program;
   if (node !== undefined) await npm(runtime, { node });
   const home = path.join(runtime, `node_modules/node/node_modules/node-${process.platform}-${process.arch}`);
-  // What npm builds from source is built for the Node.js that will run it, whose headers came with it.
+  // Packages that npm builds from source are built for the Node.js version that will run them, with its headers.
   await npm(directory, packages, {
     PATH: [path.dirname(program), process.env['PATH']].join(path.delimiter),
     ...(existsSync(path.join(home, 'include')) ? { npm_config_nodedir: home } : {}),

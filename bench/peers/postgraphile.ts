@@ -1,4 +1,7 @@
-/** PostGraphile: its command line with the Amber preset, JWTs checked by its own preset, and a policy on the table. */
+/**
+ * PostGraphile: its command line with the Amber preset, JWTs verified by its own preset, and a row-level security
+ * policy on the table.
+ */
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { urlOf } from '../cluster.ts';
@@ -8,7 +11,7 @@ import { copyContacts, newContact, write, type Ask, type Peer } from './peer.ts'
 
 const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-/** A JWT of a brokerage (RFC 7519) that is good for a day. */
+/** A JWT (RFC 7519) for a brokerage that expires after a day. */
 function token(brokerage: string, secret: string): string {
   const expires = Math.floor(Date.now() / 1000) + 86_400;
   const claims = { aud: 'postgraphile', brokerage_id: brokerage, exp: expires };

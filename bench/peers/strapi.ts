@@ -1,4 +1,7 @@
-/** Strapi: a project with one content type and an API token that may read and create; its administration pages are not served. */
+/**
+ * Strapi: a project with one content type and an API token that may read and create; its administration panel is not
+ * served.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
@@ -19,7 +22,7 @@ const contentType = {
 const core = (kind: string) =>
   `const { factories } = require('@strapi/strapi');\nmodule.exports = factories.createCore${kind}('api::contact.contact');\n`;
 
-/** The files of a project, by their names. */
+/** The files of a project, by their paths. */
 const files: Readonly<Record<string, string>> = {
   'config/database.js': `module.exports = ({ env }) => ({ connection: { client: 'postgres', pool: { min: 2, max: 10 }, connection: {
     host: env('DATABASE_HOST'), port: env.int('DATABASE_PORT'), database: env('DATABASE_NAME'), user: env('DATABASE_USERNAME'),
@@ -93,7 +96,7 @@ export const strapi: Peer = {
         service,
         created: 201,
         get: ({ id }) => contacts(`/${id}`),
-        // Without the count of all rows, which is its default.
+        // Without the total count, which is included by default.
         page: (brokerage) =>
           contacts(
             `?filters[brokerage][$eq]=${brokerage}&sort[0]=createdAt:desc&sort[1]=id:desc` +

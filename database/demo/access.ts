@@ -1,4 +1,4 @@
-/** How the demo is entered: API keys, each lead's connected client, and what they let their client do. */
+/** Access to the demo: API keys, each lead's connected client, and what they allow their client to do. */
 
 import { mintApiKey, type KeyEnvironment } from '../../server/domain/clients/api-keys.ts';
 import { keyScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
@@ -8,7 +8,7 @@ import { ago, type RelativeTime } from './relative-times.ts';
 import type { BrokerageKey, PersonKey } from './people.ts';
 import type { LoadContext } from './deal-rows.ts';
 
-/** Where the connected clients of the demo take their codes: a program on the same machine. */
+/** The redirect URI of the demo's connected clients: a program on the same machine. */
 export const redirectUri = 'http://127.0.0.1:8765/callback';
 
 interface Key {
@@ -105,7 +105,7 @@ const keys = {
 
 export type KeyName = keyof typeof keys;
 
-/** Keeps the API keys; the token and the id of each. */
+/** Adds the API keys; returns the token and the id of each. */
 export function issueKeys(context: LoadContext): Record<KeyName, { id: string; token: string }> {
   const { collector, calendar, userIds, brokerageIds } = context;
   const issue = (key: Key) => {
@@ -147,7 +147,10 @@ export function issueKeys(context: LoadContext): Record<KeyName, { id: string; t
   };
 }
 
-/** Keeps a connected client of the person's own; its id, which is the OAuth client_id. `brokerageId`: theirs, if any. */
+/**
+ * Adds a connected client of the person; returns its id, which is the OAuth client_id. `brokerageId` is the person's
+ * brokerage, or null.
+ */
 export function connectClient(context: LoadContext, person: PersonKey, brokerageId: string | null): string {
   const { collector, calendar, userIds } = context;
   const made = calendar.at(ago(21, '15:05'));
@@ -176,7 +179,7 @@ export interface Writer {
   readonly brokerageId: string | null;
 }
 
-/** Turns every writing tool on for the person's client, and writing through tools for the deal. */
+/** Grants every writing tool to the person's client, and allows writing through tools on the deal. */
 export function allowWriting(context: LoadContext, { person, clientId, deal, brokerageId }: Writer): void {
   const { collector, calendar, userIds } = context;
   const user_id = userIds[person];

@@ -1,4 +1,4 @@
-/** What is left in the audit trail of what people did in the web application. */
+/** The audit records of what people did in the web application. */
 
 import type { Action } from '../../server/domain/audit/actions.ts';
 import type { RowCollector } from './row-collector.ts';
@@ -11,7 +11,7 @@ interface Done {
   readonly subject_id: string;
 }
 
-/** Keeps a record of something done at that time. */
+/** Adds an audit record of something done at that time. */
 export function audit(
   { collector }: { readonly collector: RowCollector },
   at: Date,

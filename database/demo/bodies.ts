@@ -1,4 +1,4 @@
-/** Makes the small but real files that lie behind the documents of the demo. */
+/** Makes small but real files as the bodies of the demo's documents. */
 
 import { crc32, deflateSync } from 'node:zlib';
 
@@ -25,7 +25,7 @@ function wrap(text: string): string[] {
 
 const pdfText = (text: string): string => `(${text.replace(/[\\()]/g, String.raw`\$&`)}) Tj`;
 
-/** One page of a PDF (ISO 32000): a heading and paragraphs in Helvetica. Latin-1 only. */
+/** Returns a PDF of one page (ISO 32000): a heading and paragraphs in Helvetica. Latin-1 only. */
 export function pdf(heading: string, ...paragraphs: readonly string[]): Body {
   const lines = paragraphs.flatMap((paragraph) => [...wrap(paragraph), '']);
   const page = [
@@ -58,7 +58,10 @@ export function pdf(heading: string, ...paragraphs: readonly string[]): Body {
 
 const csvField = (field: string): string => (/[",\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field);
 
-/** Comma-separated values (RFC 4180), the first row being the heading; `|` separates the fields of a row here. */
+/**
+ * Returns comma-separated values (RFC 4180), whose first row is the heading; `|` separates the fields of each row
+ * given.
+ */
 export function csv(...rows: readonly string[]): Body {
   const lines = rows.map((row) => row.split('|').map(csvField).join(','));
   return { mediaType: 'text/csv', bytes: Buffer.from(`${lines.join('\r\n')}\r\n`) };
@@ -73,7 +76,9 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, check]);
 }
 
-/** A drawing of rooms, each [left, top, width, height] in pixels, as a black and white PNG of 640 by 400. */
+/**
+ * Returns a drawing of rooms, each [left, top, width, height] in pixels, as a black and white PNG of 640 by 400 pixels.
+ */
 export function floorPlan(...rooms: readonly (readonly [number, number, number, number])[]): Body {
   const [width, height, wall] = [640, 400, 3];
   const stride = width / 8 + 1;

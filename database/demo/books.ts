@@ -3,7 +3,7 @@
 import { daysOf, yearBefore } from './relative-times.ts';
 import { decimal, dollars, share } from './money.ts';
 
-/** Operating expenses are without the owner's compensation and without depreciation, which have lines of their own. */
+/** Operating expenses exclude the owner's compensation and depreciation, which have lines of their own. */
 export interface Lines {
   readonly revenue: bigint;
   readonly costOfGoodsSold: bigint;
@@ -27,13 +27,13 @@ export interface CustomerPeriod {
   readonly customers: readonly { readonly name: string; readonly revenue: bigint }[];
 }
 
-/** What was read from the books at that time. */
+/** Returns the books as read at that time. */
 export type Books = (read: Date) => {
   readonly periods: readonly Period[];
   readonly customers: readonly CustomerPeriod[];
 };
 
-/** The columns of pl_periods that hold amounts, with the totals that follow from the lines. */
+/** Returns the columns of pl_periods that contain amounts, with the totals computed from the lines. */
 export function amounts(lines: Lines): Record<string, string> {
   const grossProfit = lines.revenue - lines.costOfGoodsSold;
   const ebitda = grossProfit - lines.operatingExpenses - lines.ownerCompensation;
@@ -52,7 +52,7 @@ export function amounts(lines: Lines): Record<string, string> {
   };
 }
 
-/** Revenue of a period shared out among customers by weight. */
+/** Divides the revenue of a period among customers by weight. */
 export function customersOf(
   period: { readonly first: string; readonly last: string; readonly revenue: bigint },
   weights: readonly (readonly [name: string, weight: number])[],
@@ -65,7 +65,7 @@ export function customersOf(
   return { first: period.first, last: period.last, customers };
 }
 
-/** Whole dollars of one year, in the order of a statement. */
+/** The amounts of one year in whole dollars, in the order of an income statement. */
 export type Year = readonly [
   revenue: number,
   costOfGoodsSold: number,
@@ -76,7 +76,10 @@ export type Year = readonly [
   taxExpense: number,
 ];
 
-/** Books of calendar years, the last one that was over at the end; customers share the revenue of that last one. */
+/**
+ * Makes books of consecutive calendar years, of which the last is the last complete one when they are read; customers
+ * share the revenue of that year.
+ */
 export function annualBooks(years: readonly Year[], weights: readonly (readonly [string, number])[] = []): Books {
   return (read) => {
     const periods = years.map((year, index): Period => {

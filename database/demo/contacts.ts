@@ -7,10 +7,10 @@ export interface ContactEntry {
   readonly displayName: string;
   readonly email: string | null;
   readonly phone: string | null;
-  /** Days before the load on which it was added. */
+  /** Days before the load at which the contact was added. */
   readonly added: number;
   readonly archived?: number;
-  /** Who added it; without anybody, the other program that has the full API key. */
+  /** The person who added the contact; defaults to the other program, which has the full API key. */
   readonly by?: PersonKey;
 }
 

@@ -16,17 +16,20 @@ export interface LoadContext {
   readonly brokerageIds: Readonly<Record<BrokerageKey, string>>;
 }
 
-/** One deal whose rows are being made: its id, and who its people are. */
+/** A deal whose rows are being made: its id and its people. */
 export interface DealContext extends LoadContext {
   readonly deal: DemoDeal;
   readonly dealId: string;
-  /** The id of a person's own part in the deal. */
+  /** Returns the id of a person's own participation in the deal. */
   readonly partOf: (person: PersonKey) => string;
-  /** The part through which a person sees the deal: that of whom they advise. */
+  /**
+   * Returns the id of the participation through which a person sees the deal: for an advisor, that of the person whom
+   * they advise.
+   */
   readonly sideOf: (person: PersonKey) => string;
   readonly at: (time: RelativeTime) => Date;
   readonly atOrNull: (time: RelativeTime | undefined) => Date | null;
-  /** Leaves in the audit trail what a person did on the deal. */
+  /** Adds an audit record of what a person did on the deal. */
   readonly note: (
     time: RelativeTime,
     person: PersonKey,
@@ -36,7 +39,7 @@ export interface DealContext extends LoadContext {
   ) => void;
 }
 
-/** Keeps the deal and its participants. */
+/** Adds the deal and its participants. */
 export function openDeal(context: LoadContext, deal: DemoDeal): DealContext {
   const { collector, calendar, userIds, brokerageIds } = context;
   const at = (time: RelativeTime) => calendar.at(time);
@@ -162,7 +165,7 @@ function addDocument({ collector, deal, dealId, userIds, at, atOrNull, note }: D
   }
 }
 
-/** Keeps the revisions of one buyer's offer; the id of the current one. */
+/** Adds the revisions of one buyer's offer; returns the id of the current one. */
 function addOffers(
   { collector, calendar, dealId, userIds, partOf, at, note }: DealContext,
   { buyer, revisions }: Offers,
@@ -188,7 +191,7 @@ function addOffers(
   return ids.at(-1);
 }
 
-/** Keeps what the people of a deal agreed, asked, showed and offered. */
+/** Adds what the people of a deal agreed, asked, showed and offered. */
 export function addExchange(context: DealContext): void {
   const { collector, deal, dealId, userIds, partOf, at, note } = context;
   for (const nda of deal.ndas ?? []) addNda(context, nda);

@@ -1,4 +1,4 @@
-/** The shapes in which a deal of the demo is written down; deal-rows.ts makes rows of them. */
+/** The types in which a deal of the demo is described; deal-rows.ts makes rows of them. */
 
 import type { Body } from './bodies.ts';
 import type { Books } from './books.ts';
@@ -9,10 +9,10 @@ export interface DemoParticipant {
   readonly person: PersonKey;
   readonly role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
   readonly advises?: PersonKey;
-  /** When they were invited or joined. */
+  /** When the person was invited or joined. */
   readonly since: RelativeTime;
   readonly status?: 'invited' | 'removed';
-  /** When they were removed. */
+  /** When the person was removed. */
   readonly until?: RelativeTime;
 }
 
@@ -55,12 +55,12 @@ export interface Snapshot {
   readonly by: PersonKey;
   readonly requested: RelativeTime;
   readonly completed?: RelativeTime;
-  /** What was read from it. */
+  /** The books that were read from it. */
   readonly books?: Books;
 }
 
 export interface AddBack {
-  /** A calendar year, counted back from the last one that is over; or the last twelve months. */
+  /** A calendar year, counted back from the last complete one, or the last twelve months. */
   readonly period: { readonly yearsBack: number } | 'last_twelve_months';
   readonly category: 'owner_comp' | 'related_party' | 'one_time' | 'other';
   readonly amount: string;
@@ -81,14 +81,17 @@ type QuestionCategory =
   | 'transaction'
   | 'other';
 
-/** `answer` is what the seller wrote, `response` what the broker passed on; both as far as the status has got. */
+/**
+ * `answer` is what the seller wrote, `response` what the broker passed on; each is present once the status has reached
+ * it.
+ */
 export interface Question {
   readonly category: QuestionCategory;
   readonly text: string;
   readonly by: PersonKey;
   readonly asked: RelativeTime;
   readonly status: 'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn';
-  /** When it came to this status, where neither an answer nor a response says so. */
+  /** When the question reached this status, unless an answer or a response has the time. */
   readonly moved?: RelativeTime;
   readonly rejection?: string;
   readonly answer?: { readonly text: string; readonly by: PersonKey; readonly at: RelativeTime };
@@ -103,7 +106,7 @@ export interface Document {
   readonly at: RelativeTime;
   readonly removed?: RelativeTime;
   readonly body: Body;
-  /** What was asked for: makes it a document produced for diligence. */
+  /** The request that the document answers; makes it a document produced for diligence. */
   readonly request?: string;
   readonly openings?: readonly { readonly person: PersonKey; readonly at: RelativeTime }[];
 }
@@ -118,7 +121,7 @@ export interface Terms {
   readonly terms: string;
 }
 
-/** All revisions of one buyer, the first one first. */
+/** All revisions of one buyer's offer, oldest first. */
 export interface Offers {
   readonly buyer: PersonKey;
   readonly revisions: readonly {
@@ -141,7 +144,7 @@ export interface Condition {
 type FindingStatus = 'open' | 'mitigated' | 'accepted' | 'resolved';
 
 export interface Finding {
-  /** Whose side it belongs to. */
+  /** A person on the side to which the finding belongs. */
   readonly side: PersonKey;
   readonly by: PersonKey;
   readonly at: RelativeTime;
@@ -150,7 +153,7 @@ export interface Finding {
   readonly description: string;
   readonly severity: 'critical' | 'major' | 'minor' | 'informational';
   readonly owner?: PersonKey;
-  /** What became of it after it was opened, in order. */
+  /** The changes of status after the finding was opened, in order. */
   readonly moves?: readonly {
     readonly to: FindingStatus;
     readonly by: PersonKey;
@@ -194,7 +197,7 @@ export interface DemoDeal {
   readonly opened: RelativeTime;
   readonly changed: RelativeTime;
   readonly closed?: RelativeTime;
-  /** When its broker let the API keys of the brokerage in. */
+  /** When the broker admitted the API keys of the brokerage. */
   readonly keysAdmitted?: RelativeTime;
   readonly parts: readonly DemoParticipant[];
   readonly ndas?: readonly Nda[];

@@ -1,4 +1,4 @@
-/** Turns what was found out about a business into rows: the QoE workspace, findings, financing and closing conditions. */
+/** Makes rows of the diligence on a business: the QoE workspace, findings, financing and closing conditions. */
 
 import { amounts } from './books.ts';
 import { yearBefore } from './relative-times.ts';
@@ -45,7 +45,7 @@ function addSnapshot({ collector, dealId, userIds, at, atOrNull }: DealContext, 
   }
 }
 
-/** `lastYear`: the last one that was over when people began to adjust. */
+/** `lastYear` is the last complete calendar year at the time of the first add-back. */
 function addNormalization({ collector, dealId, userIds, at }: DealContext, addBack: AddBack, lastYear: number): void {
   const { period } = addBack;
   collector.add('normalizations', at(addBack.at), {
@@ -98,7 +98,7 @@ function addFinding({ collector, dealId, userIds, partOf, at }: DealContext, fin
   }
 }
 
-/** Keeps the QoE workspace of a deal, and how far it is from closing. */
+/** Adds the QoE workspace of a deal, and its progress toward closing. */
 export function addDiligence(context: DealContext): void {
   const { collector, calendar, deal, dealId, userIds, partOf, at, atOrNull } = context;
   for (const seat of deal.workspace ?? []) {

@@ -1,4 +1,4 @@
-/** The bodies of the demo's documents, for a store of files: the rows have the same keys, sizes and digests. */
+/** The bodies of the demo's documents, for a store of files; the rows have the same keys, sizes and digests. */
 
 import { createHash } from 'node:crypto';
 import { deals } from './deals/all.ts';
@@ -6,13 +6,13 @@ import type { DemoDeal, Document } from './deal-types.ts';
 
 const digest = (content: string | Buffer): Buffer => createHash('sha256').update(content).digest();
 
-/** Where the body of a document is kept: the same key in every load. */
+/** Returns the storage key of a document's body, which is the same in every load. */
 export function storageKey(deal: DemoDeal, document: Document): string {
   const name = JSON.stringify([deal.key, document.request ?? null, document.filename]);
   return `demo-${digest(name).toString('hex').slice(0, 32)}`;
 }
 
-/** The columns that describe a body. */
+/** Returns the columns that describe a body. */
 export function bodyColumns(deal: DemoDeal, document: Document) {
   const { mediaType, bytes } = document.body;
   return {
@@ -29,7 +29,7 @@ export interface DemoBody {
   readonly bytes: Buffer;
 }
 
-/** The body of every document of the demo, but for those that were taken out of a deal again. */
+/** Yields the body of every document of the demo, except for documents that were removed from a deal. */
 export function* demoBodies(): Generator<DemoBody> {
   for (const deal of deals) {
     for (const document of deal.documents ?? []) {

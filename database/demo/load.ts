@@ -17,7 +17,7 @@ import { openDeal, addExchange, type LoadContext } from './deal-rows.ts';
 
 export { demoBodies, type DemoBody } from './files.ts';
 
-/** What demo.json says, but for the addresses at which the service answers. */
+/** The contents of demo.json, except for the addresses at which the service answers. */
 export interface Demo {
   readonly people: Readonly<
     Record<
@@ -32,7 +32,7 @@ export interface Demo {
 }
 
 export interface DemoOptions {
-  /** The password of everybody, instead of one at random for each. */
+  /** The password of everybody; by default each person gets a random one. */
   readonly password?: string;
 }
 
@@ -44,7 +44,7 @@ function mapKeys<K extends string, V>(keys: readonly K[], value: (key: K) => V):
   return Object.fromEntries(keys.map((key) => [key, value(key)])) as Record<K, V>;
 }
 
-/** When a person came to Dealkeep: with their brokerage, or invited to their first deal. */
+/** Returns when a person came to Dealkeep: when they joined their brokerage, or were invited to their first deal. */
 function arrival(person: PersonKey, calendar: Calendar): Date {
   const given: RelativeTime[] = [
     ...brokerageKeys
@@ -103,7 +103,7 @@ function fillAddressBook(
   }
 }
 
-/** Collects all rows; returns what demo.json needs of them. */
+/** Collects all rows; returns the contents of demo.json. */
 function collectRows(
   collector: RowCollector,
   calendar: Calendar,
@@ -169,8 +169,9 @@ function collectRows(
 }
 
 /**
- * Loads the demo into a migrated database as its owner, in one transaction, and returns what demo.json says of it. Passwords,
- * API keys and ids are new in every load, and stored as digests only; times are counted from now.
+ * Loads the demo into a migrated database as its owner, in one transaction, and returns the contents of demo.json.
+ * Passwords, API keys and ids are new in every load; passwords and keys are stored only as digests. Times are relative
+ * to now.
  */
 export async function loadDemo(owner: pg.ClientConfig, { password }: DemoOptions = {}): Promise<Demo> {
   const hashed = await Promise.all(

@@ -1,4 +1,4 @@
-/** Everybody in the demo, and the two brokerages. All of them are made up; their addresses can never exist. */
+/** Everybody in the demo, and the two brokerages. All are made up; their email addresses cannot exist. */
 
 import { ago, type RelativeTime } from './relative-times.ts';
 
@@ -57,7 +57,7 @@ export const people = {
 
 export type PersonKey = keyof typeof people;
 
-/** The people of demo.json. */
+/** The people named in demo.json. */
 export const leads = {
   admin: 'judith',
   broker: 'marcus',

@@ -1,15 +1,18 @@
-/** Times of the demo, counted from when it is loaded, so that it is never out of date. */
+/** Times of the demo, relative to its load, so that the demo is never out of date. */
 
-/** A time so many days before (negative: after) the load, at a time of day in UTC; or so many minutes before it. */
+/**
+ * A time of day in UTC, this many days before the load (negative: after it), or a time this many minutes before the
+ * load.
+ */
 export type RelativeTime = { readonly daysAgo: number; readonly time: string } | { readonly minutesAgo: number };
 
-/** So many days ago; without a time, in the middle of an American working day. */
+/** Returns the time this many days ago; the time of day defaults to the middle of an American working day. */
 export const ago = (daysAgo: number, time = '16:40'): RelativeTime => ({ daysAgo, time });
 
-/** So many days from now. */
+/** Returns the time this many days from now. */
 export const ahead = (days: number, time = '21:00'): RelativeTime => ago(-days, time);
 
-/** So many minutes before the load. */
+/** Returns the time this many minutes before the load. */
 export const minutesAgo = (minutes: number): RelativeTime => ({ minutesAgo: minutes });
 
 export interface Month {
@@ -21,7 +24,7 @@ export interface Month {
 const dayMillis = 86_400_000;
 const isoDate = (date: Date): string => date.toISOString().slice(0, 10);
 
-/** Turns relative times into times, counted from `now`. */
+/** Converts relative times to dates, counted from `now`. */
 export class Calendar {
   readonly now: Date;
   readonly #midnight: number;
@@ -37,13 +40,13 @@ export class Calendar {
     return new Date(this.#midnight - time.daysAgo * dayMillis + (hours * 60 + minutes) * 60_000);
   }
 
-  /** YYYY-MM-DD */
+  /** Returns the date as YYYY-MM-DD. */
   date(time: RelativeTime): string {
     return isoDate(this.at(time));
   }
 }
 
-/** The last `count` months that were over at that time, oldest first. */
+/** Returns the last `count` months that were complete at that time, oldest first. */
 export function monthsBefore(at: Date, count: number): Month[] {
   return Array.from({ length: count }, (_, index) => {
     const first = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - count + index, 1));
@@ -51,10 +54,10 @@ export function monthsBefore(at: Date, count: number): Month[] {
   });
 }
 
-/** The last calendar year that was over at that time. */
+/** Returns the last calendar year that was complete at that time. */
 export const yearBefore = (at: Date): number => at.getUTCFullYear() - 1;
 
-/** The first and last day of a month, as YYYY-MM-DD. */
+/** Returns the first and last day of a month, as YYYY-MM-DD. */
 export function daysOf({ year, month }: Month): { first: string; last: string } {
   return { first: isoDate(new Date(Date.UTC(year, month - 1, 1))), last: isoDate(new Date(Date.UTC(year, month, 0))) };
 }

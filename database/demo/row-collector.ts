@@ -1,4 +1,4 @@
-/** Collects the rows of the demo and writes them as the owner, one statement a table. */
+/** Collects the rows of the demo and inserts them as the owner, with one statement per table. */
 
 import type pg from 'pg';
 import { uuidAt } from '../../server/database/uuid.ts';
@@ -6,7 +6,7 @@ import { uuidAt } from '../../server/database/uuid.ts';
 type Field = string | number | boolean | Date | Buffer | null | readonly string[] | Readonly<Record<string, unknown>>;
 export type Row = Readonly<Record<string, Field>>;
 
-/** In this order every row finds the rows that it refers to. */
+/** In this order, every row is inserted after the rows that it refers to. */
 const tables = [
   'users',
   'vault.passwords',
@@ -50,14 +50,17 @@ export class RowCollector {
   readonly #rows = new Map<Table, Row[]>();
   readonly #idsOfTime = new Map<number, number>();
 
-  /** Keeps a row for a table that has no id. Every row of a table names the same columns. */
+  /** Adds a row to a table that has no id. Every row of a table must name the same columns. */
   put(table: Table, row: Row): void {
     const rows = this.#rows.get(table);
     if (rows) rows.push(row);
     else this.#rows.set(table, [row]);
   }
 
-  /** Keeps a row that came to be at that time, and gives it the id that would have been made then: ids keep the order of events. */
+  /**
+   * Adds a row that was created at that time, with the id that it would have received then: ids keep the order of
+   * events.
+   */
   add(table: Table, at: Date, row: Row): string {
     const time = at.getTime();
     const nth = this.#idsOfTime.get(time) ?? 0;
@@ -76,7 +79,7 @@ export class RowCollector {
       if (rows.some((row) => Object.keys(row).join(', ') !== columns)) throw new Error(`${table}: rows differ`);
       const json = rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, of]) => [name, asJson(of)])));
       if (table === 'finding_changes') {
-        // Recording the findings has already written a change down, as of now; their history is the true one.
+        // Inserting the findings has already recorded a change at the present time; these rows replace it.
         const findings = rows.map((row) => row['finding_id']);
         await owner.query('delete from finding_changes where finding_id = any ($1)', [findings]);
       }
@@ -85,7 +88,7 @@ export class RowCollector {
         [JSON.stringify(json)],
       );
     }
-    // Granting exclusivity has moved the deal to its stage as of now.
+    // Granting exclusivity has set the time of the deal's stage to now.
     const deals = (this.#rows.get('deals') ?? []).map((row) => row['id']);
     await owner.query(
       'update deal_stages g set updated_at = d.updated_at from deals d where d.id = g.deal_id and d.id = any ($1)',

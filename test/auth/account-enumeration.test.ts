@@ -1,4 +1,4 @@
-/** An invitation tells nothing of the account behind its address, until the invited person has accepted. */
+/** An invitation reveals nothing about the account behind its address, until the invited person has accepted. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyId } from '../ids.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => web?.close());
 
-/** Who may be behind an address. */
+/** The people, or nobody, to whom an address may belong. */
 const behind = {
   nobody: async () => null,
   'somebody with an account': (email: string) => openAccount(web.service, { email, name: 'Real Name' }),
@@ -37,7 +37,7 @@ const behind = {
   },
 };
 
-/** The same, with what differs from one invitation to the next put out of the way. */
+/** The value as text, without the parts that differ from one invitation to the next. */
 function alike(value: unknown, email: string): string {
   return JSON.stringify(value)
     .replaceAll(email, 'EMAIL')
@@ -49,7 +49,7 @@ function alike(value: unknown, email: string): string {
 
 const tokenOf = (url: string) => new URLSearchParams(new URL(url).hash.slice(1)).get('token') ?? '';
 
-/** What the holder of the link may read of it, signed out and as the broker who made it. */
+/** What the link shows to its holder, signed out and as the broker who created it. */
 async function linkAsSeen(token: string) {
   const look = async (headers: Record<string, string>) => {
     const { headers: type, ...init } = lookUp(token);

@@ -1,4 +1,4 @@
-/** Signing in with passkeys at the application's pages, and these pages as such, in a real browser. */
+/** Signing in with passkeys on the application's pages, and these pages themselves, in a real browser. */
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   proxy = await openLocalhostProxy(() => service.origin);
   ({ origin } = proxy);
   service = await openService({ config: { baseUrl: origin } });
-  // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
+  // Without a brokerage, the application leads to its set-up instead of the sign-in page.
   await addBrokerage(service);
   browser = await openBrowser();
 });
@@ -30,7 +30,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** At a browser with a device that holds passkeys, which is taken from it afterwards. */
+/** Runs `work` in a browser with a device that holds passkeys, and removes the device afterwards. */
 async function withDevice(work: (page: Page, device: Awaited<ReturnType<typeof addDevice>>) => Promise<void>) {
   const { page, close } = await openTestPage(browser, origin);
   const device = await addDevice(page.context(), page);
@@ -51,7 +51,7 @@ async function signIn(page: Page, { email, password }: { email: string; password
 const usePasskey = (page: Page) => page.getByRole('button', { name: 'Use a passkey' }).click();
 const isAtSecurity = (page: Page) => page.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
 
-/** Signs in at the page, and begins to add a passkey of this device; what is returned goes on with it. */
+/** Signs in on the page and begins to add a passkey of this device; returns a function that completes it. */
 async function signInAndBeginPasskey(page: Page, account: { email: string; password: string }) {
   await page.goto(`${origin}/sign-in?return_to=/settings/security`);
   await signIn(page, account);
@@ -61,7 +61,7 @@ async function signInAndBeginPasskey(page: Page, account: { email: string; passw
   return () => dialog.getByRole('button', { name: 'Continue' }).click();
 }
 
-/** Signs in at the page, and adds a passkey of this device. */
+/** Signs in on the page and adds a passkey of this device. */
 async function signInAndAddPasskey(page: Page, account: { email: string; password: string }): Promise<void> {
   await (
     await signInAndBeginPasskey(page, account)
@@ -102,7 +102,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId });
     expect(credentials).toHaveLength(1);
 
-    // Signed in with nothing but the passkey, as a new session, and back to where the person was going.
+    // The passkey alone signs in, in a new session, and leads back to where the person was going.
     const before = (await context.cookies()).find(({ name }) => name === 'dealkeep')?.value;
     await context.clearCookies({ name: 'dealkeep' });
     await page.goto(`${origin}/sign-in?return_to=/settings/security%3Fx=1`);
@@ -118,7 +118,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     );
     expect(record).toEqual({ details: { method: 'passkey' } });
 
-    // In place of the code of an authenticator.
+    // A passkey replaces the code of an authenticator.
     await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
       account.id,
       'A'.repeat(32),
@@ -130,7 +130,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     await usePasskey(page);
     await isAtSecurity(page);
 
-    // It is what proves a recent sign-in, too, over the page and on a page of its own.
+    // A passkey also proves a recent sign-in, in a dialog over the page and on a page of its own.
     service.clock.advance(11 * 60_000);
     await page.goto(`${origin}/re-authenticate?return_to=/settings/security`);
     await usePasskey(page);
@@ -165,7 +165,7 @@ it('a passkey that is refused says so, and nobody is signed in: no verification 
     await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
     await usePasskey(page);
     await page.getByText('No passkey was used').waitFor();
-    // A page that asks for less gets an answer of an unverified user, which the server does not take.
+    // A page that does not ask for user verification gets a response of an unverified user, which the server rejects.
     await page.route('**/api/auth/passkey/options', async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...(await response.json()), userVerification: 'discouraged' } });
@@ -201,7 +201,7 @@ it('an answer of a passkey is taken once, and for its own challenge', async () =
         body,
         headers: { 'content-type': 'application/json' },
       });
-    // Many passkeys count nothing: it is the challenge that makes an answer good for once.
+    // Many passkeys have no signature counter: the challenge alone makes a response valid only once.
     await service.sql('update vault.passkeys set counter = 0 where user_id = $1', [account.id]);
     expect((await send(sent[0] ?? '')).status).toBe(401);
     const { response } = JSON.parse(sent[0] ?? '{}') as { response: { response: { clientDataJSON: string } } };
@@ -218,7 +218,7 @@ it('an answer of a passkey is taken once, and for its own challenge', async () =
   });
 });
 
-/** A link by which somebody is invited to a brokerage, as its token. */
+/** Invites somebody to a brokerage; returns the token of the link. */
 async function inviteTo(brokerage: string, email: string): Promise<string> {
   const token = mintToken();
   await service.sql(
@@ -401,7 +401,7 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', asy
   ]) {
     await check(path);
   }
-  // That the service could not be asked is not that the invitation is over, and takes nothing away that was written.
+  // An unreachable service does not mean that the invitation is over, and nothing that was entered is lost.
   await page.route('**/api/auth/invitation', (route) => route.abort());
   await page.goto(`${origin}/sign-in`);
   await page.goto(`${origin}/accept-invitation#token=${invitation}`);

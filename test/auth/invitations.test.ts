@@ -39,7 +39,7 @@ const members = () => `/brokerages/${brokerageId}/members`;
 const tokenOf = (body: { invitation_url: string }) =>
   new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token') ?? '';
 
-/** Invites a person and gives the token of their link. */
+/** Invites a person and returns the token of their link. */
 async function invite(email: string, role = 'broker'): Promise<string> {
   const { status, body } = await asAdmin.ask(members(), { email, name: 'Guest', role, deliver: 'link' });
   if (status !== 201) throw new Error(JSON.stringify(body));
@@ -103,12 +103,12 @@ describe('an invitation to a brokerage', () => {
     const account = await openAccount(service);
     const token = await invite(account.email, 'staff');
     const stranger = new Visitor(service.origin);
-    // To whom the link was handed on, nobody tells whether there is an account.
+    // The link does not tell somebody to whom it was forwarded whether there is an account.
     expect((await look(token, stranger)).body).toMatchObject({ email: account.email, has_password: null });
     const taken = await stranger.json('/api/auth/invitation/accept', { token, name: 'X', password: newPassword() });
     expect([taken.status, taken.body]).toMatchObject([409, { error: { code: 'has_account' } }]);
     expect(await stranger.session()).toBeNull();
-    // Nor does the database let it, where two links of one person are used at the same moment.
+    // The database does not open one either, when two links of one person are used at the same time.
     const session = { token: tokenDigest(mintToken()), earlier: null };
     const from = { address: null, agent: null, requestId: null };
     const phc = await hashPassword(newPassword(), service.config.passwordParameters);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let addresses = 0;
-/** A visitor from an address of their own, as a trusted proxy reports it. */
+/** A visitor with an address of their own, as reported by a trusted proxy. */
 function fromElsewhere(): Visitor {
   addresses += 1;
   return new Visitor(service.origin, {
@@ -31,7 +31,7 @@ function fromElsewhere(): Visitor {
   });
 }
 
-/** To the beginning of the next window, so that no test runs across the end of one. */
+/** Moves the clock to the start of the next window, so that no test crosses the end of one. */
 function nextMinute(): void {
   service.clock.set(new Date(Math.ceil((service.clock.now().getTime() + 1) / 60_000) * 60_000));
 }
@@ -42,8 +42,8 @@ async function guess(email: string, visitor = fromElsewhere()) {
 }
 
 /**
- * Lets nothing be hashed until `work` says so, so that the queue grows as long as it gets however fast the machine is: every thread that
- * hashes waits to open a pipe that nobody writes to.
+ * Blocks all hashing until `work` calls `goOn`, so that the queue fills up however fast the machine is: every thread
+ * that hashes waits to open a pipe without a writer.
  */
 async function whileNothingIsHashed<T>(work: (goOn: () => void) => Promise<T>): Promise<T> {
   const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
@@ -53,7 +53,7 @@ async function whileNothingIsHashed<T>(work: (goOn: () => void) => Promise<T>): 
   const readers = Promise.all(Array.from({ length: threads }, () => open(pipe)));
   let writer: number | undefined;
   const goOn = () => void (writer ??= openSync(pipe, 'r+'));
-  // Where the queue has room for all of them nobody would ever be answered.
+  // If the queue had room for all requests, none would ever get a response.
   const timer = setTimeout(goOn, 120_000);
   try {
     return await work(goOn);
@@ -102,7 +102,7 @@ describe('guessing passwords', () => {
     const tried = answers.filter(({ status }) => status === 401).length;
     expect(answers.every(({ status }) => status === 401 || status === 429)).toBe(true);
     expect(tried).toBeGreaterThanOrEqual(10);
-    // As many may be under way when the tenth has failed as are hashed at once: three at most.
+    // While the tenth failure is counted, others may be in progress; at most three passwords are hashed at once.
     expect(tried).toBeLessThanOrEqual(12);
   });
 
@@ -121,7 +121,7 @@ describe('guessing passwords', () => {
     }
     const account = await openAccount(service);
     expect((await visitor.signIn(account)).status).toBe(429);
-    // The next address of the same IPv6 subscriber is the same; another IPv4 address is not.
+    // Another address is not limited.
     expect((await fromElsewhere().signIn(account)).status).toBe(200);
     expect((await visitor.json('/api/auth/reset', { email: account.email })).status).toBe(200);
   });
@@ -158,7 +158,7 @@ describe('guessing passwords', () => {
       await lockOut(account);
       for (let round = 0; round < 60; round += 1) await guess(`nobody${round}@example.com`, browser);
       expect((await browser.signIn({ ...account, email: account.email.toUpperCase() })).status).toBe(200);
-      // Nobody else gains by it.
+      // Other browsers gain nothing by this.
       expect((await fromElsewhere().signIn(account)).status).toBe(429);
     });
 
@@ -182,7 +182,7 @@ describe('guessing passwords', () => {
       thief.cookies.set('dealkeep-device', earlier);
       await lockOut(account);
       expect((await thief.signIn(account)).status).toBe(429);
-      // Two people who share a browser are both known in it.
+      // Two people who share a browser are both known in that browser.
       nextMinute();
       expect((await browser.signIn(victim)).status).toBe(200);
       await lockOut(account);
@@ -224,7 +224,7 @@ describe('guessing passwords', () => {
 describe('guessing codes', () => {
   const codeNow = (secret: string) => generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
 
-  /** Somebody who is signed in and has begun to set up an authenticator. */
+  /** A signed-in person who has begun to set up an authenticator. */
   async function settingUp() {
     const account = await openAccount(service);
     const visitor = fromElsewhere();
@@ -249,7 +249,7 @@ describe('guessing codes', () => {
     const [first, second, third] = browsers;
     for (const browser of [first, second]) {
       for (let round = 0; round < 4; round += 1) expect(await enter(browser, '00000')).toBe('401 code_refused');
-      // The fifth of a browser's ends its sign-in, and is a guess as the others are.
+      // A browser's fifth wrong code ends its sign-in, and counts as a guess like the others.
       expect(await enter(browser, '00000')).toBe('401 sign_in_expired');
     }
     for (const code of ['00000', await codeNow(secret), recovery])
@@ -309,7 +309,7 @@ describe('passkeys that are refused', () => {
       const { status, headers, body } = await send(visitor, forged());
       expect([status, Number(headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
       expect(body).toMatchObject({ error: { code: 'rate_limited' } });
-      // What is not looked at leaves no record.
+      // Attempts over the limit are not examined and leave no record.
       const records = await service.sql(
         `select from audit_records where action = 'session.sign_in' and outcome = 'refused' and user_id = $1`,
         [account.id],
@@ -317,7 +317,7 @@ describe('passkeys that are refused', () => {
       expect(records).toHaveLength(kind === 'over a challenge that was made up' ? 60 : 0);
       expect((await visitor.signIn(account)).status).toBe(429);
 
-      // Nobody else is kept out, and neither is this address after the minute.
+      // No other address is limited, and neither is this address after the minute.
       const other = fromElsewhere();
       expect((await send(other, passkey.answerTo(await challengeFor(other)))).status).toBe(200);
       nextMinute();
@@ -342,12 +342,12 @@ it('asks for reset links are limited for an account, known or not, and for an ad
   expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([200]));
   expect((await office.json('/api/auth/reset', { email: 'nobody-60@example.com' })).status).toBe(429);
   expect((await office.signIn(account)).status).toBe(200);
-  // No more than five links at a time go to one mailbox.
+  // At most five links at a time are sent to one mailbox.
   await expect.poll(async () => (await service.deliver()).filter(({ to }) => to === account.email)).toHaveLength(5);
 });
 
 describe('the queue in which passwords are hashed', () => {
-  /** So many sign-ins at once, of which `room` find a place in the queue; others sign in after them. */
+  /** Starts many sign-ins at once, of which `room` find a place in the queue; others sign in after them. */
   async function floodAndOthers(flood: readonly (() => Promise<{ status: number }>)[], room: number) {
     const others = await Promise.all(Array.from({ length: 3 }, () => openAccount(service)));
     nextMinute();
@@ -359,7 +359,7 @@ describe('the queue in which passwords are hashed', () => {
         if (refused.push(status) === flood.length - room) resolve();
         return status;
       });
-      // They come when the queue is as long as it gets.
+      // The others come when the queue is full.
       await queueIsFull;
       expect(new Set(refused)).toEqual(new Set([429]));
       const theirs = Promise.all(others.map(async (one) => (await fromElsewhere().signIn(one)).status));
@@ -395,7 +395,7 @@ describe('the queue in which passwords are hashed', () => {
       order.push(address);
     };
     await Promise.all([...Array.from({ length: 20 }, () => hashFor('greedy')), hashFor('modest'), hashFor('patient')]);
-    // Those under way at first, as many again that end at the same time, and then they.
+    // First come the hashes in progress, then as many that end at the same time, and then these two.
     expect(order.slice(0, 8)).toEqual(expect.arrayContaining(['modest', 'patient']));
     await expect(Promise.all(Array.from({ length: 21 }, () => hashFor('greedy')))).rejects.toThrow('from your network');
   });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   ({ id: brokerageId, admin } = await openBrokerage(service));
 });
 afterAll(() => service?.close());
-// To the beginning of a day, where it stands: no test runs across the end of a minute, an hour or a day.
+// Stops the clock at the start of a day, so that no test crosses the end of a minute, an hour or a day.
 beforeEach(() => service.clock.stand(new Date(Math.ceil((service.clock.now().getTime() + 1) / day) * day)));
 
 const mailsTo = async (email: string) => (await service.deliver()).filter(({ to }) => to === email).length;
@@ -81,7 +81,7 @@ describe('invitations', () => {
     }
     const refused = await renew();
     expect(refused.status).toBe(429);
-    // The next day, to whose beginning the clock was put.
+    // The wait lasts until the next day; the clock stands at the start of one.
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_400 - 3_600);
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
     expect((await invite(email)).status).toBe(429);
@@ -113,7 +113,6 @@ describe('invitations', () => {
     expect(refused?.status).toBe(429);
     expect(refused?.body.error.message).toMatch(/^This address was sent many e-mails within this hour/);
     service.clock.advance(60 * minute);
-    // A session ends after a while without it.
     expect((await three?.())?.status).toBe(201);
   });
 
@@ -143,7 +142,7 @@ it('a new address is asked to confirm five times a day, and twenty addresses a m
   for (let round = 0; round < 15; round += 1) expect(await move(`victim${round}@example.com`)).toBe(200);
   expect(await move('victim15@example.com')).toBe(429);
   expect(await mailsTo('victim@example.com')).toBe(5);
-  // The last link still works: what was refused changed nothing.
+  // The last link still works, because rejected requests changed nothing.
   const [pending] = await service.sql('select new_email from vault.address_changes where user_id = $1', [account.id]);
   expect(pending).toEqual({ new_email: 'victim14@example.com' });
 });
@@ -155,13 +154,13 @@ it('a mailbox is sent twenty links to a new password a day, and the answer stays
     if (round % 5 === 0) service.clock.advance(31 * minute);
     const { status, body } = await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
     said.add(JSON.stringify([status, body]));
-    // Made after the answer: the clock waits for it.
+    // The link is made after the response, so the clock must not advance before the link is mailed.
     if (round < 20) await expect.poll(() => mailsTo(account.email)).toBe(round + 1);
   }
   expect(said.size).toBe(1);
   const other = await openAccount(service);
   await new Visitor(service.origin).json('/api/auth/reset', { email: other.email });
-  // Asked for last, and sent last.
+  // This link was requested last, and is sent last.
   await expect.poll(() => mailsTo(other.email)).toBe(1);
   expect(await mailsTo(account.email)).toBe(20);
 });

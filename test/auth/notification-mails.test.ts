@@ -1,4 +1,7 @@
-/** Mails of notifications: several of a deal together, the mail of the day by the clock of its reader, and taking a kind out of them. */
+/**
+ * Notification mails: several notifications of a deal in one mail, the daily mail at its reader's local time, and
+ * unsubscribing from a kind.
+ */
 
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -25,7 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => web?.close());
 
-/** Tells of everything and delivers what is due: the mails since the last look, by the name in their address. */
+/**
+ * Creates all notifications and delivers the due mails; returns the mails since the last call, by the name in their
+ * address.
+ */
 async function mails(): Promise<Record<string, Mail[]>> {
   while ((await web.service.database.run(createNotifications(100))) > 0);
   await web.service.database.run(queueNotificationMails(200));
@@ -65,7 +71,7 @@ describe('mails at once', () => {
     await does('other buyer', `/deals/${web.scene.deal}/offers`, {
       payload: { currency: 'USD', purchase_price: '123457' },
     });
-    // The first went a moment ago.
+    // The first mail was sent less than five minutes ago.
     expect((await mails())['broker']).toBeUndefined();
     web.service.clock.advance(6 * minute);
     const sent = await mails();
@@ -82,7 +88,7 @@ describe('mails at once', () => {
     await ask();
     while ((await web.service.database.run(createNotifications(100))) > 0);
     await web.service.database.run(queueNotificationMails(200));
-    // In the outbox already: the broker has looked, and the buyer's advisor has been removed.
+    // The mails are already in the outbox when the broker reads the notifications and the buyer's advisor is removed.
     await does('broker', '/notifications/read', {});
     const part = web.scene.participants["exclusive buyer's advisor"]!;
     await does('broker', `/deals/${web.scene.deal}/participants/${part}`, {}, 'DELETE');
@@ -90,7 +96,7 @@ describe('mails at once', () => {
     await web.service.deliver();
     const to = web.service.mails.slice(before).map((one) => one.to);
     expect(to).toEqual(['broker-s-advisor@example.test']);
-    // Nobody is told of the others as given up.
+    // The other mails do not remain unsent, and so are not reported as given up.
     expect(await web.service.sql('select from vault.outbox where sent_at is null')).toEqual([]);
     web.service.clock.advance(10 * minute);
     await mails();
@@ -119,7 +125,7 @@ describe('the mail of the day', () => {
     const deadlines = ['offer_expiring', 'nda_ending', 'exclusivity_ending', 'condition_due', 'condition_overdue'];
     await daily('broker', ...deadlines);
 
-    // Of most two each, of which one is seen to before the mail goes.
+    // At most two of each kind, one of which is dealt with before the mail is sent.
     const nda = (of: string, participant_id: string) =>
       does('broker', `/deals/${of}/ndas`, { participant_id, terms: 'Keep it to yourself.' });
     const signed = await nda(deal, participants['new buyer']!);
@@ -221,7 +227,7 @@ describe('the mail of the day', () => {
       ]);
       return new Date(row!.at).toISOString();
     };
-    // 02:00 on 14 March 2027 does not exist there; 01:00 on 7 November 2027 is twice.
+    // In New York, 02:00 on 14 March 2027 does not exist, and 01:00 on 7 November 2027 occurs twice.
     expect(await next(2, '2027-03-14T05:00:00Z')).toBe('2027-03-14T07:00:00.000Z');
     expect(await next(2, '2027-03-14T07:00:00Z')).toBe('2027-03-15T06:00:00.000Z');
     const first = await next(1, '2027-11-07T04:30:00Z');
@@ -248,7 +254,7 @@ describe('many mails', () => {
       await web.service.sql('select from vault.outbox where recipient_id = $1 and created_at >= app.now()', [reader])
     ).length;
   };
-  // What follows does not come together with what is sent here.
+  // Later notifications must not be combined with those sent here.
   afterAll(() => web.service.clock.advance(10 * minute));
   let day = 20;
   const begin = async () => {
@@ -267,7 +273,7 @@ describe('many mails', () => {
     await news(web.scene.deal, reader, web.scene.people['seller']!, 3);
     expect(await written(reader)).toBe(0);
     expect((await waiting(reader)).map(({ due }) => due)).toEqual(['11:00', '11:00', '11:00']);
-    // Of whatever deals, at the first look.
+    // Notifications of all deals are put off in one pass.
     const deals = await web.service.sql<{ id: string }>('select id from deals order by id limit 3');
     expect(deals.length).toBeGreaterThan(1);
     for (const { id } of deals) await news(id, reader, web.scene.people['seller']!, 2);
@@ -277,7 +283,7 @@ describe('many mails', () => {
       reader,
       web.scene.deal,
     ]);
-    // What concerns the security of their account does not wait.
+    // Notifications about the security of their account are not delayed.
     await web.service.sql(
       `insert into vault.notifications (event_id, user_id, kind, at, mail, mail_due_at)
        values (app.uuid_v7(), $1, 'new_device', app.now(), 'at_once', app.now())`,
@@ -285,7 +291,7 @@ describe('many mails', () => {
     );
     expect(await written(reader)).toBe(1);
     web.service.clock.stand(new Date(`2028-01-${day}T11:00:00Z`));
-    // The three in one.
+    // The three come in one mail.
     expect(await written(reader)).toBe(1);
     expect(await waiting(reader)).toEqual([]);
   });
@@ -309,7 +315,7 @@ describe('many mails', () => {
     expect((await waiting(reader)).map(({ due }) => due)).toEqual(['11:00']);
     await news(web.scene.deal, reader, other, 1);
     expect(await written(reader)).toBe(1);
-    // A deadline, which nobody causes.
+    // A deadline is nobody's action, and so is not limited.
     web.service.clock.advance(minute);
     await news(web.scene.deal, reader, null, 1);
     expect(await written(reader)).toBe(1);
@@ -333,7 +339,8 @@ describe('many mails', () => {
         await node.query(`select set_config('dealkeep.now', $1, false)`, [web.service.clock.now().toISOString()]);
         await node.query('begin');
       }
-      // Each has written of what one person did when it comes to what the other did.
+      // Each node would have counted the news of one person when it comes to the news of the other, and the two would
+      // deadlock.
       await news(deal, people['broker']!, one, 1);
       expect(await write(0)).toBe(1);
       await news(deal, people['seller']!, other, 1);
@@ -364,7 +371,7 @@ describe('more mails than are looked at in one go', () => {
     web.service.sql<{ to: string; count: number }>(
       `select recipient_id as to, jsonb_array_length(facts -> 'notifications') as count from vault.outbox order by id`,
     );
-  /** As the worker does, which rests when there are no more; how often it asked. */
+  /** Writes all mails as the worker does, which stops at a batch that is not full; returns the number of batches. */
   async function writeAll() {
     let asked = 1;
     while ((await web.service.database.run(queueNotificationMails(20))) >= 20) asked += 1;
@@ -466,13 +473,13 @@ describe('taking a kind out of one’s mails', () => {
       expect([404, 200]).toContain(status);
       expect(status, forged).toBe(404);
     }
-    // The token stays out of the log.
+    // The token does not appear in the log.
     expect(web.service.log.join('')).not.toContain(new URL(link).searchParams.get('token'));
   });
 });
 
 describe('what concerns the security of an account', () => {
-  /** A notification of the viewer, whose mail is due. */
+  /** Adds a notification for the viewer, whose mail is due. */
   const tell = (kind: string, deal: string | null, mail: string) =>
     web.service.sql(
       `insert into vault.notifications (event_id, user_id, kind, deal_id, at, mail, mail_due_at)
@@ -505,7 +512,7 @@ describe('what concerns the security of an account', () => {
     expect(mail).toMatchObject({ to: account.email, subject: 'Someone signed in to your account from a new device' });
     expect(mail.text).toContain('/settings/security');
 
-    // Mails about the security of an account never wait, also not for what follows within five minutes.
+    // Mails about the security of an account are never delayed, not even for further notifications within five minutes.
     web.service.clock.advance(minute);
     await new Visitor(web.service.origin, { 'user-agent': 'A third' }).signIn(account);
     const name = account.email.replace('@example.test', '');

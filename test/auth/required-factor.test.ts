@@ -43,7 +43,7 @@ beforeEach(async () => {
 const ours = (rest = '') => `/brokerages/${full.brokerage}${rest}`;
 const required = (person: SignedIn, value = true) => person.ask(ours('/second-factor'), { required: value }, 'PUT');
 
-/** The same person after a change that gives the browser another session. */
+/** The same person with the session token that a change gave to the browser. */
 function renewed(person: SignedIn, token: string): SignedIn {
   const headers = { ...person.headers, cookie: `dealkeep=${token}`, 'x-csrf-token': csrfToken(token) };
   return {
@@ -72,7 +72,7 @@ async function auth(person: SignedIn, path: string, body: object = {}) {
   return { status: response.status, body: answer, token: /^dealkeep=([^;]+)/.exec(cookie ?? '')?.[1] };
 }
 
-/** Sets up an authenticator, in the way of the pages; the session goes on under a new token. */
+/** Sets up an authenticator as the pages do; the session continues under a new token. */
 async function setUp(person: SignedIn): Promise<SignedIn> {
   const { secret = '' } = (await auth(person, 'second-factor/begin')).body;
   const code = await generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
@@ -92,7 +92,7 @@ const keyOf = async (userId: string) => {
     (await fetch(`${service.restUrl}/contacts`, { headers: { authorization: `Bearer ${key.token}` } })).status;
 };
 
-/** What the person reaches of the brokerage as a member. */
+/** What the person can reach of the brokerage as a member. */
 async function reach(person: SignedIn) {
   const { memberships } = (await person.ask('/me')).body;
   return {
@@ -112,7 +112,7 @@ describe('a brokerage that requires a second factor', () => {
   it('is closed through every interface to a member without one, until they have set one up', async () => {
     admin = await setUp(admin);
     const key = await keyOf(full.people.broker.userId);
-    // A factor was shown when the assistant was connected, and has been removed since.
+    // The assistant was connected with a second factor, which has been removed since.
     broker = await setUp(broker);
     const { userId: id, clientId } = full.people.broker;
     const { value: session } = broker.cookie;
@@ -151,14 +151,14 @@ describe('a brokerage that requires a second factor', () => {
       });
     }
     expect(await service.sql('select from normalizations where deal_id = $1', [full.deal])).toEqual([]);
-    // Others are as before, and so is who turned it on.
+    // Nothing changes for others, nor for the admin who turned the requirement on.
     expect((await buyer.ask(`/deals/${full.deal}`)).status).toBe(200);
     expect(await reach(admin)).toMatchObject({ ...all, contact: 201 });
 
     broker = await setUp(broker);
     expect([await reach(broker), await key()]).toEqual([all, 200]);
     expect((await assistant('svc_deals_list', {})).structuredContent['deals']).toHaveLength(1);
-    // A session that began with the password alone counts no more than before.
+    // A session that began with the password alone still gives no access.
     expect(await reach(elsewhere)).toMatchObject(nothing);
     expect((await elsewhere.ask('/me')).body.second_factor_owed).toMatchObject([{ has_one: true }]);
 
@@ -273,7 +273,7 @@ describe('ending a member’s sessions', () => {
 describe('whoever has only the password of a member who has a passkey', () => {
   let ann: Account;
   let passkey: Awaited<ReturnType<typeof addProgramsPasskey>>;
-  /** Signed in with the password alone. */
+  /** A visitor who is signed in with the password alone. */
   let thief: Visitor;
 
   const requires = (value: boolean) =>
@@ -322,7 +322,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
     const begun = await begin(thief);
     expect(begun).toMatchObject(owed);
     expect(begun.body.error?.message).toContain('Sign in again with your passkey');
-    // Nor with what was begun while nobody asked for a factor.
+    // Nor does it help to have begun while no factor was required.
     await requires(false);
     const { secret } = (await begin(thief)).body;
     await requires(true);
@@ -404,7 +404,8 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect(await reaches(owner)).toBe(200);
     expect((await addTo(owner, await challengeOf(owner))).body).toMatchObject({ added: true });
     const [first] = await passkeysOf(owner);
-    // Whoever else has the passkey has signed in with it: they are signed out. The session that began without a factor goes on, and shows none.
+    // Removing a passkey signs out everybody else who signed in with it. The session that began without a factor
+    // continues, still without one.
     const stolen = await withPasskey();
     expect(await reaches(stolen)).toBe(200);
     expect((await owner.change('/api/auth/passkey/remove', { id: first?.id })).body).toEqual({ removed: true });
@@ -446,7 +447,7 @@ describe('what was connected before a brokerage required a second factor', () =>
   const require = async () => {
     expect((await required((admin = await setUp(admin)))).status).toBe(200);
   };
-  /** What the trail says in the name of a person that their connections ended. */
+  /** The audit records in a person's name of the end of their connections. */
   const endedOf = (userId: string) =>
     service.sql(
       `select outcome, details, brokerage_id, address from audit_records where action = 'consent.end' and user_id = $1`,
@@ -479,7 +480,8 @@ describe('what was connected before a brokerage required a second factor', () =>
       action: 'brokerage.second_factor',
       details: { required: true, grants: 3, calendar_links: 1 },
     });
-    // What is connected from then on has been connected with the factor, and stays when it is required anew.
+    // Whatever is connected from then on is connected with the factor, and stays when the requirement is turned on
+    // again.
     const isConnectedAnew = await connectClient(service, ann, withPasskey);
     const isSubscribedAnew = await subscribe(service, withPasskey);
     await required(admin, false);
@@ -545,7 +547,7 @@ describe('what was connected before a brokerage required a second factor', () =>
     });
 
     it('at that moment', async () => {
-      // What is given while the requirement is being made is not seen by what ends the rest.
+      // The statement that ends connections does not see those granted while the requirement is being turned on.
       const whileRequiring = async <T>(ask: () => Promise<T>) => {
         await service.sql('update brokerages set requires_second_factor = false where id = $1', [full.brokerage]);
         return whileChanging(

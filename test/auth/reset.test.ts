@@ -146,13 +146,14 @@ describe('a reset link', () => {
       ],
       async () => {
         await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
-        // It is answered before the link is made: until that waits, or is mailed.
+        // The response comes before the link is made: wait until making the link waits for a lock, or until the link is
+        // mailed.
         await expect
           .poll(async () => (await locksWaited(service)) === 1 || (await service.deliver()).length > mails)
           .toBe(true);
       },
     );
-    // Links are made one after the other: once this one is mailed, the one before was, or never will be.
+    // Links are made one after the other: once this one is mailed, the previous one has been, or never will be.
     const next = await openAccount(service);
     await new Visitor(service.origin).json('/api/auth/reset', { email: next.email });
     await expect
@@ -163,7 +164,10 @@ describe('a reset link', () => {
     expect(await service.sql('select from vault.password_resets where user_id = $1', [account.id])).toEqual([]);
   });
 
-  /** What a person fits an account with: a client of their own with tokens, a shared one, its switches, and an API key. */
+  /**
+   * Equips an account with a client of its own with tokens, a shared client, tool grants and opt-ins, an API key and a
+   * webhook; returns a function that reports what is left of these.
+   */
   async function fitted(account: { id: string }) {
     const brokerage = await addBrokerage(service);
     await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
@@ -192,7 +196,7 @@ describe('a reset link', () => {
       key.digest,
       key.lastFour,
     ]);
-    // Of a key that a colleague was shown, and is still in force.
+    // A webhook of a key whose token was shown to a colleague and is still in force.
     const manager = await addPerson(service, 'Manager', { brokerage, role: 'admin' });
     const theirs = await issueKey(service, { id: brokerage, admin: manager.id });
     const hook = await (

@@ -13,7 +13,7 @@ let browser: Browser;
 beforeAll(async () => {
   service = await openService();
   ann = await openAccount(service);
-  // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
+  // Without a brokerage, the application leads to its set-up instead of the sign-in page.
   await addBrokerage(service);
   browser = await openBrowser();
 });
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const signInPage = (returnTo: string) => `/sign-in?${new URLSearchParams({ return_to: returnTo })}`;
 
-/** A browser in which a person signs in at the page. */
+/** Signs in on the page at this path. */
 async function signIn(testPage: TestPage, path: string): Promise<void> {
   await testPage.go(path);
   await testPage.page.getByLabel('E-mail').fill(ann.email);

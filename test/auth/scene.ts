@@ -1,4 +1,4 @@
-/** People who sign in, and a visitor that keeps cookies and asks as the application's pages do. */
+/** People who sign in, and a visitor that keeps cookies and sends requests as the application's pages do. */
 
 import { randomBytes } from 'node:crypto';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
@@ -13,12 +13,12 @@ export interface Account {
   readonly password: string;
 }
 
-/** A password that nobody could guess, different in every run. */
+/** Returns a password that nobody could guess, different in every run. */
 export const newPassword = (): string => `pass ${randomBytes(12).toString('base64url')}`;
 
 let count = 0;
 
-/** A person with a password. */
+/** Creates a person with a password. */
 export async function openAccount(service: TestService, given: Partial<Account> = {}): Promise<Account> {
   count += 1;
   const { email = `person${count}@example.com`, name = `Person ${count}`, password = newPassword() } = given;
@@ -33,7 +33,7 @@ export async function openAccount(service: TestService, given: Partial<Account> 
   return { id: user?.id ?? '', email, name, password };
 }
 
-/** A brokerage, Harbor Brokers, and its admin. */
+/** Creates a brokerage, Harbor Brokers, and its admin. */
 export async function openBrokerage(service: TestService): Promise<{ id: string; admin: Account }> {
   const admin = await openAccount(service, { name: 'Ada Admin' });
   const [made] = await service.sql<{ id: string }>(
@@ -45,7 +45,7 @@ export async function openBrokerage(service: TestService): Promise<{ id: string;
   return { id: made?.id ?? '', admin };
 }
 
-/** A person at a browser: keeps cookies, sends JSON, follows nothing by itself. */
+/** A person's browser: keeps cookies, sends JSON, and does not follow redirects. */
 export class Visitor {
   readonly origin: string;
   readonly cookies = new Map<string, string>();
@@ -88,7 +88,7 @@ export class Visitor {
     return { status: response.status, body: (await response.json()) as T, headers: response.headers };
   }
 
-  /** What GET /api/auth/session says, or null when signed out. */
+  /** The response of GET /api/auth/session, or null when signed out. */
   async session(): Promise<{
     user: { id: string; email: string };
     csrf_token: string;
@@ -100,7 +100,7 @@ export class Visitor {
       : null;
   }
 
-  /** A change as a signed-in program makes it. */
+  /** Sends a change with the CSRF token of the session, as a signed-in program does. */
   async change<T = Record<string, unknown>>(path: string, body: unknown = {}) {
     const csrf = (await this.session())?.csrf_token ?? '';
     return this.json<T>(path, body, { 'x-csrf-token': csrf });
@@ -114,7 +114,7 @@ export class Visitor {
   }
 }
 
-/** A visitor who is signed in. */
+/** Signs a person in; returns the visitor. */
 export async function signedInVisitor(service: TestService, account: Account): Promise<Visitor> {
   const visitor = new Visitor(service.origin);
   const { status } = await visitor.signIn(account);
@@ -122,7 +122,7 @@ export async function signedInVisitor(service: TestService, account: Account): P
   return visitor;
 }
 
-/** The changes that a reset of somebody's password by mail makes. */
+/** Returns the statements by which a mailed link resets a person's password. */
 export function resetOf(userId: string): (readonly [text: string, values: readonly unknown[]])[] {
   const digest = tokenDigest(mintToken());
   return [
@@ -131,20 +131,23 @@ export function resetOf(userId: string): (readonly [text: string, values: readon
   ];
 }
 
-/** The token in the last mail whose subject has these words. */
+/** Returns the token in the last mail whose subject contains these words. */
 export async function mailedToken(service: TestService, subject: string): Promise<string> {
   const mail = (await service.deliver()).findLast((sent) => sent.subject.includes(subject));
   return /[#&]token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
 }
 
-/** How a program asks what an invitation invites to. */
+/** Returns the request by which a program looks up an invitation. */
 export const lookUp = (token: string | null | undefined): RequestInit => ({
   method: 'POST',
   body: JSON.stringify({ token }),
   headers: { 'content-type': 'application/json' },
 });
 
-/** Makes a link to the calendar of the person who is signed in; whether it still shows their deadlines. */
+/**
+ * Creates a calendar link for the signed-in person; returns a function that tells whether the link still shows their
+ * deadlines.
+ */
 export async function subscribe(service: TestService, browser: Visitor): Promise<() => Promise<boolean>> {
   const { body } = await browser.change<{ url: string }>('/api/web/notifications/calendar');
   return async () => {
@@ -154,7 +157,7 @@ export async function subscribe(service: TestService, browser: Visitor): Promise
   };
 }
 
-/** Connects a client by way of consent; whether the tool server still lets it in. */
+/** Connects a client by consent; returns a function that tells whether the tool server still accepts the client. */
 export async function connectClient(
   service: TestService,
   { id, name, email }: Account,

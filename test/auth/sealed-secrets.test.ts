@@ -1,4 +1,4 @@
-/** Secrets in the database under SECRETS_KEY, and under another one after a rotation. */
+/** Secrets in the database encrypted with SECRETS_KEY, and with another key after a rotation. */
 
 import { generate } from 'otplib';
 import pg from 'pg';
@@ -79,13 +79,13 @@ test("an authenticator's secret is encrypted for its row, and its codes are take
   expect(storedOne).not.toContain(one.secret);
   expect(await signIn(one)).toBe(200);
 
-  // A person who can write to the database cannot give one person the authenticator of another.
+  // Somebody who can write to the database cannot give one person the authenticator of another.
   await store(other.email, storedOne);
   expect(await signIn({ ...other, secret: one.secret })).toBe(500);
   await store(other.email, storedOther);
   expect(await signIn(other)).toBe(200);
 
-  // From before there was a key.
+  // Secrets from before there was a key are still accepted.
   await store(other.email, other.secret);
   expect(await signIn(other)).toBe(200);
 });
@@ -172,18 +172,18 @@ test('after a rotation a request that is repeated is answered as before, also wi
   await rotateSecrets(client, openSecrets([first, second]));
   const address = `http://127.0.0.1:${listener.port}`;
   expect(await webhook(address)).toEqual({ ...made, again: 'true' });
-  // Who follows what changed is told to begin again.
+  // Readers of events are told to start again.
   const after = `/events?after=${events!.pagination.nextCursor}`;
   expect(codeOf(await as(key, `${address}/api/v1`)('GET', after))).toEqual([410, 'cursor_expired']);
   const checked = () => requireKeysOfSecrets({ database: own.database, secrets: openSecrets([first]) });
   await checked();
 
-  // As if it had been left out. It counts as long as it is given again.
+  // As if the rotation had left this response out. Its key is needed for as long as the response can be replayed.
   await own.sql('update vault.idempotency_keys set answer = $1', [kept?.answer]);
   await expect(checked()).rejects.toBeInstanceOf(UnknownKey);
   own.clock.advance(25 * 3_600_000);
   await checked();
-  // The connection of a command goes by the time of the machine.
+  // The connection of a command uses the time of the machine, not of the test clock.
   await own.sql(`update vault.idempotency_keys set made_at = now() - interval '25 hours'`);
   expect(await rotateSecrets(client, openSecrets([third, first]))).toMatchObject({ remembered_answers: 0 });
 });
@@ -191,7 +191,7 @@ test('after a rotation a request that is repeated is answered as before, also wi
 test('links that stop mails work for 60 days after a rotation, also when there is another one meanwhile', async () => {
   const day = 86_400_000;
   const account = await openAccount(service);
-  /** The link in the mail that tells of a sign-in from a new browser. */
+  /** Returns the link in the mail about a sign-in from a new browser. */
   const newLink = async (): Promise<string> => {
     service.clock.advance(3_600_000);
     for (let browsers = 0; browsers < 2; browsers += 1) await signedInVisitor(service, account);
@@ -208,7 +208,7 @@ test('links that stop mails work for 60 days after a rotation, also when there i
     return (await rotateSecrets(client, openSecrets([first, second]))).unsubscribe_links;
   };
   try {
-    // Whatever another rotation of this file has left.
+    // Ends the links that another rotation in this file has left.
     service.clock.advance(61 * day);
     const old = await newLink();
     expect(await works(old)).toBe(true);
@@ -216,7 +216,7 @@ test('links that stop mails work for 60 days after a rotation, also when there i
     const later = await newLink();
     expect(new URL(later).searchParams.get('token')).not.toBe(new URL(old).searchParams.get('token'));
     service.clock.advance(50 * day);
-    // Not renewed again: the link that was sent before would end.
+    // The key is not renewed again, because links sent before the first rotation would stop working.
     expect(await rotate()).toBe(false);
     expect([await works(old), await works(later)]).toEqual([true, true]);
     service.clock.advance(11 * day);

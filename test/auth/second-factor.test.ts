@@ -48,7 +48,7 @@ describe('signing in with a second factor', () => {
     const account = await withSecondFactor();
     const visitor = await passwordStep(account);
     expect(await visitor.session()).toBeNull();
-    // The step is no session.
+    // The step cookie is not a session.
     const thief = new Visitor(service.origin);
     thief.cookies.set('dealkeep', visitor.cookies.get('dealkeep-step') ?? '');
     expect(await thief.session()).toBeNull();
@@ -80,7 +80,7 @@ describe('signing in with a second factor', () => {
 
   it('takes the code of the step before and after, and no other', async () => {
     const account = await withSecondFactor();
-    // The clock goes on meanwhile: from the beginning of a step it does not reach the next one.
+    // The clock runs during the test: from the start of a step it does not reach the next one.
     service.clock.advance(30_000 - (service.clock.now().getTime() % 30_000));
     const now = service.clock.now().getTime();
     for (const [offset, status] of [
@@ -88,7 +88,7 @@ describe('signing in with a second factor', () => {
       [60_000, 401],
       [-30_000, 200],
       [0, 200],
-      // Older than the last one taken, though its step is near enough.
+      // Older than the last accepted code, although its step is near enough.
       [-30_000, 401],
       [30_000, 200],
       [0, 401],
@@ -137,7 +137,7 @@ describe('signing in with a second factor', () => {
     service.clock.advance(minute);
     expect((await stranger.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
     expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
-    // The stranger gains nothing by it, and a known browser has no more than ten of its own.
+    // The stranger gains nothing by this, and a known browser has at most ten attempts of its own.
     service.clock.advance(minute);
     expect((await stranger.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
     for (let round = 0; round < 10; round += 1) {
@@ -193,7 +193,7 @@ describe('signing in with a second factor', () => {
     }
     const right = await passwordStep(account);
     expect((await right.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
-    // A recovery code is too long to be guessed, so it still helps.
+    // A recovery code is too long to be guessed, so it is still accepted.
     const rescued = await passwordStep(account);
     expect((await rescued.json('/api/auth/second-factor', { code: account.recoveryCodes[1] })).status).toBe(200);
     service.clock.advance(15 * minute);
@@ -249,7 +249,7 @@ describe('setting it up', () => {
     const before = account.visitor.cookies.get('dealkeep');
     const proof = await account.visitor.change('/api/auth/re-authenticate', { password: account.password });
     expect(proof.body).toMatchObject({ outcome: 'second_factor' });
-    // The session stays as it is until the code has come.
+    // The session is not renewed before the code is entered.
     expect((await account.visitor.change('/api/auth/recovery-codes')).status).toBe(403);
     await account.visitor.json('/api/auth/second-factor', { code: await codeNow(account.secret) });
     expect(account.visitor.cookies.get('dealkeep')).not.toBe(before);

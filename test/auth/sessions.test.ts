@@ -60,7 +60,7 @@ async function with3Sessions(): Promise<{ account: Account; here: Visitor; phone
   return { account, here, phone, laptop };
 }
 
-/** Holds rows until two requests wait for them, and a third, which does not need them, waits for a connection. */
+/** Locks rows until two requests wait for them, and a third, which does not need the rows, waits for a connection. */
 async function whileTwoWait(
   [table, column, value]: readonly [table: string, column: string, value: string],
   waits: () => Promise<unknown>,
@@ -275,7 +275,7 @@ describe('what ends connected clients, and the link to a calendar', () => {
 });
 
 describe('what is begun while a new password ends it does not outlive it', () => {
-  /** What is begun, and whether it is worth anything then. */
+  /** An action to begin, and a check whether its result works afterwards. */
   type Begun = readonly [begin: () => Promise<unknown>, works: () => Promise<boolean>];
   const beginnings: [string, (account: Account, here: Visitor) => Begun | Promise<Begun>][] = [
     [
@@ -371,7 +371,7 @@ describe('what a session begins while it is being ended does not outlive it', ()
   type Changes = readonly (readonly [text: string, values: readonly unknown[]])[];
   const phc = '$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$dGhlaGFzaG9mbm90aGluZw';
 
-  /** What a reset of the password changes. */
+  /** Prepares a password reset; returns its statements. */
   async function reset({ id }: Account): Promise<Changes> {
     const token = tokenDigest(mintToken());
     await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [token, id]);
@@ -434,7 +434,10 @@ describe('what a session begins while it is being ended does not outlive it', ()
   it.each(endsOfAll)(
     'tools and deals that are turned on, clients, API keys, a calendar link: %s',
     async (_, changes) => {
-      /** An admin with a deal, a client and an API key, and what their session begins: a request, and what must not be left of it. */
+      /**
+       * Creates an admin with a deal, a client and an API key, and the requests that their session begins, each with
+       * the rows of which none may be left.
+       */
       async function prepare() {
         const { id: brokerage, admin } = await openBrokerage(service);
         const other = await openAccount(service);

@@ -107,10 +107,10 @@ describe('refusing', () => {
   });
 
   it('121. takes as long for an unknown address as for a wrong password', async () => {
-    // A hash takes a hundred times what the rest of an answer does, so that nothing but hashing decides.
+    // Hashing takes a hundred times as long as the rest of a response, so hashing alone decides.
     const slow = await openService({ config: { passwordParameters: '$argon2id$v=19$m=19456,t=16,p=1' } });
     const { email: address } = await openAccount(slow);
-    // Nobody else has a request under way here.
+    // No other request is in progress at this service.
     const time = (email: string) =>
       processorTime(async () => {
         expect((await new Visitor(slow.origin).signIn({ email, password: newPassword() })).status).toBe(401);

@@ -1,4 +1,4 @@
-/** How often the rows of books are read that a person made to be costly. */
+/** How often the rows of books are read that were made to be costly. */
 
 import { describe, expect, test } from 'vitest';
 import type { BookedCustomer, BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
@@ -14,7 +14,7 @@ const lines = { revenue: 900_000, cogs: 300_000, opex: 90_000, owner: 70_000, da
 const month = (place: number): Month => monthAfter('1900-01', BigInt(place));
 const plain = Array.from({ length: rows }, (_, place) => monthRow('upload', month(place), lines));
 
-/** A row that begins with the month of this place and has so many months. */
+/** A row that begins with month number `place` and spans `months` months. */
 function longer(place: number, months: number): BookedPeriod {
   const row = monthRow('upload', month(place), lines);
   const last = `${month(place + months - 1)}-${lastDayOf(month(place + months - 1))}`;
@@ -40,7 +40,7 @@ const books = (periods: readonly BookedPeriod[], its: readonly BookedCustomer[])
   adjustments: [],
 });
 
-/** How often a row or customer is read, on average, while all is computed of the books. */
+/** The average number of property reads per row or customer while everything is computed from the books. */
 function readsOfEach(its: Books): number {
   let reads = 0;
   const counted = <T extends object>(row: T): T =>
@@ -54,7 +54,7 @@ function readsOfEach(its: Books): number {
   return reads / (its.periods.length + its.customers.length);
 }
 
-// What is looked up by a search through all of them is read as often as there are rows.
+// With linear searches each row would be read as often as there are rows.
 const most = 200;
 
 describe('books of any shape have each row read a few times', () => {

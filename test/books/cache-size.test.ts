@@ -1,4 +1,4 @@
-/** What a node keeps of deals takes no more room than it is given: as much would have to be uploaded to see it from outside. */
+/** A node's cache of deals never exceeds its size. Seeing that from outside would take too large an upload. */
 
 import { expect, test } from 'vitest';
 import { DealCache } from '../../server/domain/diligence/caches.ts';
@@ -13,7 +13,7 @@ test('what was used longest ago goes where there is no more room, and what is to
   expect(held('first', 'second', 'third')).toEqual(['a', '', 'c']);
   kept.keep('fourth', 'd', 'D', 7);
   expect(held('fourth', 'first', 'third')).toEqual(['', 'a', 'c']);
-  // What is kept anew takes its room once, and of a deal the latest stay.
+  // An entry that is stored again counts once, and of each deal the latest entries stay.
   for (let again = 0; again < 20; again += 1) kept.keep('third', 'c', 'C', 1);
   kept.keep('third', 'd', 'D', 1);
   kept.keep('third', 'e', 'E', 1);

@@ -1,4 +1,4 @@
-/** What a node has read of books is kept: every caller gets the same as by reading anew, after every change, on pages and by tools. */
+/** A node caches books: every caller gets the same as from a fresh read, after every change, on pages and by tools. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readBooks, type Books } from '../../server/domain/diligence/books.ts';
@@ -35,7 +35,7 @@ afterAll(() => web?.close());
 
 const ask = async (caller: string, path: string, body?: unknown, method?: string) =>
   (await web.as(caller)).ask(path, body, method);
-/** The books as they stand in the database, read past everything that is kept. */
+/** The books as they are in the database, bypassing every cache. */
 async function booksNow(): Promise<Books> {
   const [found] = await web.service.sql<{ books: string }>(
     `with u as (select * from accounting_snapshots where deal_id = $1 and status = 'completed')
@@ -55,7 +55,7 @@ async function booksNow(): Promise<Books> {
   return readBooks(found!.books);
 }
 
-/** What a caller gets on every page and by every tool, of what is computed. */
+/** Everything computed from the books that a caller gets, on every page and by every tool. */
 async function computedFor(caller: string) {
   const [page, bridge, worth] = await Promise.all(
     ['qoe/computed', 'qoe/bridge', 'offers/worth'].map(async (path) => {
@@ -65,7 +65,7 @@ async function computedFor(caller: string) {
   );
   const [qoe, periods, customers, offers] = await Promise.all(
     ['svc_qoe_get', 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', 'svc_offers_list'].map(
-      // Whatever was answered: it is compared whole.
+      // The answers are compared whole, whatever their shape.
       // eslint-disable-next-line @typescript-eslint/no-explicit-any
       async (tool) => (await tools.get(caller)?.(tool, { deal_id: deal }))?.structuredContent as any,
     ),
@@ -90,7 +90,10 @@ async function computedFor(caller: string) {
 
 const sides = ['broker', 'seller', "broker's advisor", "seller's advisor"];
 
-/** The same, computed anew of the books as they are now, as far as the caller sees them at this moment by what is listed of them. */
+/**
+ * The same, computed afresh from the current books, as far as the lists that the caller gets show that they may see
+ * them.
+ */
 async function computedAnew(caller: string, all: Books): Promise<Awaited<ReturnType<typeof computedFor>>> {
   const listed = await ask(caller, `/deals/${deal}/qoe/periods`);
   const offers = await ask(caller, `/deals/${deal}/offers`);
@@ -122,7 +125,7 @@ async function computedAnew(caller: string, all: Books): Promise<Awaited<ReturnT
     byTools: [
       basis || bridge.period_label ? bridgeOf(books, basis?.label ?? null).adjusted_ebitda : undefined,
       told.length > 0 ? told.map(({ label, adjusted_ebitda }) => [label, writtenOrNull(adjusted_ebitda)]) : undefined,
-      // The tool tells of customers where the latest upload does.
+      // The tool reports customers only if the latest upload has any.
       books.customers.some(({ snapshot_id }) => snapshot_id === books.uploads[0]?.id)
         ? writtenOrNull(found?.total ?? null)
         : undefined,
@@ -160,7 +163,7 @@ const listing = () => {
   return ['customer_name,period_start_date,period_end_date,revenue_total', ...rows].join('\n');
 };
 
-/** What changes books, or who sees them, through the routes of the product. */
+/** Changes of the books, or of who sees them, through the routes of the product. */
 const changes: Readonly<Record<string, () => Promise<unknown>>> = {
   'an upload of profit and loss': () => upload(months(), 'profit_and_loss'),
   'an upload of customers': () => upload(listing(), 'customer_revenue'),
@@ -198,7 +201,7 @@ test('every caller gets the same as from books read anew, after every change', a
   for (const change of [...begin, ...last, ...begin]) {
     await changes[change]?.();
     const asked = () => Promise.all(people.map(async (caller) => [caller, await computedFor(caller)]));
-    // What was kept before the change is there, and then what the first who asked had kept.
+    // The first round meets what was cached before the change, the second what the first round cached.
     const first = await asked();
     const now = await booksNow();
     const anew = await Promise.all(people.map(async (caller) => [caller, await computedAnew(caller, now)]));
@@ -210,7 +213,7 @@ test('every caller gets the same as from books read anew, after every change', a
   expect(body.bridge.kept.count).toBeGreaterThan(0);
 }, 240_000);
 
-/** The tool's list of periods, of the rows as they stand in the database. */
+/** The tool's list of periods, from the rows as they are in the database. */
 async function listedNow(start: string | null, end: string | null) {
   const rows = await web.service.sql<ListedPeriod>(
     `select snapshot_id, period_label, period_start_date::text, period_end_date::text, currency,
@@ -245,7 +248,7 @@ test('the list of periods is that of the database, whether they are kept, come f
   };
   await upload(months(), 'profit_and_loss');
   await compared();
-  // With them rows are read each time.
+  // Rows of uploads that have not completed are deleted: with them, all rows are read from the database each time.
   await sql(
     `delete from pl_periods where deal_id = $1 and snapshot_id in (select id from accounting_snapshots where status <> 'completed')`,
     [deal],
@@ -262,7 +265,7 @@ test('the list of periods is that of the database, whether they are kept, come f
   await compared();
   const completed = async (id: string | undefined) => {
     await sql(`update accounting_snapshots set status = 'completed' where id = $1`, [id]);
-    // After all others, so that of books that are too many the others are left out.
+    // Completed last, so that when there are too many rows, those of the other uploads are left out.
     await sql(
       `update accounting_snapshots set completed_at = (select max(completed_at) from accounting_snapshots) + interval '1 minute' where id = $1`,
       [id],
@@ -282,7 +285,7 @@ test('the list of periods is that of the database, whether they are kept, come f
 test('what was read once is not read again', async () => {
   const earned = async () => (await ask('seller', `/deals/${deal}/qoe/computed`)).body.earnings;
   const before = await earned();
-  // No version of the product does this.
+  // The product never changes rows like this; here it shows whether they are read again.
   await web.service.sql('update pl_periods set revenue = revenue + 1 where deal_id = $1', [deal]);
   expect(await earned()).toEqual(before);
   await web.service.sql('update pl_periods set revenue = revenue - 1 where deal_id = $1', [deal]);

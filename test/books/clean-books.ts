@@ -1,4 +1,4 @@
-/** Books that contradict themselves nowhere, made at random, and the ways to change them. */
+/** Random books without contradictions, and helpers to change them. */
 
 import type { BookedCustomer, BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
 import { monthAfter } from '../../server/domain/diligence/calendar.ts';
@@ -6,7 +6,7 @@ import { decimal, type Decimal } from '../../server/domain/diligence/decimals.ts
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
 import { randomOf } from '../hostile/random.ts';
 
-/** An amount of so many cents. */
+/** The amount of `units` cents. */
 export const cents = (units: number): Decimal => ({ units: BigInt(units), scale: 2n });
 
 const lastDay = (month: string): string => {
@@ -15,7 +15,7 @@ const lastDay = (month: string): string => {
   return date.toISOString().slice(0, 10);
 };
 
-/** A month of profit and loss whose totals follow from its lines; all in cents. */
+/** A month of profit and loss whose totals follow from its lines; all amounts in cents. */
 export function monthRow(
   snapshot_id: string,
   month: string,
@@ -46,7 +46,10 @@ export function monthRow(
   };
 }
 
-/** What is the same for the same seed: two or three calendar years of months, customers of the last two, three adjustments. */
+/**
+ * Books that are the same for the same seed: two or three calendar years of months, customers of the last two years,
+ * three adjustments.
+ */
 export function cleanBooks(seed: number): Books {
   const chance = randomOf(seed);
   const below = (limit: number) => Math.floor(chance() * limit);
@@ -101,7 +104,7 @@ export function cleanBooks(seed: number): Books {
   };
 }
 
-/** The same list in another order. */
+/** The list in another order, which is the same for the same seed. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   const chance = randomOf(seed);
   return items

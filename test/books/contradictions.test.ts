@@ -1,4 +1,7 @@
-/** Contradictions in books: each made one at a time in clean ones is named, with the right amounts, and nothing else. */
+/**
+ * Contradictions in books: each kind, introduced alone into clean books, is found with the right amounts, and nothing
+ * else is found.
+ */
 
 import { describe, expect, test } from 'vitest';
 import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
@@ -26,7 +29,7 @@ import { cents, cleanBooks, d, shuffled } from './clean-books.ts';
 
 interface Fault {
   readonly books: Books;
-  /** The amounts that must be named; those that are left out are not compared. */
+  /** The expected amounts; omitted amounts are not compared. */
   readonly amounts: Record<string, Decimal>;
   readonly rows: readonly string[];
 }
@@ -58,7 +61,7 @@ const withAdjustment = (
 const within = (books: Books, below: (limit: number) => number) => rowAt(books, 1 + below(books.periods.length - 2));
 const yearLabel = (books: Books) => books.adjustments[0]?.period_label ?? '';
 
-/** A total off by some cents to some thousands. */
+/** A total that is off by 0.01 to 5,000.00. */
 const off =
   (name: 'gross_profit' | 'ebitda'): Inject =>
   (clean, below) => {
@@ -173,7 +176,7 @@ const faults: Record<ContradictionKind, Inject> = {
     const [row, copied] = shuffled(clean.periods, below(1000));
     if (!row || !copied) throw new Error('no months');
     return {
-      // With another revenue the customers of the year come to another total too, which is a contradiction of its own.
+      // The changed revenue also changes the year's total, which would contradict its customers.
       books: { ...changed(clean, row, copied.amounts), customers: [] },
       amounts: { revenue: amountOf(copied, 'revenue') },
       rows: [row.id, copied.id],
@@ -212,7 +215,7 @@ describe('contradictions', () => {
           Object.entries(amounts).every(([name, amount]) => named.amounts[name] === amount);
         if (!isRight) wrong.push({ seed, found, amounts, rows });
         if (seed % 40 > 0) continue;
-        // Neither the order of rows nor that of uploads changes anything.
+        // The order of rows and uploads makes no difference.
         const mixed = {
           ...fault.books,
           uploads: shuffled(fault.books.uploads, seed),
@@ -232,7 +235,7 @@ describe('contradictions', () => {
         const chance = randomOf(seed * 31 + contradictionKinds.indexOf(kind));
         const fault = faults[kind](books, (limit) => Math.floor(chance() * limit)).books;
         const [before] = contradictions(fault);
-        // Another upload of the same figures, and one of a year that nothing else tells of.
+        // A later upload of the same figures.
         const again = {
           ...fault,
           uploads: [...fault.uploads, { id: 'again', completed_at: '2999-01-01T00:00:00.000000Z', source_name: null }],
@@ -247,7 +250,7 @@ describe('contradictions', () => {
     expect(unmatched('2')).toMatchObject({ key: unmatched('1')?.key });
     expect(unmatched('2')?.figures).not.toBe(unmatched('1')?.figures);
     expect(unmatched('1', 'FY1998')?.key).not.toBe(unmatched('1')?.key);
-    // Two years of one-time costs swap amounts: the total is the same, what is said of each year is not.
+    // One-time costs of two years swap amounts: the total is the same, but the statement about each year changes.
     const years = (first: string, second: string) =>
       contradictions(
         withAdjustment(
@@ -273,7 +276,7 @@ describe('contradictions', () => {
     }
   });
 
-  /** Books in which every month has this revenue and nothing else, with the year and its customers as told. */
+  /** Books whose months have this revenue and no other amount, with a year and its customers as given. */
   const bare = (revenue: string, year: string, customers: readonly string[], label = 'FY2025'): Books => {
     const nothing = Object.fromEntries(plAmounts.map((name) => [name, null])) as BookedPeriod['amounts'];
     const rows = cleanBooks(1).periods.slice(0, 12);
@@ -312,18 +315,18 @@ describe('contradictions', () => {
   });
 
   test('are none where one of two statements is in whole units and rounding it explains the difference', () => {
-    // Months in whole units beside a year with cents, and the other way about.
+    // Months in whole units beside a year with cents, and the reverse.
     expect(kinds(bare('100', '1205.95', []))).toEqual([]);
     expect(kinds(bare('100', '1206.01', []))).toEqual(['year_unlike_months']);
     expect(kinds(bare('100.1', '1201', []))).toEqual([]);
     expect(kinds(bare('100.1', '1203.21', []))).toEqual(['year_unlike_months']);
     expect(kinds(bare('100.1', '1204', []))).toEqual(['year_unlike_months']);
-    // Customers with cents beside revenue in whole units, and the other way about.
+    // Customers with cents beside revenue in whole units, and the reverse.
     expect(kinds(bare('10', '120', ['60.3', '60.2']))).toEqual([]);
     expect(kinds(bare('10', '120', ['60.3', '67']))).toEqual(['customers_total']);
     expect(kinds(bare('10.05', '120.60', ['60', '60']))).toEqual([]);
     expect(kinds(bare('10.05', '120.60', ['60', '63']))).toEqual(['customers_total']);
-    // EBITDA that is not told is made of four rounded numbers in each month.
+    // EBITDA that the months do not state is computed from four rounded numbers in each month.
     const parts = (place: number) => ({
       net_income: cents(100 * (40 - place)),
       interest_expense: cents(100 * place),
@@ -375,7 +378,7 @@ describe('contradictions', () => {
       Object.fromEntries(
         plAmounts.map((name) => [name, amounts[name] === undefined ? null : cents(100 * amounts[name])]),
       ) as BookedPeriod['amounts'];
-    /** Twelve months of these amounts, each with revenue of its own. */
+    /** Twelve months with these amounts, each with different revenue. */
     const monthly = (of: (place: number) => Partial<Record<PlAmount, number>>): Books => ({
       ...cleanBooks(1),
       periods: cleanBooks(1)

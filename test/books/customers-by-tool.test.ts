@@ -1,4 +1,4 @@
-/** What assistants are told of customers whose revenue was uploaded for periods that overlap, or in several currencies. */
+/** What tools report of customers whose revenue was uploaded for overlapping periods, or in several currencies. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { check } from '../tools/ask.ts';
@@ -47,7 +47,7 @@ test('the summary is of the period of the rows, whichever other holds the day', 
   );
   const june = await ask('2125-06-15');
   expect(june).toMatchObject({ period_start_date: '2125-06-01', period_end_date: '2125-06-30' });
-  // 200 of revenue brought 100 of gross profit and 40 of EBITDA.
+  // Revenue of 200 brought 100 of gross profit and 40 of EBITDA.
   expect(june.summary).toMatchObject({
     total: '100',
     hhi: '5200',
@@ -55,13 +55,13 @@ test('the summary is of the period of the rows, whichever other holds the day', 
     ebitda_without_largest: '10',
   });
   const year = await ask('2125-03-15');
-  // Of the customers that were uploaded Anvil is three quarters, of all sales less than half.
+  // Anvil has three quarters of the uploaded customers' revenue, but less than half of all sales.
   expect(year).toMatchObject({
     period_start_date: '2125-01-01',
     customers: [{ customer_name: 'Anvil', revenue_share: '0.75' }, { customer_name: 'Birch' }],
     summary: { total: '1200', revenue_of_period: '2000', largest_share_of_revenue: '0.45' },
   });
-  // The latest two months changed so, of which one ends with the year.
+  // This change is that of the latest two months, one of which ends with the year; the year has none.
   expect(year.summary['since']).toBeUndefined();
   expect((await ask()).summary).toMatchObject({ total: '70', since: '2125-11-01 to 2125-11-30', total_then: '50' });
 

@@ -1,4 +1,4 @@
-/** What pages tell of customers whose revenue was uploaded in several files, year by year or month by month. */
+/** What pages show of customers whose revenue was uploaded in several files, by year or by month. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScene, type WebScene } from '../web/scene.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   upload = uploadTo(web, deal);
   await web.service.sql('delete from normalizations where deal_id = $1', [deal]);
   await upload(profitAndLoss({ FY2124: 1_000, FY2125: 2_000 }));
-  // The year before is uploaded after it, as is a month.
+  // The earlier year is uploaded after the later, and so is a month.
   await upload(customers('FY2125', ['Anvil,USD,900', 'Birch,USD,300', 'Cedar,EUR,5000']), 'customer_revenue');
   await upload(customers('FY2124', ['Old Oak,USD,700', 'Birch,USD,100']), 'customer_revenue');
   await upload(customers('2125-12', ['Birch,USD,60']), 'customer_revenue');

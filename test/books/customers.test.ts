@@ -1,4 +1,4 @@
-/** Customers and what became of them, and what later uploads restated. */
+/** Customers, how they changed between periods, and what later uploads restated. */
 
 import { describe, expect, test } from 'vitest';
 import type { BookedCustomer, Books } from '../../server/domain/diligence/books.ts';
@@ -55,9 +55,9 @@ describe('customers', () => {
       ['B', '0.3', '0.9', '0.15', '0.45'],
       ['C', '0.1', '1', '0.05', '0.5'],
     ]);
-    // 0.36 + 0.09 + 0.01 of what was uploaded; a quarter of that of twice the revenue.
+    // 0.36 + 0.09 + 0.01 of the uploaded revenue; a quarter of that of all revenue, which is twice as much.
     expect([found?.hhi, found?.hhi_of_revenue].map((value) => writtenOrNull(value ?? null))).toEqual(['4600', '1150']);
-    // The largest brings 600 at a gross margin of three quarters.
+    // The largest customer brings revenue of 600 at a gross margin of three quarters.
     expect(writtenOrNull(found?.ebitda_without_largest ?? null)).toBe('1050');
     expect(found?.half).toBe(1);
   });
@@ -139,7 +139,7 @@ describe('customers', () => {
     const found = concentration(books(customers, { periods }));
     expect([found?.currency, found?.customers.map(({ name }) => name)]).toEqual(['USD', ['Here', 'There']]);
     expect(writtenOrNull(found?.customers[0]?.share ?? null)).toBe('0.75');
-    // In no currency of the profit and loss they are counted in their own.
+    // Without a customer in the currency of the profit and loss, the customers' own currency is used.
     expect(concentration(books([customer('Far', '100', '2025', 'EUR')], { periods }))?.currency).toBe('EUR');
   });
 
@@ -203,7 +203,7 @@ test('lists that are cut say how many there are', () => {
   const { contradictions, concentration: shown } = qoeOverview(all, noAnswers(true));
   expect([contradictions.count, contradictions.items.length]).toEqual([150, 100]);
   expect([shown?.same_names.count, shown?.same_names.items.length]).toEqual([30, 20]);
-  // Who sees none is not told how many there are.
+  // A caller who sees no contradictions is not told how many there are.
   expect(qoeOverview(all, noAnswers(false)).contradictions).toEqual({
     count: 0,
     items: [],

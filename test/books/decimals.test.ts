@@ -1,4 +1,4 @@
-/** Exact decimals: what every computed figure is made with. */
+/** Exact decimals, with which every figure is computed. */
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -89,7 +89,8 @@ describe('decimals', () => {
       expect(compare(a, b) + compare(b, a)).toBe(0);
       expect(written(d(written(a)))).toBe(written(a));
       const quotient = b.units === 0n ? null : divide(a, b, 10n);
-      // What was divided comes back but for half a unit of the last digit.
+      // Multiplied by the divisor, the quotient gives the dividend, except for half a unit of the quotient's last
+      // digit.
       if (quotient) expect(written(round(subtract(multiply(quotient, b), a), 3n))).toBe('0');
     }
   });

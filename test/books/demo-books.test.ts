@@ -1,4 +1,7 @@
-/** The books of the demo's deals, computed by hand in a spreadsheet with formulas (demo-books.csv, for 22 November 2026), agree to the cent. */
+/**
+ * The books of the demo's deals agree to the cent with a spreadsheet of formulas made by hand (demo-books.csv, as of 22
+ * November 2026).
+ */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -19,7 +22,7 @@ const day = new Date('2026-11-22T12:00:00Z');
 const calendar = new Calendar(day);
 const sheet = new Spreadsheet(readFileSync(path.join(import.meta.dirname, 'demo-books.csv'), 'utf8'));
 
-/** The books of one deal of the demo, as they are loaded on that day. */
+/** The books of one of the demo's deals, as loaded on that day. */
 function booksOf(key: string): Books {
   const deal = deals.find((one) => one.key === key);
   const told = (deal?.snapshots ?? []).flatMap(({ books, completed }, place) =>

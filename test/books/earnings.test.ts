@@ -1,4 +1,4 @@
-/** Earnings by year and of the last twelve months, and which rows count when several uploads tell of the same dates. */
+/** Earnings by year and of the last twelve months, and which rows count when several uploads contain the same dates. */
 
 import { describe, expect, test } from 'vitest';
 import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
@@ -93,7 +93,7 @@ describe('earnings', () => {
     ]);
   });
 
-  /** Rows of so many months each, one after the other, which are what their months come to. */
+  /** Consecutive rows of these lengths in months, whose amounts are the sums of their months. */
   const gathered = (rows: readonly BookedPeriod[], lengths: readonly number[]): BookedPeriod[] => {
     let place = 0;
     return lengths.map((length) => {
@@ -138,7 +138,8 @@ describe('earnings', () => {
     expect(without(of(6, 3, 1, 1, 1, 3, 1, 1, 1, 6))).toEqual(monthly);
     expect(without(of(9, 3, 1, 11))).toEqual(monthly);
 
-    // Twelve months up to the latest quarter, across the end of a year; what is left of a year is a part of it.
+    // The last twelve months end with the latest quarter and span two calendar years; the rest of the first is a
+    // partial year.
     expect(
       summed(books(gathered(months('2024-04', 21), [3, 3, 3, 3, 3, 1, 1, 1, 3]))).map((one) => one.slice(0, 3)),
     ).toEqual([
@@ -146,7 +147,8 @@ describe('earnings', () => {
       ['calendar_year', 'FY2025', 6],
       ['partial_year', '2024, 9 months', 3],
     ]);
-    // A fiscal year that the books name, and the next of quarters alone; one that lies across its end is in neither year.
+    // A fiscal year that the books name, and the next one from quarters alone; a quarter across the end of a year
+    // counts in neither.
     const fiscal = year('2023-07-01', '2024-06-30', 'FY2024', '1000');
     const next = gathered(months('2024-07', 12), [3, 3, 3, 3]);
     expect(summed(books([fiscal, ...next])).map((one) => one.slice(0, 3))).toEqual([
@@ -181,10 +183,10 @@ describe('earnings', () => {
     const rowsOf = (periods: BookedPeriod[]) => earnings(books(periods)).find(({ label }) => label === 'FY2025')?.rows;
     expect(rowsOf([...all, ...half, quarter])).toEqual([half[0]?.id, ...all.slice(6).map(({ id }) => id)]);
     expect(rowsOf([...all.filter((_, place) => place > 5), ...half, quarter])).toHaveLength(7);
-    // Of as many rows those of which the earlier are longer.
+    // Of two choices with equally many rows, the one whose earlier rows are longer.
     const two = gathered(all, [9, 3]);
     expect(rowsOf([...gathered(all, [3, 9]), ...two])).toEqual(two.map(({ id }) => id));
-    // A quarter that lies across the half-year counts where the half-year does not fit.
+    // A quarter that spans the two halves of the year counts where the half-year does not fit.
     const [first, , , , ...rest] = all;
     expect(rowsOf([first!, ...rest, quarter])).toEqual([first?.id, quarter.id, ...rest.map(({ id }) => id)]);
   });
@@ -216,7 +218,7 @@ describe('earnings', () => {
         expect(writtenOrNull(adjusted_ebitda)).toBe(writtenOrNull(same?.adjusted_ebitda ?? null));
         if (revenue_growth) expect(revenue_growth).toEqual(same?.revenue_growth);
       }
-      // Each month counts once, and rows that go across the end of a year in neither of them.
+      // Each month counts once, and rows across the end of a year count in neither year.
       for (const { rows, months: told12 } of found) {
         const its = mixed.periods.filter(({ id }) => rows.includes(id));
         const count = its.reduce(
@@ -275,7 +277,7 @@ describe('earnings', () => {
       const { reported_ebitda = null, adjusted_ebitda = null, owner_pay_added = null, sde = null } = found ?? {};
       return [reported_ebitda, adjusted_ebitda, owner_pay_added, sde].map(writtenOrNull);
     };
-    // Twelve months of 20,000 and 1, 2, … 11 more; the owner is paid 120,000.
+    // Twelve months with 20,000 of EBITDA and 1, 2, … 11 more; the owner is paid 120,000.
     expect(told('50000')).toEqual(['240066', '290078.0001', '70000', '360078.0001']);
     expect(told('150000')).toEqual(['240066', '390078.0001', '0', '390078.0001']);
     expect(told('-30000')).toEqual(['240066', '210078.0001', '150000', '360078.0001']);

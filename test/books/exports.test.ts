@@ -1,4 +1,7 @@
-/** Profit-and-loss exports of QuickBooks and Xero: what is read of them, what their accounts count to, and what is stored. */
+/**
+ * Profit-and-loss exports of QuickBooks and Xero: what is read from them, to which lines their accounts count, and what
+ * is stored.
+ */
 
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -66,7 +69,7 @@ const send = (path: string, file: string | Buffer, lines: unknown, caller = 'bro
 const linesOf = (accounts: readonly Seen[]): Lines => accounts.map(({ account, line }) => ({ account, line }));
 const byName = (accounts: readonly Seen[]) => Object.fromEntries(accounts.map(({ name, line }) => [name, line]));
 
-/** The same rows as a workbook: labels as text, amounts as numbers with what binary fractions leave behind. */
+/** The same rows as a workbook: labels as text, amounts as numbers with the inexact last digits of binary fractions. */
 async function asWorkbook(csv: string, noise = ''): Promise<Buffer> {
   const rows = parse(csv, { relax_column_count: true, skip_empty_lines: false }) as string[][];
   const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
@@ -326,7 +329,7 @@ test('what an account counts to can be changed, is stored so, and is proposed ag
     line: 'depreciation_amortization',
     by: 'name',
   });
-  // Of another export what is not in it stays remembered.
+  // Accounts that are not in the other export stay remembered.
   const xero = await fixture('xero');
   const other = (await preview(xero)).body.export.accounts;
   expect((await send('', xero, linesOf(other))).status).toBe(201);
@@ -419,7 +422,7 @@ describe('decimals behind a comma', () => {
       { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
       { row: 4, column: 'Feb 2025', message: expect.stringContaining('more than a thousand, or less') },
     ]);
-    // One that is beyond doubt says it for the others.
+    // An unambiguous amount decides how the others are read.
     expect(await amounts(`${rows}Rent;10.5;\n`)).toEqual([
       ['Sales', '13.734'],
       ['Rent', '10.5'],
@@ -437,7 +440,7 @@ describe('decimals behind a comma', () => {
     expect(await read('1,234', '10.5')).toEqual(['1234', '10.5']);
     expect(await read('1,234,567', '1.234')).toEqual(['1234567', '1.234']);
     expect((await preview(file('0,234,567', '000,234', '0.234.567'))).body.faults).toHaveLength(3);
-    // Beside "12,500" nobody can tell what "1.234" is.
+    // Beside "12,500" the meaning of "1.234" stays ambiguous.
     expect((await preview(file('12,500', '1.234'))).body.faults).toEqual([
       { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
     ]);
@@ -453,7 +456,7 @@ describe('decimals behind a comma', () => {
     expect(await messages(numbered)).toEqual(asked);
     expect(await messages(`1.2;;\n${rows}`)).toEqual(asked);
     expect(await messages('customer;month;revenue\n3.50;2025-01;1.234\n', 'customer_revenue')).toEqual(asked);
-    // What an amount says is not contradicted by the numbers of accounts either.
+    // Account numbers do not contradict the format of an unambiguous amount either.
     expect(await amounts(`${numbered}4100.10;Fees;"10,5";\n`)).toEqual([
       ['4000.10', '13734'],
       ['4100.10', '10.5'],

@@ -1,4 +1,7 @@
-/** What is computed of the offers of a deal, as pages, tools and reports tell it to each caller: docs/visibility.md, "What is computed". */
+/**
+ * The figures computed from a deal's offers, as pages, tools and reports show them to each caller: docs/visibility.md,
+ * "What is computed".
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, openTestPage } from '../browser.ts';
@@ -73,7 +76,7 @@ afterAll(() => web?.close());
 const ask = async (caller: string, query = '') => (await web.as(caller)).ask(`/deals/${deal}/offers/worth${query}`);
 const offerOf = (buyer: string) => web.scene.records[`offers/the ${buyer}'s`];
 
-/** What a page, or the summary of a tool, tells of a buyer's offer. */
+/** What a page, or a tool's summary, shows of a buyer's offer. */
 interface Valuations {
   readonly offers?: readonly {
     offer_id: string;
@@ -85,7 +88,7 @@ interface Valuations {
   readonly basis?: unknown;
 }
 
-/** How each row of the table is seen in the answers. */
+/** How each row of the table is recognised in the answers. */
 const seen: Readonly<Record<string, (answered: Valuations) => boolean>> = Object.fromEntries(
   ['exclusive buyer', 'other buyer'].flatMap((buyer): [string, (answered: Valuations) => boolean][] => {
     const own = (answered: Valuations) => answered.offers?.find(({ offer_id }) => offer_id === offerOf(buyer));
@@ -123,7 +126,7 @@ describe('to each caller', () => {
     expect(found).toEqual(
       Object.keys(rows).map((row) => [row, computed.find((one) => one.caller === caller && one.record === row)?.may]),
     );
-    // What is not seen in a figure is not in any other, either.
+    // A caller who may not see the books does not see their figures within other figures either.
     const knowsBooks = computed.some(
       ({ caller: who, record, may }) => who === caller && /multiples/.test(record) && may.length > 0,
     );
@@ -192,7 +195,7 @@ describe('to each caller', () => {
           text.includes(`Stands in, since`) && text.includes(called),
         ],
       };
-      // Of an offer that is not theirs to see not even the price, nor who made it.
+      // A report contains neither the price nor the buyer of an offer that the caller may not see.
       if (!Object.values(answered).flat().some(Boolean)) {
         const all = `${JSON.stringify([...sheets])} ${text}`.replaceAll(caller, '');
         for (const one of [price, price.replaceAll(',', ''), ...(caller.startsWith(buyer) ? [] : [buyer])])
@@ -354,7 +357,7 @@ describe('to the broker', () => {
       coverage: { result: 'ask', ask: expect.stringContaining('Enter the terms.') },
     });
     await web.service.sql('delete from financing_sources where id = $1', [source]);
-    // Whoever sees no books is asked for what the business earns once the terms are there.
+    // A caller who does not see the books is asked for the earnings once the terms are given.
     expect(await answers('other buyer', '?rate=10&years=10')).toMatchObject({
       maturity: { result: 'met' },
       coverage: { result: 'ask', ask: expect.stringMatching(/^What is EBITDA of twelve months, in US dollars\?/) },
@@ -362,7 +365,7 @@ describe('to the broker', () => {
   });
 
   describe('with a seller note among the sources of financing', () => {
-    /** What the page tells of the other buyer's offer, with these amounts and sources for a moment. */
+    /** The page's judgements of the other buyer's offer while it has these amounts and sources. */
     async function told(payload: object, sources: Readonly<Record<string, string>>, query = '') {
       const id = offerOf('other buyer');
       const [offer] = await web.service.sql<{ participant_id: string; payload: unknown }>(
@@ -451,7 +454,8 @@ describe('to the broker', () => {
         result: 'met',
         why: 'Equity of $420,000 is 10% of the project cost of $4,200,000; $210,000 of it is the seller note.',
       });
-      // What investors put in, who may not have control, counts with the note for half of what is required.
+      // Unless the investors have control, their money and the note together count for at most half of the required
+      // equity.
       const mostlyInvestors = await says({ sba_7a: '3780000', equity_investor_check: '420000' });
       expect(mostlyInvestors.equity).toEqual({
         result: 'ask',
@@ -536,7 +540,7 @@ describe('to the broker', () => {
       const all = 120_000 + more * 100 + (more * (more + 1)) / 2;
       const { add_backs: addBacks, adjusted_ebitda: adjusted } = body.basis;
       expect([Number(adjusted), total(addBacks)]).toEqual([720_000 + all, all]);
-      // Fifty of them one by one, and the smallest together.
+      // The 50 largest are listed one by one, the others as a sum.
       const ids = addBacks.map(({ id }: { id: string }) => id);
       expect([ids.length, ids.indexOf('others')]).toEqual(more === 48 ? [50, -1] : [51, 50]);
       const own = body.offers.find((one: { offer_id: string }) => one.offer_id === offerOf('exclusive buyer'));
@@ -582,7 +586,7 @@ describe('to the broker', () => {
       ['most_cost_without_largest 1.15', '0.132', '0.191', '-0.059', null],
       ['most_cost_without_largest 1.25', '0.121', '0.176', '-0.055', null],
     ]);
-    // The other way about every difference has the other sign, and with terms typed in coverage is compared, too.
+    // With the offers swapped every difference has the opposite sign; with terms entered, coverage is compared too.
     const turned = await against('exclusive buyer', 'other buyer', '?rate=10&years=10');
     const coverage = turned.lines.filter(({ term }: { term: string }) => term.startsWith('least_coverage'));
     expect(coverage.map((one: { by: string }) => one.by)).toEqual(['0.56', '0.43']);
@@ -630,7 +634,7 @@ test('on the page of offers the broker compares them, and computes coverage with
     await page.getByLabel(/^Loan interest rate/).fill('111');
     await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
     await page.getByText('Write a percentage from 0 to 100, like 10.25.').waitFor();
-    // Half of the terms is not enough, and those of the note alone are not where there is a loan.
+    // A rate without a term, or the reverse, is not enough; nor are the terms of the note alone when there is a loan.
     const calculate = page.getByRole('button', { name: 'Calculate coverage by year' });
     const [rate, term] = [page.getByLabel(/^Loan interest rate/), page.getByLabel(/^Loan term/)];
     const noteTerms = [page.getByLabel(/^Seller note interest rate/), page.getByLabel(/^Seller note term/)];
@@ -664,7 +668,7 @@ test('on the page of offers the broker compares them, and computes coverage with
     await expect.poll(() => years.getByRole('row').count()).toBe(11);
     await page.getByText('SBA 7(a) loan rules').waitFor();
 
-    // A reload shows the same, and so does the link for another person of the deal's side, in the same order of things.
+    // After a reload the page is the same, and so is the link for another person of the deal's side, in the same order.
     await page.getByLabel(/^Buyer’s equity injection/).fill('1,234,567.89');
     await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
     await expect.poll(() => page.url()).toMatch(/equity=[^&]*1234567\.89/);
@@ -676,7 +680,7 @@ test('on the page of offers the broker compares them, and computes coverage with
     expect(await page.getByLabel(/^Buyer’s equity injection/).inputValue()).toBe('1,234,567.89');
     expect(await page.getByLabel('If it were accepted').locator('option:checked').innerText()).toBe('exclusive buyer');
     const address = page.url();
-    // Nothing that is written of a request tells what was typed.
+    // The log contains nothing of what was entered.
     expect(web.service.log.filter((line) => line.includes('1234567'))).toEqual([]);
     await page.goto(address.replace(/rate=[^&]*/, 'rate=999'));
     await page.getByText('Nothing can be computed with the terms in this page’s address').waitFor();
@@ -686,7 +690,7 @@ test('on the page of offers the broker compares them, and computes coverage with
     await page.goto(address);
     await years.waitFor();
 
-    // What is added to the books elsewhere is in the multiples when the page is opened again.
+    // An adjustment made on another page is in the multiples when the offers page is opened again.
     await page.getByRole('link', { name: 'QoE', exact: true }).click();
     await page.getByRole('button', { name: 'Add adjustment' }).click();
     await page.getByLabel('Period', { exact: true }).selectOption('FY2025');
@@ -701,7 +705,7 @@ test('on the page of offers the broker compares them, and computes coverage with
     await expect
       .poll(() => worth.getByRole('row', { name: /^exclusive buyer/ }).innerText())
       .toMatch(/3\.90×\s+5\.42×/);
-    // And while the page is open.
+    // The same while the page is open.
     await insert(web.service, 'normalizations', {
       deal_id: deal,
       period_label: 'FY2025',
@@ -774,13 +778,13 @@ test('revisions are held against each other: dates, conditions and words too, fo
   }
   for (const caller of ['other buyer', 'new buyer', 'viewer', 'outsider'])
     expect((await (await web.as(caller)).ask(`/deals/${deal}/offers/${later}/against/${earlier}`)).status).toBe(404);
-  // Nor is an offer told under a deal that is not its own.
+  // Nor is an offer shown under another deal than its own.
   const { ask: askAs } = await web.as('broker');
   expect((await askAs(`/deals/${web.scene.idle}/offers/${later}/against/${earlier}`)).status).toBe(404);
 
   const browser = await openBrowser();
   try {
-    // Who made the offers alone sees no other, and is shown what they propose to change in the terms that are agreed.
+    // A buyer can choose only among their own offers, and sees what they propose to change in the agreed terms.
     const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
     const own = await openTestPage(browser, web.service.origin, { cookie: buyer.cookie, ...zone });
     await own.page.goto(`${web.service.origin}/deals/${deal}/offers`);
@@ -792,7 +796,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
     await expect
       .poll(() => differs.getByRole('row', { name: /^Target closing/ }).innerText())
       .toMatch(/14 days earlier/);
-    // Days between two times are those of the reader's zone, in which the times are shown.
+    // Days between two times are counted in the reader's time zone, in which the times are shown.
     const until = differs.getByRole('row', { name: /^Valid until/ });
     expect(await until.innerText()).toMatch(/Mar 1, 2036.+Feb 29, 2036.+1 day later/s);
     expect(
@@ -809,11 +813,11 @@ test('revisions are held against each other: dates, conditions and words too, fo
     await page.getByLabel('Offer', { exact: true }).selectOption({ label: 'exclusive buyer, revision 2' });
     const row = page.getByRole('region', { name: 'What differs' }).getByRole('row', { name: /^Price \$/ });
     await expect.poll(() => row.innerText()).toMatch(/-\$100,000/);
-    // The address is the choice: opened again it shows the same two.
+    // The choice is in the address: opened again, the page shows the same two offers.
     expect(new URL(page.url()).searchParams.get('second')).toBe(later);
     await page.reload();
     await expect.poll(() => row.innerText()).toMatch(/-\$100,000/);
-    // The history leads there, too.
+    // The history links to the comparison, too.
     await page
       .getByRole('button', { name: /revisions/ })
       .first()
@@ -821,11 +825,11 @@ test('revisions are held against each other: dates, conditions and words too, fo
     await page.getByRole('link', { name: 'Compare with revision 2' }).click();
     await expect.poll(() => row.innerText()).toMatch(/\+\$100,000/);
     expect(new URL(page.url()).searchParams.get('first')).toBe(later);
-    // What is not there is said, and another choice mends it.
+    // The page says that an offer does not exist, and another choice recovers from it.
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${crypto.randomUUID()}`);
     const unknown = page.getByText('One of the two does not exist');
     await unknown.waitFor();
-    // So is that they could not be loaded, which neither the choice nor what is typed in is to blame for.
+    // When loading fails, the page says so, without blaming the choice or the terms that were entered.
     await page.route(/\/offers\/(worth|[^?]*\/against\/)/, (route) => route.abort());
     await page.goto(`${page.url()}&rate=10`);
     const failed = page.getByRole('alert').filter({ hasText: 'Dealkeep cannot be reached.' });
@@ -835,7 +839,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
     await failed.first().getByRole('button', { name: 'Try again' }).click();
     await expect.poll(() => failed.count()).toBe(0);
     await unknown.waitFor();
-    // Parts of more than the price together are shown, and on the other page the rows that do not count.
+    // The page says when the parts exceed the price, and the QoE page how many rows later uploads replaced.
     await web.service.sql('update offers set payload = $2 where id = $1', [
       offerOf('other buyer'),
       JSON.stringify({ currency: 'USD', purchase_price: '4200000', cash_at_close: '4300000.5' }),
@@ -938,7 +942,7 @@ test('agreed terms are compared with the rivals, and a change of them only until
     });
     await page.getByText('The change proposed in revision').waitFor();
 
-    // Who has no other to compare it with is shown the revision before it, or after.
+    // Without a rival's offer to compare, the previous or next revision is shown.
     const own = await openTestPage(browser, web.service.origin, { cookie: buyer.cookie, locale: 'en-US' });
     const ownDifference = async () => {
       await own.page.goto(`${web.service.origin}/deals/${deal}/offers`);
@@ -948,7 +952,8 @@ test('agreed terms are compared with the rivals, and a change of them only until
     };
     expect(await ownDifference()).toEqual(['$4,300,000', '$3,700,000', '+$600,000']);
 
-    // With the exclusivity what was agreed ends: of this buyer's offers none stands, but the page still has what was declined last, and its history.
+    // When the exclusivity ends, so do the agreed terms: no offer of this buyer stands any more, but the page still
+    // shows the last one that was declined, and its history.
     const dearer = await submit('4900000');
     await decide(dearer, 'declined');
     expect((await broker.ask(`/deals/${deal}/exclusivity`, undefined, 'DELETE')).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Long books and many offers on the pages that tell of them: what is not shown at first is named, and can be seen. */
+/** Long books and many offers on their pages: what is not shown at first is named, and can be shown. */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -66,7 +66,7 @@ test('of many years the latest have a column, the others on request, and of a pa
     ['2026-05', '$70'],
   ]);
 
-  // Of many such months the axis says that it leaves them out.
+  // The axis names the many months without figures that it leaves out.
   await uploadTo(web, deal)(profitAndLoss({ '2028-01': 60 }));
   await testPage.go(`/deals/${deal}/qoe`);
   await page.getByText('many months have no figures: Jun 26 – Dec 27 (19 months).').waitFor();
@@ -104,7 +104,7 @@ FY2025,2025-01-01,2025-12-31,USD,1200,240
     ['P3', '$120'],
   ]);
   const { body } = await (await web.as('broker')).ask(`/deals/${own}/qoe/bridge`);
-  // The first is of the whole of February: a month, under whatever name.
+  // The first row spans the whole of February, and is a month whatever its label.
   expect(body).toMatchObject({ period_labels: ['P3', 'P2', 'FY2025'], month_labels: ['P1'] });
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
@@ -122,7 +122,7 @@ test('of more offers than come at once the page says so, shows the others, and s
   );
   const testPage = await openTestPage(browser, web.service.origin, {
     cookie: (await web.as('broker')).cookie,
-    // So low that the end of the list is far away.
+    // So low that the end of the list is far out of view.
     viewport: { width: 1280, height: 300 },
   });
   const { page } = testPage;

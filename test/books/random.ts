@@ -1,6 +1,6 @@
 import { numbersOf } from '../hostile/random.ts';
 
-/** Numbers that look random and are the same in every run: from 0 up to, and without, what is asked for. */
+/** Pseudo-random integers, the same in every run: at least 0 and less than `below`. */
 export function random(seed: number): (below: number) => number {
   const next = numbersOf(seed);
   return (below) => next() % below;

@@ -1,4 +1,4 @@
-/** The SBA's rules as dated data: each with a source and its time, and what they say of a purchase. */
+/** The SBA's rules as dated data: each with a source and its dates, and what they say of a purchase. */
 
 import { describe, expect, test } from 'vitest';
 import { add, decimal, zero } from '../../server/domain/diligence/decimals.ts';
@@ -46,7 +46,7 @@ describe('each rule', () => {
       expect(rule.effective).toMatch(/^20\d\d-\d\d-\d\d$/);
       expect(rule.superseded === null || rule.superseded > rule.effective).toBe(true);
       expect(rule.needs.length).toBeGreaterThan(0);
-      // Where everything that it needs is missing it asks, and never says that it is not met.
+      // When every fact that it needs is unknown, a rule never says that it is not met.
       expect(rule.judge(unknown).result).not.toBe('not_met');
     },
   );

@@ -1,4 +1,4 @@
-/** Reads a spreadsheet of CSV whose cells may be formulas, and computes them in exact fractions: no code of the product has a part in it. */
+/** Evaluates a CSV spreadsheet whose cells may be formulas, in exact fractions and without any code of the product. */
 
 interface Fraction {
   readonly over: bigint;
@@ -15,7 +15,7 @@ const number = (text: string): Fraction => {
   return of(BigInt(whole + places), 10n ** BigInt(places.length));
 };
 
-/** A half away from zero, as spreadsheets round. */
+/** Rounds half away from zero, as spreadsheets do. */
 function round(value: Fraction, places: bigint): Fraction {
   const size = (value.over < 0n ? -value.over : value.over) * 10n ** places;
   const units = (size * 2n + value.under) / (value.under * 2n);
@@ -35,7 +35,7 @@ export class Spreadsheet {
       .map((line) => [...line.matchAll(/("[^"]*"|[^,]*)(?:,|$)/g)].map(([, cell = '']) => cell.replace(/^"|"$/g, '')));
   }
 
-  /** The cells of the row `label` in the block whose first cell is `block`, by the names in the block's first row. */
+  /** The values of row `label` in the block whose first cell is `block`, by the names in the block's first row. */
   row(block: string, label: string): Map<string, string> {
     const top = this.#rows.findIndex(([name]) => name === block);
     const at = this.#rows.findIndex(([name], place) => place > top && name === label);
@@ -50,7 +50,7 @@ export class Spreadsheet {
       .filter((name) => name !== '');
   }
 
-  /** The value of a cell as a decimal without zeros at its end; '' of an empty one. */
+  /** The value of a cell as a decimal without trailing zeros; '' if the cell is empty. */
   value(row: number, column: number): string {
     if ((this.#rows[row]?.[column] ?? '') === '') return '';
     const value = this.#at(row, column);
@@ -83,7 +83,7 @@ export class Spreadsheet {
     return found;
   }
 
-  /** `+ - * /`, parentheses, cells, and SUM, SUMSQ, ROUND and MAX. */
+  /** Evaluates `+ - * /`, parentheses, cells, and SUM, SUMSQ, ROUND and MAX. */
   #formula(text: string): Fraction {
     const tokens = text.match(/[A-Z]+\d+(?::[A-Z]+\d+)?|[A-Z]+(?=\()|\d+(?:\.\d+)?|[-+*/(),]/g) ?? [];
     let place = 0;

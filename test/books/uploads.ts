@@ -1,9 +1,9 @@
-/** Files of financials as a broker uploads them, through the route. */
+/** Uploads files of financials through the route, as a broker does. */
 
 import { expect } from 'vitest';
 import type { WebScene } from '../web/scene.ts';
 
-/** Uploads files to a deal as its broker. */
+/** Returns a function that uploads a file to a deal as its broker, and expects the upload to complete. */
 export function uploadTo(web: WebScene, deal: string) {
   return async (file: string, type = 'profit_and_loss'): Promise<void> => {
     const { headers } = await web.as('broker');
@@ -17,7 +17,7 @@ export function uploadTo(web: WebScene, deal: string) {
   };
 }
 
-/** A profit and loss of these revenues by period, of which half is gross profit and a fifth EBITDA. */
+/** A profit and loss file with these revenues by period; half of each is gross profit, and a fifth EBITDA. */
 export const profitAndLoss = (revenues: Readonly<Record<string, number>>): string =>
   `period,currency,revenue,gross_profit,ebitda\n${Object.entries(revenues)
     .map(([period, revenue]) => `${period},USD,${revenue},${revenue / 2},${revenue / 5}\n`)

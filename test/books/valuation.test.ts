@@ -61,7 +61,7 @@ describe('offers held against books', () => {
     const months = [...monthsOf(2025, 12), ...monthsOf(2026, 7)];
     const all = heldAgainst(months, 1_000_000);
     expect(all.periods).toEqual(['TTM', 'FY2025']);
-    // Asked for by name it is not there, either.
+    // The partial year is not used when it is asked for by name, either.
     expect(heldAgainst(months, 1_000_000, '2026, 7 months')).toEqual(all);
     expect(all.offers[0]?.multiples?.reported_ebitda).toBe('8.33');
     expect(heldAgainst(monthsOf(2026, 7), 1_000_000, '2026, 7 months')).toMatchObject({ basis: null, periods: [] });
@@ -97,7 +97,7 @@ const offer: OfferAmounts = {
   rollover_equity: decimal('200000'),
 };
 
-/** The same with every decimal as text. */
+/** The same value with every decimal as text. */
 const told = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_key, one: unknown) =>

@@ -1,4 +1,7 @@
-/** Who sees what is computed of a deal's books, by page, tool and report alike: docs/visibility.md, "What is computed of the books". */
+/**
+ * Who sees the figures computed from a deal's books, the same on pages, in tools and in reports: docs/visibility.md,
+ * "What is computed of the books".
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations } from '../policies/expectations.ts';
@@ -15,7 +18,7 @@ const people = callers.filter((caller) => caller !== 'API key' && caller !== 'no
 
 let web: WebScene;
 let deal: string;
-/** What the page tells the broker, of which the figures are looked for elsewhere. */
+/** The figures on the broker's page, which are looked for elsewhere. */
 let shown: ComputedFigures;
 
 beforeAll(async () => {
@@ -120,17 +123,17 @@ async function tells(caller: string): Promise<Record<Place, string>> {
   };
 }
 
-/** What is printed, its numbers as they are written elsewhere: "−1,234.50" as -1234.50. Its sentences stay as they are beside them. */
+/** Printed text, followed by the same with its numbers as they are written elsewhere: "−1,234.50" as -1234.50. */
 const withNumbers = (text: string): string => `${text} ${text.replaceAll('−', '-').replace(/[+,](?=\d)/g, '')}`;
 
-/** Numbers in a text, as they stand in JSON: in quotes or bare. */
+/** Numbers in a text, as in JSON: quoted or bare. */
 const numbersIn = (text: string): number[] =>
   [...text.matchAll(/(?<![\w.-])-?\d+(?:\.\d+)?(?![\w.-])/g)].map(([number]) => Number(number));
 
-/** Whether a text tells a figure: the number, to the cent or to four digits of a share, or the words. */
+/** Whether a text contains a figure: a number, to the cent or as a share to four digits, or words. */
 function isIn(text: string, figure: string): boolean {
   if (!/^-?\d+(\.\d+)?$/.test(figure)) return text.includes(JSON.stringify(figure).slice(1, -1));
-  // Printed are shares in percent.
+  // Shares are printed in percent.
   if (Math.abs(Number(figure)) < 10 && text.includes(`${(Number(figure) * 100).toFixed(1)}%`)) return true;
   const [value, nearby] = [Number(figure), Math.abs(Number(figure)) < 10 ? 0.000_051 : 0.006];
   return numbersIn(text).some((number) => Math.abs(number - value) <= nearby);
@@ -141,7 +144,7 @@ describe('what is computed of the books', () => {
     expect(new Set(expected.map(({ record }) => record))).toEqual(new Set(Object.keys(bookFigures)));
     expect([...new Set(expected.map(({ caller }) => caller))]).toEqual([...callers]);
     for (const { caller, may } of expected) if (!people.some((one) => one === caller)) expect(may).toEqual([]);
-    // Figures that are alike could not be distinguished.
+    // Equal figures could not be told apart.
     const values = Object.values(bookFigures).map(({ of }) => of(shown));
     for (const value of values) expect(value).toEqual(expect.stringMatching(/./));
     expect(new Set(values).size).toBe(values.length);
@@ -175,7 +178,7 @@ describe('what is computed of the books', () => {
       for (const request of [{}, { headers }])
         expect((await fetch(`${web.service.origin}/api/web/deals/${deal}/${path}`, request)).status).toBe(401);
     await expect(toolCaller(web.service, key)('svc_qoe_get', { deal_id: deal })).rejects.toThrow('401');
-    // The rows themselves are in reach of a key, what is computed of them is not.
+    // A key can read the rows themselves, but not the figures computed from them.
     let rows = '';
     for (const path of ['periods', 'customers', 'normalizations']) {
       const { status, body } = await rest('GET', `/deals/${deal}/qoe/${path}`);

@@ -1,6 +1,6 @@
 /**
- * Runs the protocol's own conformance suites and the Inspector against the real program with demo data, prints each row's
- * result, and ends with 1 when a row fails that docs/tools.md does not name as left out.
+ * Runs the protocol's own conformance suites and the Inspector against the real program with demo data, prints the
+ * result of each row, and exits with 1 when a row fails that docs/tools.md does not name as left out.
  */
 
 import { spawn } from 'node:child_process';
@@ -22,9 +22,9 @@ interface Demo {
   readonly people: Record<'buyer' | 'broker', DemoPerson>;
 }
 
-/** Checks of scenarios that are run, which need what a product does not have. */
+/** Checks that may fail in the scenarios that are run: they need what a product does not have. */
 const leftOut = new Set([
-  // Tools made for the suite.
+  // They need tools made for the suite.
   'sep-2575-server-rejects-undeclared-capability',
   'sep-2575-missing-capability-http-400',
   'sep-2575-http-server-no-independent-requests-on-stream',
@@ -33,7 +33,7 @@ const leftOut = new Set([
 
 const [earlier, later] = ['2025-11-25', '2026-07-28'] as const;
 
-/** Scenarios of the suite that apply, each in the revisions in which there is it. */
+/** Scenarios of the suite that apply, each with the revisions that have it. */
 const applying: Readonly<Record<string, readonly string[]>> = {
   'server-initialize': [earlier],
   ping: [earlier],
@@ -50,7 +50,7 @@ const applying: Readonly<Record<string, readonly string[]>> = {
   caching: [later],
 };
 
-/** Why those of these names are left out; the first that fits counts. */
+/** Why the scenarios whose names match are left out; the first match counts. */
 const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(tasks|sep-2640)-/, 'extensions that are not announced: tasks, skills'],
   [/^logging-/, 'no capability logging: the log is the operator’s'],
@@ -65,7 +65,7 @@ const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
 
 const bin = (name: string) => path.join(import.meta.dirname, '../../node_modules/.bin', name);
 
-/** Runs a command to its end, at most two minutes; `onOutput` is called with what it prints, as it comes. */
+/** Runs a command, for at most two minutes; `onOutput` is called with all output so far whenever more arrives. */
 function run(
   command: string,
   args: readonly string[],
@@ -98,7 +98,7 @@ function report(row: string, problems: readonly string[], note: string): void {
   console.log(`${problems.length === 0 ? 'pass' : 'FAIL'}  ${row.padEnd(46)} ${[note, ...problems].join('; ')}`);
 }
 
-/** Runs one scenario and judges its checks. */
+/** Runs one scenario and evaluates its checks. */
 async function scenario(row: string, args: readonly string[], onOutput?: (sofar: string) => void): Promise<void> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-conformance-'));
   try {
@@ -115,7 +115,10 @@ async function scenario(row: string, args: readonly string[], onOutput?: (sofar:
   }
 }
 
-/** The suite prints an authorization URL; a person of the demo consents there, and their browser goes where it is sent. */
+/**
+ * Waits for the suite to print an authorization URL, at which a person of the demo consents; their browser follows the
+ * redirect.
+ */
 function consenting(origin: string, person: DemoPerson): (sofar: string) => void {
   let done = false;
   return (sofar) => {
@@ -123,7 +126,7 @@ function consenting(origin: string, person: DemoPerson): (sofar: string) => void
     if (done || url === undefined) return;
     done = true;
     const asked = new URL(url);
-    // The suite asks for no scope, which we require.
+    // The suite requests no scope, which the server requires.
     if (!asked.searchParams.has('scope')) asked.searchParams.set('scope', 'mcp:read');
     void signIn(origin, person)
       .then((cookie) => approve(origin, asked.href, cookie))

@@ -1,4 +1,4 @@
-/** A person of the demo with a browser's cookie: signs in, consents, and gets tokens for their client. */
+/** A person of the demo with a browser session: signs in, consents, and obtains tokens for their client. */
 
 import { createHash, randomBytes } from 'node:crypto';
 
@@ -8,7 +8,7 @@ export interface DemoPerson {
   readonly client_id: string;
 }
 
-/** The Cookie header of a new session. */
+/** Signs in and returns the Cookie header of the new session. */
 export async function signIn(origin: string, { email, password }: DemoPerson): Promise<string> {
   const answer = await fetch(`${origin}/api/auth/sign-in`, {
     method: 'POST',
@@ -30,7 +30,7 @@ const unescaped = (text: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-/** Opens an authorization URL, approves what it asks for, and tells where the browser is sent. */
+/** Opens an authorization URL and approves the request; returns the URL to which the browser is redirected. */
 export async function approve(origin: string, url: string, cookie: string): Promise<string> {
   const consent = await fetch(url, { headers: { cookie, accept: 'text/html' }, redirect: 'manual' });
   const markup = await consent.text();
@@ -54,7 +54,7 @@ export async function approve(origin: string, url: string, cookie: string): Prom
   return location;
 }
 
-/** An access token of the person for their own client, with both scopes. */
+/** Obtains an access token of the person for their own client, with both scopes. */
 export async function accessToken(origin: string, person: DemoPerson, redirectUri: string): Promise<string> {
   const verifier = randomBytes(32).toString('base64url');
   const query = new URLSearchParams({

@@ -1,9 +1,9 @@
-/** A loopback proxy that adds a bearer token to every request, for clients that cannot be given one. */
+/** A loopback proxy that adds a bearer token to every request, for clients that cannot be configured with a token. */
 
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens on a free port; `url` is where `path` of the target is reached through it. */
+/** Starts the proxy on a free port; `url` returns the address of a path of the target through the proxy. */
 export async function addToken(
   target: string,
   token: string,

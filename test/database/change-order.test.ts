@@ -1,4 +1,7 @@
-/** The stream of changes: everything once, in the order in which it was committed, and nothing before what may still come. */
+/**
+ * The stream of changes has every change once, in the order in which they were committed, and none while an earlier one
+ * may still be committed.
+ */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
@@ -34,11 +37,11 @@ async function transaction(): Promise<pg.Client> {
 const added = (name: string) =>
   `insert into contacts (brokerage_id, type, display_name) values ('${tenant.id}', 'person', '${name}') returning id`;
 
-/** The events that are read now, after a place. */
+/** Reads the events now available after a cursor. */
 const read = async (place: string | null) =>
   (await service.asServer(enterWithApiKey(apiKeyDigest(token)!), changesAfter(place, 1_000, null)))[1];
 
-/** Publishes until the stream stands still, or something holds it back. */
+/** Publishes several times; whether something still holds the stream back. */
 async function published(): Promise<boolean> {
   for (let look = 0; look < 3; look += 1) await service.database.run(publishChanges());
   return (await service.database.run(publishChanges())).waits;
@@ -52,7 +55,7 @@ test('no event is read before what a transaction that began earlier may still co
   expect(await published()).toBe(true);
   expect((await read(reached.seq)).events).toEqual([]);
 
-  // A change of the same contact by the transaction with the lower id comes after the one that it waited for.
+  // The transaction with the lower id changes the same contact after the one for which it waited.
   const [later] = await service.sql<{ id: string }>(added('Later'));
   await service.sql(`update contacts set phone = '1' where id = $1`, [late!.id]);
   await long.query(`update contacts set phone = '2' where id = $1`, [late!.id]);
@@ -117,7 +120,7 @@ test('ten thousand contacts that come at once are ten thousand events', async ()
 
 test('of a database that was restored elsewhere the stream goes on, and is known to be of another history', async () => {
   const { reached } = await read(null);
-  // Transaction ids of the other cluster were far ahead.
+  // Transaction ids of the other cluster were far higher.
   await service.sql(
     `update vault.change_stream set origin = 'elsewhere', mark = 1, mark_xid = '1000000000000', mark_at = app.now()`,
   );

@@ -1,4 +1,4 @@
-/** What becomes of the connections: under load, when they break, and behind a pooler. */
+/** Connections: under load, when they break, and behind a pooler. */
 
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,7 @@
-/** How migrations are applied: locks that are held, indexes that are built concurrently, and what is marked as breaking. */
+/**
+ * How migrations are applied: locks that are held, indexes that are built concurrently, and changes that are marked as
+ * breaking.
+ */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -32,7 +35,7 @@ beforeEach(async () => {
   owner = await connected(connection());
   other = await connected(connection());
   directory = await mkdtemp(path.join(os.tmpdir(), 'migrations-'));
-  // What was applied already, and something new.
+  // The migrations that are applied already; tests add new ones.
   for (const { name, text } of await migrationFiles()) await writeFile(path.join(directory, name), text);
   return () => rm(directory, { recursive: true, force: true });
 });
@@ -56,7 +59,7 @@ test('a migration that does not get its lock lets others through, and tries agai
   await other.query('select from contacts limit 1');
   const migrating = migrate(connection(), { directory });
   await expect.poll(waiting).toBe(1);
-  // A reader behind the migration in the queue gets its turn when that gives up for now.
+  // A reader behind the migration in the queue gets its lock when the migration gives up for now.
   expect((await owner.query('select count(*)::int as count from contacts')).rows).toEqual([{ count: 0 }]);
   await other.query('commit');
   expect(await migrating).toEqual(['900_column.sql']);
@@ -64,11 +67,12 @@ test('a migration that does not get its lock lets others through, and tries agai
 });
 
 test('a migration that PostgreSQL ends because others waited for it, and it for them, tries again', async () => {
-  // Whoever looks for a deadlock is ended by it: not this one, where its login may say so.
+  // PostgreSQL ends the session that finds the deadlock: not this one, if its login may change the setting.
   await other.query(`set deadlock_timeout = '5min'`).catch(() => {});
   await add(
     '900_two_tables.sql',
-    // A transaction that waits looks once for a deadlock, after a second: the other before there is one.
+    // A waiting transaction looks for a deadlock once, after a second: the other one does so before there is a
+    // deadlock.
     'lock table contacts; select pg_sleep(2); lock table deals; alter table contacts add column two int;\n',
   );
   await other.query('begin');
@@ -79,7 +83,7 @@ test('a migration that PostgreSQL ends because others waited for it, and it for 
       `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep' and application_name = 'dealkeep migrate'`,
     );
   await expect.poll(async () => (await sleeping()).rowCount, { interval: 20 }).toBe(1);
-  // It gets its turn when PostgreSQL has ended the migration.
+  // This query gets its lock when PostgreSQL has ended the migration.
   await other.query('select from contacts limit 1');
   await other.query('commit');
   expect(await migrating).toEqual(['900_two_tables.sql']);
@@ -95,7 +99,7 @@ test('an index is built concurrently while others write; one that broke off is b
         `select i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid where c.relname = 'more'`,
       )
     ).rows;
-  // What a process leaves that died while it built one.
+  // The state after a process was killed while it built the index.
   await other.query('begin');
   await other.query('lock table public.contacts in row exclusive mode');
   const building = owner.query('create index concurrently more on public.contacts (phone)').catch(() => {});
@@ -117,7 +121,7 @@ test('an index is built concurrently while others write; one that broke off is b
   await other.query('commit');
   expect(await valid()).toEqual([{ indisvalid: false }]);
 
-  // Two at once: the one that waits must not be what the building waits for.
+  // Two at once: the build must not have to wait for the migration that waits.
   const both = await Promise.all([migrate(connection(), { directory }), migrate(connection(), { directory })]);
   expect(both.flat()).toEqual(['900_index.sql']);
   expect(await valid()).toEqual([{ indisvalid: true }]);
@@ -137,13 +141,13 @@ test('an index of a table in parts is built part by part while others write; one
          where pg_get_indexdef(i.indexrelid) like '%(request_id)%' order by 1`,
       )
     ).rows;
-  // Building the index of another part may wait for this very question, and goes on.
+  // Building the index of another part may wait for this very query, and continues after it.
   const building = () =>
     owner.query<{ pid: number }>(
       `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
          and query ~ '^(create|drop) index concurrently .*audit_records_first'`,
     );
-  // A session is about to write into the first part, and the migration ends while it waits for them.
+  // A session is about to write into the first part, and the migration is ended while it waits for that session.
   await other.query('begin');
   await other.query('lock table vault.audit_records_first in row exclusive mode');
   const ended = migrate(connection(), { directory }).catch((error: unknown) => error);
@@ -159,7 +163,7 @@ test('an index of a table in parts is built part by part while others write; one
     ]),
   );
 
-  // It begins again and waits. Parts are made, and go, meanwhile.
+  // The migration begins again and waits. Meanwhile parts are created and dropped.
   const both = [migrate(connection(), { directory }), migrate(connection(), { directory })];
   await expect.poll(async () => (await building()).rowCount).toBe(1);
   await owner.query(
@@ -187,7 +191,7 @@ test('records from before it was noted in a column are noted as those of today',
   const before = (await migrationFiles()).filter(({ name }) => name < '247').map(({ name }) => name);
   await migrate(connection(), { only: new Set(before) });
   owner = await connected(connection());
-  // More deals than are gone through at a time, in several months.
+  // More deals than are processed at a time, in several months.
   await owner.query(`alter table audit_records disable trigger note_done;
     insert into audit_records (at, deal_id, action, outcome)
       select now() - n % 3 * interval '1 month', gen_random_uuid(), action, outcome from generate_series(1, 2500) n,
@@ -272,7 +276,7 @@ test('what a file says to be breaking is remembered, and a release that does not
 test('a new migration that takes something away is marked as breaking, or as what older releases never used', async () => {
   const takesAway = /\b(drop (table|column|function|view|type|schema)|rename|set not null|type \w+ using)\b/i;
   const unmarked = (await migrationFiles()).filter(
-    // Releases before 029 know no marks.
+    // Earlier migrations are exempt: releases before 029 know no marks.
     ({ name, text }) => name > '032' && takesAway.test(text) && !/^-- (breaking|compatible): ./m.test(text),
   );
   expect(
@@ -307,7 +311,7 @@ test('audit records lie in parts by month, made ahead, that nobody reads by them
     `insert into audit_records (at, action, outcome) values (now() - interval '3 years', 'long_ago', 'done'), (now(), 'today', 'done'),
        (now() + interval '14 months', 'ahead', 'done')`,
   );
-  // What came in before its month was there stays where it is found.
+  // Rows that were added before the part of their month existed stay where they are.
   await inMonths(13);
   await keep();
   const later = await parts();

@@ -1,4 +1,4 @@
-/** What may stand between the server and PostgreSQL: a faulty network, a pooler. */
+/** A faulty network and a pooler between the server and PostgreSQL. */
 
 import { spawn } from 'node:child_process';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,10 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
-/** A network between the server and PostgreSQL that can go silent, or break after so many bytes of answers; it counts the connections made. */
+/**
+ * A network between the server and PostgreSQL that can go silent, or break after this many bytes of responses; it
+ * counts the connections made.
+ */
 export async function startNetwork(to: pg.ClientConfig) {
   const state = { silent: false, breakAfter: Infinity, opened: 0 };
   const sockets = new Set<net.Socket>();
@@ -29,7 +32,7 @@ export async function startNetwork(to: pg.ClientConfig) {
       passed += chunk.length;
     });
   });
-  /** Ends the connections that there are; more can be made. */
+  /** Closes the open connections; new ones can be made. */
   const cut = () => sockets.forEach((socket) => socket.destroy());
   await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
   return {
@@ -46,7 +49,7 @@ export async function startNetwork(to: pg.ClientConfig) {
 /** PgBouncer in transaction mode with two connections to PostgreSQL, and further settings. */
 export async function startPooler(to: pg.ClientConfig, settings = '') {
   const directory = mkdtempSync(path.join(os.tmpdir(), 'pooler-'));
-  // The socket of PostgreSQL is for its own user alone.
+  // The socket of PostgreSQL is accessible to its own user only.
   const network = await startNetwork(to);
   const write = (name: string, text: string) => writeFileSync(path.join(directory, name), text);
   write('users', `"${to.user}" "${to.password}"\n`);
@@ -55,7 +58,7 @@ export async function startPooler(to: pg.ClientConfig, settings = '') {
     `[databases]\n${to.database} = host=127.0.0.1 port=${network.connection.port}\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = ${directory}\n` +
       `listen_port = 6432\nauth_type = scram-sha-256\nauth_file = ${directory}/users\npool_mode = transaction\ndefault_pool_size = 2\n${settings}`,
   );
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined;
   if (user) for (const name of ['', 'users', 'ini']) chownSync(path.join(directory, name), user.uid, user.gid);
   const child = spawn('pgbouncer', ['-q', `${directory}/ini`], { stdio: 'ignore', ...user });

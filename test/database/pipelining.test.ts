@@ -1,4 +1,4 @@
-/** What a run promises: one transaction, all or nothing, and an identity that ends with it. */
+/** The guarantees of a run: one transaction, all or nothing, and an identity that ends with it. */
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -88,7 +88,7 @@ describe('one transaction', () => {
       };
       await expect(database.followed(statements, next)).rejects.toBe(fault);
     }
-    // The connection is of use.
+    // The connection is still usable.
     expect(await database.together(backend)).toEqual([pid]);
     expect(await countNotes()).toBe(0);
   });
@@ -175,7 +175,7 @@ describe('identity', () => {
         expect(await whoAmI()).toBeNull();
       }
 
-      // What is left on the session does not shine through a real identity, nor come back as one.
+      // Settings left on the session neither affect a real identity nor become one.
       const other = randomUUID();
       await client.query('begin');
       await ask('select app.enter_as($1)', [other]);
@@ -343,7 +343,7 @@ describe('what is held of results', () => {
     };
     expect(await inSmallerPortions(400, read)).toHaveLength(40);
     expect(asked).toEqual([400, 40]);
-    // Nothing of them is counted any more, and what was refused leaves its connection usable.
+    // The memory of these results is no longer counted, and the refused query left its connection usable.
     expect(await database.run(wide(long, 300))).toHaveLength(300);
   });
 

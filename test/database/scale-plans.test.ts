@@ -1,4 +1,6 @@
-/** Which plans the bench of large platforms takes for going through a table (bench/scale-plans.ts), of plans that PostgreSQL has made. */
+/**
+ * Which plans made by PostgreSQL the bench of large platforms (bench/scale-plans.ts) reports as reading a whole table.
+ */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -28,7 +30,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** What is found in the plan of a query with these settings, told as auto_explain tells it. */
+/** The scans found in the plan of a query with these settings off, logged in the format of auto_explain. */
 async function scansOf(query: string, ...off: readonly string[]): Promise<readonly string[]> {
   for (const setting of off) await client.query(`set ${setting} = off`);
   const explained = `explain (analyze, buffers, timing off, format json) ${query}`;

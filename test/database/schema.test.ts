@@ -1,4 +1,4 @@
-/** database/schema.sql shows what the migrations make, and the migrations stay as they are. */
+/** database/schema.sql matches what the migrations make, and the migrations are never changed. */
 
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
@@ -29,7 +29,7 @@ test('schema.sql shows what the migrations make', async () => {
 });
 
 test('a frozen migration stays as it is, and a new one is frozen with the schema that it makes', async () => {
-  // Throws when a frozen one was changed or taken away.
+  // Throws when a frozen migration was changed or removed.
   const added = pending(await migrationFiles(), await frozenMigrations());
   expect(
     added.map(({ name }) => name),

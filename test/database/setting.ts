@@ -47,10 +47,10 @@ export const caller = mapped(
 let service: TestService;
 const opened: Database[] = [];
 
-/** How the server connects. */
+/** The server's login. */
 export const connection = (): pg.ClientConfig => service.connections.server;
 
-/** How the owner connects. */
+/** The owner's login. */
 export const ownerConnection = (): pg.ClientConfig => service.connections.owner;
 
 /** The rows of a query as the owner. */
@@ -58,7 +58,7 @@ export const sql = (text: string, values?: unknown[]) => service.sql(text, value
 
 /** A database of one connection, closed after the test. */
 export function open(options: DatabaseOptions = {}): Database {
-  // On a busy machine a connection is waited for longer than is usual.
+  // Connecting can take longer than usual on a busy machine.
   const database = openDatabase({ connection: connection(), poolSize: 1, waitMillis: 30_000, ...options });
   opened.push(database);
   return database;
@@ -70,7 +70,7 @@ export async function countNotes(): Promise<number> {
   return found?.['count'];
 }
 
-/** Gives the test file that calls it the database, and an empty one again after each test. */
+/** Gives the test file that calls it the database, and empties it after each test. */
 export function useSetting(): void {
   beforeAll(async () => {
     service = await openService();

@@ -1,4 +1,4 @@
-/** Values on their way to PostgreSQL and back. */
+/** Values sent to PostgreSQL and read back. */
 
 import { expect, test, vi } from 'vitest';
 import { row, rows } from '../../server/database/statement.ts';
@@ -130,7 +130,7 @@ test('ids sort as they were made, also within a millisecond', async () => {
     const before = Date.now();
     const ids = await make();
     const [times, after] = [ids.map((id) => parseInt(id.replace('-', '').slice(0, 12), 16)), Date.now()];
-    // Of two that PostgreSQL makes in one microsecond either may be first.
+    // Of two ids made by PostgreSQL in the same microsecond, either may sort first.
     const firsts = ids.map((id) => id.slice(0, 18));
     expect(firsts).toEqual(firsts.toSorted());
     expect(new Set(ids).size).toBe(ids.length);

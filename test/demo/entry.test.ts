@@ -1,4 +1,4 @@
-/** The passwords and keys of demo.json open what they should, and the database holds none of them. */
+/** The passwords and keys of demo.json give access as they should, and the database stores none of them. */
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';

@@ -1,4 +1,4 @@
-/** The files of the demo are real ones, and are what the rows say of them. */
+/** The files of the demo are valid, and match their rows. */
 
 import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
@@ -18,7 +18,7 @@ test('every document that is shown has the body that its row describes, and no b
     `select storage_key, media_type, size_bytes::int, encode(sha256, 'hex') as sha256 from documents where removed_at is null
      union all select storage_key, media_type, size_bytes::int, encode(sha256, 'hex') from production_documents order by 1`,
   );
-  // Those of the sandbox are part of the program.
+  // The sandbox's files are part of the program.
   const rows = all.filter(({ storage_key }) => !String(storage_key).startsWith('sandbox-'));
   const bodies = [...demoBodies()].map(({ storageKey, mediaType, bytes }) => ({
     storage_key: storageKey,

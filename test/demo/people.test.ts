@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => it?.service.close());
 
-/** What each of them is to the four deals that demo.json names; null: does not see it. */
+/** Each person's role on the four deals that demo.json names; null when they do not see the deal. */
 const roles: Record<Lead, Record<keyof DemoService['demo']['deals'], CallerRole | null>> = {
   admin: { with_everything: 'viewer', draft: 'viewer', without_broker: 'viewer', of_other_brokerage: null },
   broker: {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => it?.service.close());
 
-/** The different values of a column on the deal with everything, or in the whole demo. */
+/** Returns the distinct values of a column, on the deal with everything or in the whole demo. */
 async function kinds(table: string, column: string, everywhere = false): Promise<string[]> {
   const rows = await it.service.sql<{ kind: string }>(
     `select distinct ${column}::text as kind from ${table} where $1::uuid is null or deal_id = $1 order by 1`,

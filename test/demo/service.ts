@@ -1,4 +1,4 @@
-/** A service with the demo in it, and a way to look at it as one of its people. */
+/** A service with the demo, and a way to query it as one of its people. */
 
 import type { Demo } from '../../database/demo/load.ts';
 import { row, type Statement } from '../../server/database/statement.ts';
@@ -9,7 +9,7 @@ export const leads: readonly Lead[] = ['admin', 'broker', 'seller', 'buyer', 'ot
 
 export interface DemoService {
   readonly service: TestService;
-  /** What demo.json would hold. */
+  /** What demo.json would contain. */
   readonly demo: TestService['demo'];
   /** Runs a statement as one of the people. */
   as<R>(lead: Lead, statement: Statement<R>): Promise<R>;
@@ -17,7 +17,7 @@ export interface DemoService {
 
 const enterAs = row<unknown, [userId: string]>('demo_test_enter_as', 'select app.demo_test_enter_as($1)');
 
-/** Opens a service with the demo, and a statement with which tests enter as one of its people. */
+/** Opens a service with the demo, and creates the function with which tests enter as one of its people. */
 export async function openDemoService(): Promise<DemoService> {
   const service = await openService({ demo: true });
   await service.sql(`

@@ -1,4 +1,4 @@
-/** What the data room takes, by name and by content. */
+/** The files that the data room accepts, by name and by content. */
 
 import { describe, expect, test } from 'vitest';
 import { headBytes, kindOf } from '../../server/documents/kinds.ts';

@@ -1,4 +1,4 @@
-/** A large document passes through the service without staying in it. */
+/** A large document passes through the service without being held in its memory. */
 
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
@@ -17,7 +17,10 @@ afterAll(() => web?.close());
 const megabyte = 1_048_576;
 const size = 300 * megabyte;
 
-/** Follows the memory of this process, which is the service and its client in one. */
+/**
+ * Watches the memory of this process, which is both the service and its client; the returned function ends this and
+ * returns the highest increase in bytes.
+ */
 function watchMemory(): () => number {
   globalThis.gc?.();
   const before = process.memoryUsage.rss();
@@ -29,7 +32,7 @@ function watchMemory(): () => number {
   };
 }
 
-/** Sends the beginning of a PDF and then the same part over and over, each when the one before has gone. */
+/** Sends the beginning of a PDF and then the same part over and over, each once the previous one has been sent. */
 async function sendLongPdf(): Promise<{
   status: number | undefined;
   body: { id: string; source: string; size_bytes: string };

@@ -1,4 +1,4 @@
-/** A small server that speaks as much of S3 as a store for documents needs: the outside world of the tests. */
+/** A small server with as much of S3 as a document store needs, in place of a real store in tests. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,18 +6,18 @@ import { randomUUID } from 'node:crypto';
 import type { S3Config } from '../../server/config/config.ts';
 
 export interface S3Server {
-  /** How a service is configured to keep its documents here. */
+  /** The configuration with which a service stores its documents here. */
   readonly config: S3Config;
   readonly objects: Map<string, Buffer>;
-  /** Uploads in parts that were neither completed nor aborted. */
+  /** Multipart uploads that were neither completed nor aborted. */
   readonly unfinished: Map<string, Map<number, Buffer>>;
   /** Every request so far, as "PUT /bucket/key?partNumber=1". */
   readonly requests: string[];
-  /** Begins an upload in parts, as a process does that then dies; its id. */
+  /** Begins a multipart upload, like a process that then dies; returns its id. */
   beginUpload(key: string): string;
-  /** From now on requests that match are refused with a 500. */
+  /** From now on, matching requests get a 500. */
   failOn(pattern: RegExp | null): void;
-  /** From now on a body that is asked for by a request that matches stops after its first byte. */
+  /** From now on, the body of the response to a matching request stops after its first byte. */
   stallOn(pattern: RegExp | null): void;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ const xml = (response: ServerResponse, status: number, text: string) =>
     .writeHead(status, { 'content-type': 'application/xml' })
     .end(`<?xml version="1.0" encoding="UTF-8"?>${text}`);
 
-/** Starts the server on a port of 127.0.0.1, without any bucket to create first. */
+/** Starts the server on a port of 127.0.0.1; no bucket has to be created first. */
 export async function openS3Server(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const unfinished = new Map<string, Map<number, Buffer>>();
@@ -66,7 +66,7 @@ export async function openS3Server(): Promise<S3Server> {
     return id;
   }
 
-  /** ListMultipartUploads, twenty at a time: in the order of their keys and, of one key, of their ids. */
+  /** ListMultipartUploads, twenty at a time, in the order of their keys and, for the same key, of their ids. */
   function listingOfUnfinished(afterKey: string | null, afterId: string | null): string {
     const places = [...unfinished.keys()].map((id) => ({ id, key: keys.get(id) ?? '' }));
     const order = ({ key, id }: { key: string; id: string }) => `${key} ${id}`;

@@ -1,4 +1,4 @@
-/** Both stores for bodies, held to the same promises. */
+/** Both document stores, tested against the same requirements. */
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** What lies in the store, finished or not. */
+/** The number of documents in the store, finished or not. */
 const contents: Record<string, () => Promise<number>> = {
   files: async () => {
     const entries = await readdir(directory, { recursive: true, withFileTypes: true });

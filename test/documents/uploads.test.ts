@@ -1,4 +1,7 @@
-/** Many uploads and downloads at once, and a store that fails: through the product's doors, with a store of objects behind it. */
+/**
+ * Many concurrent uploads and downloads, and a failing store: through the interfaces of the service, with an object
+ * store behind it.
+ */
 
 import http, { type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -23,7 +26,7 @@ afterAll(async () => {
 });
 
 const sending = new Set<http.ClientRequest>();
-/** Breaks off what is being sent. */
+/** Aborts the uploads in progress. */
 async function stopAll(): Promise<void> {
   const closed = [...sending].map((request) => new Promise((resolve) => void request.once('close', resolve)));
   for (const request of sending) request.destroy();
@@ -45,7 +48,7 @@ interface UploadAnswer {
   readonly text: string;
 }
 
-/** Sends the first half of a file and then nothing; what the service answers, if it does. */
+/** Sends the first half of a file and then nothing; resolves to the response, if there is one. */
 function sendSlowly(path: string, headers: Record<string, string>): Promise<UploadAnswer> {
   const { hostname, port } = new URL(web.service.origin);
   const request = http.request({
@@ -72,7 +75,10 @@ function sendSlowly(path: string, headers: Record<string, string>): Promise<Uplo
   });
 }
 
-/** Begins uploads one after the other, each once the service has announced the one before to the database; their answers, when there are any. */
+/**
+ * Begins uploads one after the other, each once the service has announced the previous one to the database; returns the
+ * responses, which are added as they arrive.
+ */
 async function begin(count: number, path: string, headers: Record<string, string>): Promise<UploadAnswer[]> {
   const announced = async () => Number((await web.service.sql('select count(*) as n from vault.uploads'))[0]?.['n']);
   const answers: UploadAnswer[] = [];
@@ -91,7 +97,7 @@ const newKey = (options: KeyOptions = {}) =>
     { scopes: dealScopes, ...options },
   );
 
-/** Another brokerage with a deal that its keys reach. */
+/** Creates another brokerage with a deal that its keys reach. */
 async function elsewhere() {
   const other = await brokerage(web.service);
   const key = await other.key({ scopes: dealScopes });
@@ -134,7 +140,7 @@ test('slow uploads of one key, of one brokerage and of all have places, and who 
 });
 
 test('slow downloads of one key, of one brokerage and of all have places, and another is sent when one has ended', async () => {
-  /** Begins downloads, of which nothing but the beginning comes; the statuses, and what ends them. */
+  /** Begins downloads, of which only the beginning is sent; returns their statuses, and a function that ends them. */
   async function download(count: number, id: string, headers: Record<string, string>, page = false) {
     const url = `${web.service.origin}/api/${page ? 'web/documents/simple' : 'v1/documents'}/${id}/content`;
     const stop = new AbortController();
@@ -142,7 +148,7 @@ test('slow downloads of one key, of one brokerage and of all have places, and an
       Array.from({ length: count }, () => fetch(url, { headers, signal: stop.signal })),
     );
     return {
-      // What nobody holds on to is ended when memory is collected.
+      // A response without any reference is ended by garbage collection.
       held: answers,
       answers: [...new Set(answers.map(({ status, headers: said }) => `${status} ${said.get('retry-after')}`))],
       text: answers[0]!.status === 200 ? '' : await answers[0]!.text(),
@@ -233,14 +239,14 @@ test('a store that fails is answered with 503 and when to come again, at uploads
   s3.failOn(null);
   expect(up).toEqual({ page: away, key: away });
   expect(down).toEqual({ content: away, preview: away, part: away, key: away });
-  // Nothing was kept: the answer does not wait for its removal.
+  // Nothing was stored, so nothing is removed before the response.
   expect(s3.requests.slice(asked).filter((request) => request.startsWith('DELETE'))).toEqual([]);
   expect(web.service.log.filter((line) => line.includes('the document store is away'))).toHaveLength(6);
   expect(await answersTo({ content: downloads['content']!, key: downloads['key']! })).toEqual({
     content: [200, null],
     key: [200, null],
   });
-  // The errors of the sender stay errors of the sender.
+  // Errors of the sender are still reported as errors of the sender.
   const refused = await upload(web.service, broker, deal, Buffer.from('MZ'), { filename: 'a.exe' });
   expect(refused.status).toBe(415);
 });

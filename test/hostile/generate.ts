@@ -1,4 +1,7 @@
-/** Hostile requests, drawn from a seed: what a route or a tool takes, filled with what nobody should send. */
+/**
+ * Hostile requests, generated from a seed: the fields that a route or a tool takes, filled with values that nobody
+ * should send.
+ */
 
 import { z } from 'zod';
 import type { Services } from '../../server/services.ts';
@@ -9,7 +12,7 @@ import { apiRoutes } from '../../server/web/api/routes.ts';
 import type { Route } from '../http/routes.ts';
 import { anyId } from '../ids.ts';
 
-/** A request as it is sent; `tool` goes to the tool server instead of `path`. */
+/** A request to send; `pattern` names its route or tool. */
 export interface HostileRequest {
   readonly method: string;
   readonly path: string;
@@ -18,7 +21,7 @@ export interface HostileRequest {
   readonly pattern: string;
 }
 
-/** What a schema says of a field. */
+/** What a schema says about a field. */
 interface Described {
   readonly type?: unknown;
   readonly format?: unknown;
@@ -30,7 +33,10 @@ type Fields = Readonly<Record<string, Described>>;
 
 const names: readonly string[] = ['__proto__', 'constructor', 'id', 'cursor', 'no_such_field'];
 
-/** The fields that each route of the web application's interface takes, in its body and in its query, as its schemas say. */
+/**
+ * Returns the fields that each route of the web application's interface takes in its body and in its query, according
+ * to its schemas.
+ */
 function taken(services: Services): ReadonlyMap<string, { json: Fields; query: Fields }> {
   const all = new Map<string, { json: Fields; query: Fields }>();
   for (const { method, path, handler } of apiRoutes(services, toolFacts(services.config.features), null).routes) {
@@ -92,7 +98,10 @@ function nested(depth: number): unknown {
   return value;
 }
 
-/** Draws requests; `ids` are real ones, of this tenant and of others, and `deal` is that of most records. */
+/**
+ * Returns functions that generate requests; `ids` are real ids, of this tenant and of others, and `deal` is the deal of
+ * most records.
+ */
 export function generator(
   random: () => number,
   services: Services,
@@ -115,7 +124,10 @@ export function generator(
     return Object.fromEntries([pick(names), pick(names)].map((name) => [name, pick(texts)]));
   }
 
-  /** What such a field may well hold, so that what is hostile beside it is looked at: by its description, else by its name. */
+  /**
+   * Returns a plausible value for a field, by its schema or else by its name, so that hostile values beside it are
+   * reached.
+   */
   function fitting(name: string, described: Described = {}): unknown {
     const { type, format, enum: listed, properties } = described.anyOf?.[0] ?? described;
     if (properties) return record(properties);
@@ -182,7 +194,7 @@ export function generator(
     if (often(0.2)) return '';
     const given = Object.entries(record(known)).map(([name, one]) => {
       const text = typeof one === 'string' ? one : JSON.stringify(one);
-      // Longer than all headers may be is refused before any route is reached.
+      // A query longer than the limit of all headers is rejected before any route is reached.
       const encoded = encodeURIComponent(text.slice(0, 2_000).toWellFormed());
       return `${encodeURIComponent(name)}=${often(0.05) ? pick(['%zz', '%ff', '%00']) : encoded}`;
     });
@@ -199,7 +211,7 @@ export function generator(
     });
 
   return {
-    /** A request to a route of the web application's interface. */
+    /** Returns a request to a route of the web application's interface. */
     ofRoute(): HostileRequest {
       const { method, path, pattern } = pick(routes);
       const { json: inBody, query: inQuery } = fields.get(`${method} ${pattern}`) ?? { json: {}, query: {} };
@@ -221,7 +233,7 @@ export function generator(
       return { method, path: target, headers: { 'content-type': 'application/json', ...extra }, body, pattern };
     },
 
-    /** A call of a tool. */
+    /** Returns a call of a tool. */
     ofTool(): HostileRequest {
       const { name, listed } = pick(catalog);
       const described = (listed.inputSchema.properties ?? {}) as Fields;

@@ -1,4 +1,7 @@
-/** Hostile input to every route of the web application's interface and to every tool: no failure on our side, and nobody waits. */
+/**
+ * Hostile input to every route of the web application's interface and to every tool: it causes no server error, and
+ * delays nobody.
+ */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +19,7 @@ import { randomOf } from './random.ts';
 import type { Asked, Measured, Opening } from './server.ts';
 
 const usual = 1_500;
-// `npm run hostile` sends more, from other seeds.
+// `npm run hostile` sends more requests, from other seeds.
 const count = Number(process.env['HOSTILE_REQUESTS'] ?? usual);
 const seed = Number(process.env['HOSTILE_SEED'] ?? 7);
 const seconds = Number(process.env['HOSTILE_SECONDS'] ?? 3_500);
@@ -67,7 +70,7 @@ async function startServer(): Promise<Server> {
     child.send(asked);
     return (await answer)[0] as T;
   };
-  // How many calls there may be is of another test.
+  // Rate limits are tested elsewhere.
   const rateLimits = { ...service.config.rateLimits };
   for (const kind of Object.keys(rateLimits)) Object.assign(rateLimits, { [kind]: 1e9 });
   const config = { ...service.config, rateLimits };
@@ -89,7 +92,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
     scene.deal,
     scene.brokerage,
   ];
-  // A stream of changes is never over.
+  // The stream of changes never ends.
   const routes = walk.routes.filter(
     ({ method, pattern }) => method !== 'ALL' && /^\/api\/web\/(?!events)\w/.test(pattern),
   );
@@ -126,7 +129,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
       ...(body === undefined ? {} : { body }),
     });
     const text = await answer.text();
-    // One person may ask for two reports at once: that a third is refused is no failure.
+    // A person may request two reports at a time; the rejection of a third is no failure.
     const isRefused = answer.status === 503 && text.includes('"message":"Other reports are being written.');
     if ((answer.status >= 500 && !isRefused) || text.includes('internal_error')) {
       const failure = `${answer.status} ${method} ${target.slice(0, 300)} ${String(body).slice(0, 600)} → ${text.slice(0, 300)}`;
@@ -151,7 +154,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
     }
   }
 
-  // Only a long run has another process to compare with: a second process that gets plain requests in the meantime.
+  // Only a long run has a second process to compare with, which receives plain requests in the meantime.
   const compared = count > usual ? await startServer() : null;
   const reads = routes.filter(({ method }) => method === 'GET');
   const state = { done: false };
@@ -199,13 +202,13 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   }
   expect(failures).toEqual([]);
   expect(errors).toEqual([]);
-  // Also after refused reports each place in the queue is free again.
+  // Places in the queue of reports are free again, also after rejected reports.
   const { headers } = await signInAs(service, scene.people['broker']!);
   const report = await fetch(`${server.origin}/api/web/deals/${scene.deal}/report.xlsx`, { headers });
   await report.arrayBuffer();
   expect(report.status).not.toBe(503);
-  // How late the loop was depends on what else the machine does; what its own thread worked without a turn hardly does: no
-  // more than with plain requests, twice at most.
+  // The delay of the event loop depends on other work on the machine; the longest uninterrupted work of its own thread
+  // hardly does: it is at most twice that with plain requests.
   const most = other ? Math.max(100, 2 * other.busiest) : Math.max(1_000, (await aboutASecond()) / 1_000);
   expect(figures.busiest).toBeLessThan(most);
 }, 3_600_000);

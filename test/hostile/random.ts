@@ -1,6 +1,6 @@
-/** Chance that repeats itself. */
+/** Random numbers that are the same for the same seed. */
 
-/** Whole numbers below 2^32, the same for the same seed (mulberry32). */
+/** Returns a generator of whole numbers below 2^32, the same for the same seed (mulberry32). */
 export function numbersOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -11,7 +11,7 @@ export function numbersOf(seed: number): () => number {
   };
 }
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Returns a generator of numbers from 0 to 1, the same for the same seed. */
 export function randomOf(seed: number): () => number {
   const next = numbersOf(seed);
   return () => next() / 2 ** 32;

@@ -1,4 +1,7 @@
-/** A node of a service in a process of its own, which tells how long its event loop was kept: nothing of the client is in it. */
+/**
+ * A node of the service in a process of its own, which reports how long its event loop was blocked; the client's work
+ * is not included.
+ */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type pg from 'pg';
@@ -8,23 +11,23 @@ import { listen } from '../../server/cli/listen.ts';
 import { createLog } from '../../server/lib/log.ts';
 import { openServices } from '../../server/services.ts';
 
-/** What the process is sent first. */
+/** The first message to the process. */
 export interface Opening {
   readonly config: Config;
   readonly server: pg.ClientConfig;
 }
 
-/** Afterwards: move the clock, or tell what was measured and begin anew. */
+/** Later messages: advance the clock, or report the measurements and begin new ones. */
 export type Asked = { readonly advance: number } | { readonly measured: true };
 
-/** Milliseconds, of one stretch of measuring. */
+/** Measurements since the last report, in milliseconds. */
 export interface Measured {
   /** How late the event loop was, for any reason: our code, or other work on the machine. */
   readonly p99: number;
   readonly longest: number;
-  /** The longest that the loop's own thread worked without a turn: what other processes took is not in it. */
+  /** The longest uninterrupted work of the loop's own thread, without the time that other processes took. */
   readonly busiest: number;
-  /** The requests that were under way in stretches of over 50 ms of work. */
+  /** The requests in progress during stretches of over 50 ms of work. */
   readonly stalls: readonly { readonly worked: number; readonly late: number; readonly requests: readonly string[] }[];
   readonly errors: readonly string[];
 }
@@ -93,5 +96,5 @@ async function open({ config, server }: Opening): Promise<string> {
 }
 
 process.once('message', (opening: Opening) => void open(opening).then((origin) => process.send!({ origin })));
-// Its parent is gone: so is what it was for.
+// Ends together with the parent process.
 process.once('disconnect', () => process.exit());

@@ -1,4 +1,7 @@
-/** No change is made because a browser happens to hold a session: of every route that changes something, through every interface. */
+/**
+ * No change is made merely because a browser holds a session: every route that changes something, through every
+ * interface.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { csrfToken } from '../../server/http/csrf.ts';
@@ -40,7 +43,7 @@ async function attempt(method: string, path: string, headers: Record<string, str
   return response;
 }
 
-/** The consent page reads the token from its form alone. */
+/** The consent page takes the token from its form only. */
 const formOnly = new Set(['/api/mcp/authorize']);
 const changes = (): Route[] => walk.routes.filter(({ method }) => changing.includes(method));
 const bySession = () => changes().filter(({ pattern }) => !asksForNoSession(pattern) && !(pattern in beforeSession));
@@ -107,7 +110,7 @@ test('125. a token without a session is worth nothing', async () => {
   const before = await untouched();
   for (const { method, path, pattern } of bySession()) {
     const { status, headers } = await attempt(method, path, { 'x-csrf-token': token });
-    // Who decides on a client and is signed out by now is sent to sign in, and asked again.
+    // A person who decides on a client while signed out is redirected to sign in, and asked again.
     const toSignIn = formOnly.has(pattern) && (headers.get('location') ?? '').startsWith('/sign-in?');
     expect([method, path, toSignIn ? 403 : status]).toEqual([method, path, 403]);
   }
@@ -131,7 +134,7 @@ test('no other method slips past: what a path does not have changes nothing', as
   const known = new Set(changes().map(({ method, path }) => `${method} ${path}`));
   for (const path of new Set(walk.routes.map((route) => route.path))) {
     const others = changing.filter((one) => !known.has(`${one} ${path}`));
-    // At once: one after the other they take longer than a test may, on a machine that is busy.
+    // Sent concurrently, because one after the other they exceed the timeout of a test on a busy machine.
     await Promise.all(
       others.map(async (method) => {
         const { status } = await attempt(method, path, { cookie, 'x-csrf-token': token, origin: walk.service.origin });
@@ -157,7 +160,7 @@ describe('the token of a session', () => {
     expect((await visitor.json('/api/auth/profile', input, header)).status).toBe(200);
     const browser = { ...header, origin: walk.service.origin, 'sec-fetch-site': 'same-origin' };
     expect((await visitor.json('/api/auth/profile', input, browser)).status).toBe(200);
-    // A field is no header: a form or JSON of another site would need no preflight otherwise.
+    // A field does not replace the header: otherwise a form or JSON of another site would need no preflight.
     expect((await visitor.json('/api/auth/profile', input)).status).toBe(403);
     const form = { method: 'POST', body: new URLSearchParams(input) };
     expect((await visitor.send('/api/auth/profile', form)).status).toBe(403);

@@ -1,10 +1,12 @@
-/** Texts in CSV files, whatever they hold: no spreadsheet runs them, and reading gives them back. */
+/**
+ * Texts in CSV files, whatever they contain: no spreadsheet executes them, and reading the file returns them unchanged.
+ */
 
 import { expect, test } from 'vitest';
 import { csvHeading, csvLines, readCell } from '../../server/lib/csv.ts';
 import { parseCsv } from '../../server/web/api/csv.ts';
 
-/** Every text of up to so many of these. */
+/** Every text of at most `most` of these marks. */
 function textsOf(marks: readonly string[], most: number): string[] {
   const texts = [''];
   for (let from = 0, length = 0; length < most; length += 1) {
@@ -15,7 +17,9 @@ function textsOf(marks: readonly string[], most: number): string[] {
   return texts;
 }
 
-/** The cells that a spreadsheet with this separator makes of a file: quotation marks count only where a cell begins with one. */
+/**
+ * The cells that a spreadsheet with this separator finds in a file: quotation marks count only at the start of a cell.
+ */
 function cellsOf(csv: string, separator: string): string[] {
   const cell = new RegExp(`(?:"((?:[^"]|"")*)"?)?([^${separator}\\r\\n]*)(?:${separator}|\\r\\n?|\\n|$)`, 'gy');
   return [...csv.matchAll(cell)].map(([, quoted = '', more = '']) => quoted.replaceAll('""', '"') + more);

@@ -1,4 +1,7 @@
-/** Requests to addresses that others name: where they may go, what is read of the answer, and how long it may take. */
+/**
+ * Requests to URLs that others enter: the addresses that are allowed, how much of the response is read, and how long it
+ * may take.
+ */
 
 import { once } from 'node:events';
 import http from 'node:http';
@@ -181,7 +184,7 @@ describe('what is sent', () => {
         });
       });
       const port = await listening(server, '127.0.0.2');
-      // A name that leads elsewhere at the next look.
+      // A name that resolves to another address at each lookup.
       const addresses = ['127.0.0.2', '127.0.0.1', '10.0.0.1'];
       let looks = 0;
       const resolve = async () => [addresses[Math.min((looks += 1), 3) - 1]!];
@@ -220,7 +223,7 @@ describe('connections that are kept', () => {
       socket.on('data', (part: Buffer) => {
         if (!part.toString().includes('POST /')) return;
         requests += 1;
-        // The first connection ends just as it is to be used for the sixth time.
+        // The first connection ends just when it is used for the sixth time.
         if (requests === 6 && taken.length === 1) socket.resetAndDestroy();
         else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       });
@@ -232,7 +235,7 @@ describe('connections that are kept', () => {
     for (let nth = 0; nth < 5; nth += 1) expect(await ask()).toBe(200);
     expect(taken).toHaveLength(1);
     for (let nth = 0; nth < 5; nth += 1) expect(await ask()).toBe(200);
-    // One of its own for the request that was sent again, and another that is kept.
+    // One connection for the request that was retried, and another that is kept.
     expect(taken.length).toBeLessThanOrEqual(3);
     kept.close();
     await expect.poll(() => taken.every(({ destroyed }) => destroyed)).toBe(true);
@@ -245,7 +248,7 @@ describe('connections that are kept', () => {
       response.end('ok');
     };
     const port = await listening(http.createServer(answer), '0.0.0.0');
-    // Two hosts, which are told apart by their names.
+    // Two hosts, whose connections are told apart by the host name.
     const kept = new KeptConnections();
     closers.push(() => kept.close());
     for (const host of ['127.0.0.2', '127.0.0.3', '127.0.0.2'])

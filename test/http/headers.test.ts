@@ -1,4 +1,6 @@
-/** What every answer of the service tells a browser of itself: every route, every method, signed in or not, also when it fails. */
+/**
+ * The security headers of every response of the service: every route and method, signed in or not, and also on errors.
+ */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { Agent, request, type IncomingMessage } from 'node:http';
@@ -12,7 +14,7 @@ import { changing, openWalk, type Walk } from './routes.ts';
 
 const build = path.join(import.meta.dirname, '../../web/dist');
 
-/** The same for everybody who asks, so that it may be kept. Everything else is a person's, or could be. */
+/** Responses that are the same for everybody, and so may be cached. Every other response is personal, or could be. */
 const forEverybody = [
   /^\/assets\//,
   /^\/(icon\.svg|manifest\.webmanifest|theme\.js|page\.css)$/,
@@ -33,7 +35,7 @@ function policyOf(headers: Headers): Map<string, string[]> {
   return new Map(directives.map(([name = '', ...sources]) => [name, sources]));
 }
 
-/** What is wrong with an answer, in words. */
+/** The faults of a response, in words. */
 function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean): string[] {
   const faults: string[] = [];
   const hold = (holds: boolean, fault: string) => {
@@ -42,7 +44,7 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
   const policy = policyOf(headers);
   const sources = (directive: string) => policy.get(directive) ?? policy.get('default-src') ?? ['*'];
   const scripts = new Set(sources('script-src'));
-  // The decoders of PDF.js, in a worker, which goes by the policy of its own file.
+  // The decoders of PDF.js run in a worker, to which the policy of the worker's own file applies.
   if (at.startsWith('/assets/')) scripts.delete("'wasm-unsafe-eval'");
   hold(
     [...scripts].every((source) => source === "'self'" || source === "'none'"),
@@ -58,7 +60,7 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
   hold(policy.get('base-uri')?.join() === "'none'", 'base-uri');
   hold(sources('object-src').join() === "'none'", 'object-src');
   const forms = policy.get('form-action')?.join();
-  // Chromium holds a client's own redirect, behind the form of the consent page, to the policy as well.
+  // Chromium applies the policy also to the redirect to the client, after the form of the consent page.
   const toClient = at === '/api/mcp/authorize';
   hold(forms === "'none'" || forms === "'self'" || (forms === undefined && toClient), `forms go to ${forms}`);
 
@@ -79,7 +81,10 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
 const browser = { accept: 'text/html', 'sec-fetch-dest': 'document' };
 const plain = { accept: 'text/html' };
 
-/** Over https every route is asked in every way; over http, where one header less is all that differs, in one way that reads and one that changes. */
+/**
+ * Over https every route is requested in every way; over http, where the only difference is one header less, with one
+ * method that reads and one that changes.
+ */
 const services = [
   {
     name: 'http',
@@ -106,7 +111,7 @@ const services = [
   },
 ];
 
-/** What a request of `fetch` has of itself. */
+/** The headers that `fetch` adds by itself. */
 const asFetch = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'sec-fetch-mode': 'cors' };
 
 interface Asked {
@@ -124,7 +129,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
   });
   afterAll(() => walk?.close());
 
-  /** Of thousands of answers the headers alone are read, as they came: less work than answers of `fetch` are. */
+  /** Reads only the raw headers of a response: for thousands of responses this is less work than `fetch`. */
   async function ask(method: string, at: string, { headers = {}, body }: Asked = {}): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const sent = request(walk.service.origin + at, {
@@ -140,7 +145,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
     const found = new Headers();
     for (let place = 0; place < response.rawHeaders.length; place += 2)
       found.append(response.rawHeaders[place]!, response.rawHeaders[place + 1]!);
-    // The stream of changes has no end of its own.
+    // The event stream never ends by itself.
     if (found.get('content-type')?.startsWith('text/event-stream')) response.destroy();
     else for await (const _ of response);
     return { what: `${method} ${at}`, path: at, status: response.statusCode!, headers: found };

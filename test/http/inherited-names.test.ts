@@ -1,4 +1,4 @@
-/** Names that every JavaScript object inherits are no names of ours, wherever a client sends one. */
+/** Names that every JavaScript object inherits are unknown names, wherever a client sends one. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aPdf, upload } from '../web/uploads.ts';

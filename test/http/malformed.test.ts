@@ -1,4 +1,4 @@
-/** Requests that are none: refused before a path is looked up, in the form of the interface that was meant. */
+/** Malformed requests: rejected before a path is looked up, in the error format of the interface that was meant. */
 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ interface Said {
   body: string;
 }
 
-/** What comes back for these bytes until the connection ends. */
+/** The response to these bytes, read until the connection ends. */
 function raw(request: string | Buffer): Promise<Said> {
   const { promise, resolve, reject } = Promise.withResolvers<Said>();
   const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
@@ -36,7 +36,7 @@ function raw(request: string | Buffer): Promise<Said> {
 const ask = (target: string, ...lines: string[]) =>
   raw(Buffer.from([`GET ${target} HTTP/1.1`, ...lines, 'Connection: close', '', ''].join('\r\n'), 'latin1'));
 
-/** Refused with what every answer has: an id, safe headers and a line in the log. */
+/** Checks that a rejection has an id, safe headers and a line in the log like every response; returns its body. */
 async function refused(answer: Promise<Said>, status = 400): Promise<unknown> {
   const { status: given, headers, body } = await answer;
   expect([given, body]).toEqual([status, expect.stringMatching(/^\{/)]);
@@ -49,7 +49,7 @@ async function refused(answer: Promise<Said>, status = 400): Promise<unknown> {
   return JSON.parse(body);
 }
 
-/** Each interface with its own form of a refusal; `header` is the header at fault. */
+/** Each interface with its error format; `header` is the header at fault. */
 const interfaces: [path: string, form: (header?: string) => object][] = [
   [
     '/api/v1/contacts',
@@ -114,7 +114,7 @@ describe.each(interfaces)('%s', (path, form) => {
       `${path}#/metrics`,
     ]) {
       const body = await refused(ask(target, 'Host: localhost'));
-      // With a backslash behind it the path is not this one any more.
+      // With a trailing backslash it is another path.
       if (!target.endsWith('\\')) expect([target, body]).toEqual([target, form()]);
     }
   });

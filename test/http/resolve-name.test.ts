@@ -1,4 +1,4 @@
-/** Names of hosts that others have named are resolved by asking name servers, of which a slow one holds up nobody else. */
+/** Host names that others enter are resolved by querying name servers, and a slow name server delays nobody else. */
 
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -9,7 +9,10 @@ import { resolveBy } from '../../server/http/resolve-name.ts';
 const types = { A: 1, AAAA: 28 } as const;
 type Records = Readonly<Record<string, Readonly<Partial<Record<keyof typeof types, readonly number[]>>>>>;
 
-/** The answer of a name server (RFC 1035, 4) to a question: the one record that it has, none, or that there is no such name. */
+/**
+ * The response of a name server (RFC 1035, 4) to a query: the one record that it has, no record, or that the name does
+ * not exist.
+ */
 function answerTo(question: Buffer, records: Records): Buffer {
   let end = 12;
   const labels: string[] = [];
@@ -30,7 +33,7 @@ function answerTo(question: Buffer, records: Records): Buffer {
   return Buffer.concat([head, question.subarray(12, end + 5), Buffer.from(record)]);
 }
 
-/** A name server of the test's own, or one that says nothing; its address. */
+/** Starts a name server for the test, which never responds if `records` is null; returns its address. */
 async function nameServer(records: Records | null): Promise<string> {
   const socket: Socket = createSocket('udp4');
   onTestFinished(() => void socket.close());

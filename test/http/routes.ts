@@ -1,4 +1,4 @@
-/** Every route of the service, read from the live app, and people to walk them as. */
+/** Every route of the service, read from the live app, and people as whom to request them. */
 
 import { randomUUID } from 'node:crypto';
 import { createApp } from '../../server/app.ts';
@@ -8,7 +8,7 @@ import { aPdf, upload } from '../web/uploads.ts';
 
 export const changing = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** What asks for no session, and why. A session that comes along does nothing there. */
+/** The routes that need no session, and why. A session in the request has no effect there. */
 export const withoutSession: Readonly<Record<string, string>> = {
   '/api/v1/contacts': 'an API key in a header',
   '/api/mcp': 'an access token in a header',
@@ -21,11 +21,13 @@ export const withoutSession: Readonly<Record<string, string>> = {
   '/unsubscribe': 'the sealed token of a mail (RFC 8058)',
 };
 
-/** Whether a route asks for no session: those above, and every operation of the REST API. */
+/** Whether a route needs no session: the routes above, and every operation of the REST API. */
 export const asksForNoSession = (pattern: string): boolean =>
   pattern.startsWith('/api/v1/') || pattern in withoutSession;
 
-/** What comes before any session, so that there is nothing to bind a token to: guarded by where it comes from. */
+/**
+ * The routes before any session, where there is nothing to bind a token to: protected by where the request comes from.
+ */
 export const beforeSession: Readonly<Record<string, string>> = {
   '/api/auth/sign-in': 'a password',
   '/api/auth/second-factor': 'the step cookie and a code',
@@ -40,25 +42,32 @@ export const beforeSession: Readonly<Record<string, string>> = {
 
 export interface Route {
   readonly method: string;
-  /** As the app declares it, parameters and all. */
+  /** The path as the app declares it, with its parameters. */
   readonly pattern: string;
-  /** With its parameters filled in: with what is there, where the broker of the scene sees some. */
+  /**
+   * The path with its parameters filled in: with ids of records that the broker of the scene sees, if there are any.
+   */
   readonly path: string;
 }
 
 export interface Walk extends WebScene {
   readonly routes: readonly Route[];
-  /** A fresh session of the broker, as their browser sends it; with the CSRF token, for a change of our own page. */
+  /**
+   * Returns the headers of a new session of the broker, as their browser sends them, with the CSRF token for a change
+   * from the application's own page.
+   */
   signedIn(): Promise<Record<string, string>>;
 }
 
-/** Reads an answer to its end, so that its connection is kept. The stream of changes has no end of its own. */
+/**
+ * Reads a response to its end, so that its connection is reused. Cancels the event stream, which never ends by itself.
+ */
 export async function finish(response: Response): Promise<void> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) await response.body?.cancel();
   else await response.arrayBuffer();
 }
 
-/** Opens the scene, and lists the routes of its app. Middleware that stands before everything is none. */
+/** Opens the scene and lists the routes of its app, without the middleware that applies to every path. */
 export async function openWalk(baseUrl?: string): Promise<Walk> {
   const features = { findings: true, financing: true };
   const web = await openScene({ config: { features, ...(baseUrl && { baseUrl }) } });

@@ -1,4 +1,4 @@
-/** What becomes of a body that is larger than anything an endpoint takes, and of the connection that it came on. */
+/** The fate of a body that is larger than any endpoint accepts, and of the connection on which it was sent. */
 
 import http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,7 +15,7 @@ const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const json = { 'content-type': 'application/json' };
 const large = 'x'.repeat(300_000);
 
-/** Asks on a connection that is kept; its own port tells whether it is the same one. */
+/** Sends a request on a kept-alive connection; the local port tells whether it is the same connection. */
 function ask(agent: http.Agent, method: string, path: string, headers = {}, body = '') {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number | undefined;
@@ -47,7 +47,7 @@ test.each([
   const refused = await ask(agent, 'POST', path, own, large);
   expect(refused.status).toBe(413);
   if (type === json) expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'validation_error' } });
-  // What is left of a body is thrown away for half a second; a client that still sends would be cut off then.
+  // The rest of a body is discarded for half a second; a client that is still sending would then be disconnected.
   const since = performance.now();
   for (let late = 0; late < 3; late += performance.now() - since > 600 ? 1 : 0) {
     expect(await ask(agent, 'GET', '/healthz')).toMatchObject({ status: 200, port: refused.port });

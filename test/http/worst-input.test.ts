@@ -1,4 +1,7 @@
-/** What a stranger or a member sends takes no longer than its length: nothing is read for nobody, nothing takes the square. */
+/**
+ * Processing the input of a stranger or a member takes time in proportion to its length: no body is read without a
+ * valid credential, and nothing takes quadratic time.
+ */
 
 import http from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,7 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => walk?.close());
 
-/** The status of a request that announces a body of 60 kB and sends nothing of it; undefined when the body is waited for. */
+/**
+ * The status of a request that announces a body of 60 kB and sends nothing of it; undefined when the service waits for
+ * the body.
+ */
 function announce(method: string, path: string, headers: Record<string, string>): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   const request = http.request(walk.service.origin + path, {
@@ -37,7 +43,7 @@ function announce(method: string, path: string, headers: Record<string, string>)
   return promise.finally(() => clearTimeout(waited));
 }
 
-/** Signing out takes the cookie of any session back; the decision on a client leads back to where it was asked for. */
+/** Signing out clears the cookie of any session; the decision on a client redirects to where it was requested. */
 const anySession = new Set(['/api/auth/sign-out', '/api/mcp/authorize']);
 
 test('nothing of a body is read before the session, key or token is known to be good', async () => {
@@ -50,7 +56,7 @@ test('nothing of a body is read before the session, key or token is known to be 
   expect(bySession.length).toBeGreaterThan(80);
   for (const { method, path } of bySession) {
     expect([method, path, await announce(method, path, json)]).toEqual([method, path, 401]);
-    // A form has no header with the token.
+    // A form cannot send the header with the token.
     expect([method, path, await announce(method, path, form)]).toEqual([method, path, 403]);
   }
   const authorization = 'Bearer dk_live_0123456789abcdef0123456789abcdef';

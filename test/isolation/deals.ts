@@ -1,17 +1,17 @@
-/** The brokerages and deals of a world, and who takes part in each as what. */
+/** The brokerages and deals of a world, with the participants of each deal and their roles. */
 
 import { callers } from '../policies/scene.ts';
 import type { DealRole, Model, ModelDeal, Part } from './model.ts';
 import { pick, randomFrom } from './names.ts';
 
-/** Everybody who can sign in. */
+/** The callers who can sign in. */
 export const people = callers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
 const strangers = ['stranger', 'stranger seller', 'stranger buyer'];
 const sellers = ['kiosk seller', 'harbour seller', 'quiet seller'];
-/** And those of whom the others may not know. */
+/** `people`, and people of whom the callers may not know. */
 export const everybody = [...people, ...strangers, ...sellers];
 
-/** A part on a deal. */
+/** A participant of a deal, active unless `more` says otherwise. */
 export const joins = (person: string, role: DealRole, more: Partial<Part> = {}): Part => ({
   person,
   role,
@@ -20,7 +20,9 @@ export const joins = (person: string, role: DealRole, more: Partial<Part> = {}):
 });
 const plain = { needsNda: true, ndas: {}, exclusive: null, places: {} } as const;
 
-/** The scene of docs/visibility.md, and deals beside it; with a seed also random ones, in which anybody can be anything. */
+/**
+ * The scene of docs/visibility.md and further deals; with a seed, also random deals in which anybody can have any role.
+ */
 export function modelOf(seed: string | null): Model {
   const scene: ModelDeal[] = [
     {

@@ -1,4 +1,4 @@
-/** What happens in two worlds out of a caller's sight, and what the caller gets of it: events and mails. */
+/** Events and mails that a caller receives while changes that they may not see happen in two worlds. */
 
 import { expect } from 'vitest';
 import type { TestService } from '../harness.ts';
@@ -7,7 +7,7 @@ import type { Pair } from './pair.ts';
 import { addressesOfOne } from './questions.ts';
 import type { World } from './world.ts';
 
-/** A change that any record of the table can take, and by which column records are found. */
+/** For each table, a change that any of its rows accepts, and the column by which rows are selected. */
 const touches: Readonly<Record<string, readonly [set: string, key: string]>> = {
   deals: ['industry = industry', 'id'],
   deal_stages: ['updated_at = updated_at', 'deal_id'],
@@ -31,7 +31,7 @@ const touches: Readonly<Record<string, readonly [set: string, key: string]>> = {
   financing_sources: ['source_name = source_name', 'id'],
   deal_tool_stops: ['stopped_at = stopped_at', 'deal_id'],
 };
-/** What can be taken out of a deal. */
+/** Tables whose rows can be deleted from a deal. */
 const removable = [
   'qoe_checklist',
   'normalizations',
@@ -42,12 +42,12 @@ const removable = [
 ];
 
 interface Stream {
-  /** Each event once, in the order of their texts. */
+  /** Each event once, sorted by text. */
   received(): string[];
   stop(): void;
 }
 
-/** Opens a stream of changes, of a page that was loaded at `since` where that is said, as Unix time in milliseconds. */
+/** Opens an event stream, of a page that was loaded at `since` (Unix time in milliseconds) unless that is null. */
 async function follow(service: TestService, session: string, since: number | null = null): Promise<Stream> {
   const stopped = new AbortController();
   const response = await fetch(`${service.origin}/api/web/events${since === null ? '' : `?since=${since}`}`, {
@@ -65,7 +65,7 @@ async function follow(service: TestService, session: string, since: number | nul
   };
 }
 
-/** Makes an event that everybody with a stream gets, an opt-in of their own; the id of its deal, which is new. */
+/** Causes an event on every stream of a user by opting them in to a new deal; returns the deal's id. */
 async function optIn(pair: Pair, userId: string, name: string): Promise<string> {
   const [brokerage, deal] = [idOf('last brokerage'), idOf(`${name} deal ${pair.caller} ${pair.compared}`)];
   await pair.sql(`insert into brokerages (id, slug, name) values ($1, 'last', 'Last') on conflict do nothing`, [
@@ -79,20 +79,23 @@ async function optIn(pair: Pair, userId: string, name: string): Promise<string> 
   return deal;
 }
 
-/** Waits until each has received something with one of these texts. */
+/** Waits until each stream has received an event that contains one of these texts. */
 async function untilReceived(streams: readonly Stream[], ...texts: readonly string[]): Promise<void> {
   for (const { received } of streams)
     await expect.poll(() => received().some((line) => texts.some((text) => line.includes(text)))).toBe(true);
 }
 
-/** Compares what they have received, and stops them. */
+/** Compares the events that the streams have received, and closes the streams. */
 function compareReceived(pair: Pair, streams: readonly Stream[], what: string): void {
   const [first, second] = streams.map(({ received }) => received().join('\n'));
   for (const { stop } of streams) stop();
   pair.compare(`${pair.caller}: ${what}`, first!, second!);
 }
 
-/** Other things happen in each of the worlds, all out of the caller's sight; what their stream tells is compared. */
+/**
+ * Makes different changes in the two worlds, all hidden from the caller, and compares the events on the caller's
+ * streams.
+ */
 export async function compareEvents(pair: Pair, worlds: readonly [World, World], userId: string): Promise<void> {
   const { session } = secretsOf(pair.caller);
   const since = Date.now();
@@ -128,17 +131,17 @@ export async function compareEvents(pair: Pair, worlds: readonly [World, World],
   const later = await Promise.all(pair.services.map((service) => follow(service, session, since)));
   const anything = '"deal","deal_id":null';
   await untilReceived(later, last, anything);
-  // What changed before the stream is sent together: what changes afterwards is received after it.
+  // Changes from before the stream arrive together; a later change arrives after them.
   await untilReceived(later, await optIn(pair, userId, 'later'));
-  // On a slow machine that time may be too long ago for one of the nodes.
+  // On a slow machine `since` may be too long ago for one of the nodes, and the streams are not comparable.
   if (later.some(({ received }) => received().some((line) => line.includes(anything))))
     for (const { stop } of later) stop();
   else compareReceived(pair, later, 'the stream of a page that was loaded before');
 }
 
 /**
- * Invites people to a deal that the caller runs and, where they may, to the brokerage: an unknown person, and people of
- * whom one world knows and the other does not. What is answered, listed afterwards and mailed is compared.
+ * Invites people to a deal that the caller runs and, where they may, to the brokerage: an unknown person, and people
+ * who exist in only one of the worlds. Compares the responses, the lists afterwards and the mails.
  */
 export async function compareInvitations(pair: Pair, first: World, second: World): Promise<void> {
   const { caller } = pair;

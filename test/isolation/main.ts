@@ -1,4 +1,4 @@
-/** `npm run two-worlds [worlds] [first]`: compares this many more worlds, with random deals in them, for each caller. */
+/** `npm run two-worlds [worlds] [first]`: compares this many more worlds, with random deals, for each caller. */
 
 import { spawnSync } from 'node:child_process';
 

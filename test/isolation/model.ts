@@ -1,6 +1,6 @@
 /**
- * Who may see what, in plain TypeScript and written from docs/visibility.md, not from the policies: what the two worlds
- * of two-worlds.test.ts differ in is what this model says a person may not see.
+ * Who may see what, written in plain TypeScript from docs/visibility.md and not from the policies: the two worlds of
+ * two-worlds.test.ts differ in what a person may not see according to this model.
  */
 
 export type DealRole = 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
@@ -9,7 +9,7 @@ export interface Part {
   readonly person: string;
   readonly role: DealRole;
   readonly status: 'invited' | 'active' | 'removed';
-  /** Whom an advisor advises. */
+  /** The person whom an advisor advises. */
   readonly advises?: string;
 }
 
@@ -18,7 +18,7 @@ export interface ModelDeal {
   readonly brokerage: string;
   readonly state: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
   readonly needsNda: boolean;
-  /** Whether it is open to the API keys of its brokerage. */
+  /** Whether the deal is open to the API keys of its brokerage. */
   readonly admitted?: boolean;
   readonly parts: readonly Part[];
   /** The latest NDA of each buyer. */
@@ -39,29 +39,34 @@ export interface Sight {
   member(brokerage: string): boolean;
   brokerage(brokerage: string): boolean;
   deal(deal: ModelDeal): boolean;
-  /** How far the sale to the selected buyer is, the exclusivity, and the closing conditions. */
+  /**
+   * Whether the caller sees the stage of the sale to the selected buyer, the exclusivity and the closing conditions.
+   */
   stage(deal: ModelDeal): boolean;
   part(deal: ModelDeal, part: Part): boolean;
   user(person: string): boolean;
   /** Whether the caller may know that this person takes part in the deal. */
   known(deal: ModelDeal, person: string): boolean;
-  /** What belongs to a buyer's side, or to the broker's: offers, NDAs, findings, financing. */
+  /** Whether the caller sees the records of a buyer's side, or of the broker's: offers, NDAs, findings, financing. */
   ofSide(deal: ModelDeal, principal: string): boolean;
   question(deal: ModelDeal, principal: string, status: string): boolean;
   dealSide(deal: ModelDeal): boolean;
   qoe(deal: ModelDeal): boolean;
   document(deal: ModelDeal, confidentiality: string): boolean;
-  /** Whether the caller is a broker of the deal themself. */
+  /** Whether the caller is a broker of the deal. */
   broker(deal: ModelDeal): boolean;
 }
 
-/** What a person sees, or an API key with every scope of a brokerage; null and no brokerage is nobody. */
+/**
+ * What a person sees, or an API key with every scope of the brokerage `keyOf`; with neither, what nobody in particular
+ * sees.
+ */
 export function sightOf(model: Model, caller: string | null, keyOf: string | null = null): Sight {
-  /** A key sees what a broker of the deal sees, where they have let it in. */
+  /** An API key sees what a broker of the deal sees, if the deal admits keys. */
   const reached = (deal: ModelDeal) => keyOf === deal.brokerage && deal.admitted === true;
   const own = (deal: ModelDeal) =>
     deal.parts.find((part) => part.person === caller && part.status === 'active') ?? null;
-  /** Through whom the caller sees a deal: the advised, or themself. */
+  /** The participant through whom the caller sees a deal: the person whom they advise, or the caller. */
   const through = (deal: ModelDeal): Part | null => {
     const part = own(deal);
     if (!part || part.role !== 'advisor') return part;

@@ -1,11 +1,11 @@
-/** What follows from a name or a seed, the same in every world: chance, ids, moments and secrets. */
+/** Random numbers, ids, times and secrets derived from a name or a seed, the same in every world. */
 
 import { createHash } from 'node:crypto';
 
-/** When the worlds begin; everything in them was before. */
+/** The time at which the worlds start; everything in them is older. */
 export const beginning = new Date('2026-09-01T12:00:00.000Z');
 
-/** Numbers from 0 to 1 that follow from a seed. */
+/** Returns a generator of numbers from 0 to 1 derived from a seed. */
 export function randomFrom(seed: string): () => number {
   let at = 0;
   return () =>
@@ -15,12 +15,12 @@ export function randomFrom(seed: string): () => number {
       .readUInt32BE(0) /
     2 ** 32;
 }
-/** One of these, by chance. */
+/** Picks one of these at random. */
 export const pick = <T>(random: () => number, from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
 
 const idsOfNames = new Map<string, string>();
 
-/** The id of what has this name. */
+/** The id derived from a name. */
 export function idOf(name: string): string {
   const known = idsOfNames.get(name);
   if (known !== undefined) return known;
@@ -30,11 +30,11 @@ export function idOf(name: string): string {
   return id;
 }
 
-/** A moment of the months before the beginning, no two alike. */
+/** A time in the three months before `beginning`, derived from a name and different for each. */
 export const momentOf = (name: string) =>
   new Date(beginning.getTime() - 86_400_000 - (createHash('sha256').update(name).digest().readUIntBE(0, 6) % 7e9));
 
-/** The secrets of the callers: the same in every world, made once. */
+/** The secrets of a caller, derived from the caller's name and so the same in every world. */
 export const secretsOf = (caller: string) => {
   const random = (what: string) => createHash('sha256').update(`${what} of ${caller}`).digest();
   return {

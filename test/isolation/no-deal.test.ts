@@ -1,4 +1,7 @@
-/** The id that names no deal in the identity of a caller (nothing but zeros) is answered like any other id of no deal, through each interface. */
+/**
+ * The all-zero id, which stands for no deal in a caller's identity, gets the same response as any other id without a
+ * deal, through each interface.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -26,14 +29,14 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** The status and the text of an answer, without what differs from request to request. */
+/** The status and text of a response, without the parts that differ from request to request. */
 async function answerOf(path: string, { headers, ...request }: RequestInit): Promise<string> {
   const response = await fetch(service.origin + path, { ...request, headers: { 'x-request-id': 'asked', ...headers } });
   const text = (await response.text()).replaceAll(new RegExp(`${zeros}|${absent}`, 'g'), '<deal>');
   return `${response.status} ${text.replaceAll(/"request_?id":"[^"]*"/gi, '')}`;
 }
 
-/** Asks every route about the deal with this id. */
+/** Requests every route about the deal with this id. */
 async function asked(prefix: string, headers: Record<string, string>, deal: string): Promise<Record<string, string>> {
   const answers: Record<string, string> = {};
   for (const { method, path } of routes.filter((route) => route.path.startsWith(prefix))) {

@@ -1,11 +1,11 @@
-/** Of a world a second one, which differs in nothing but what given people may not see. */
+/** Derives from a world a second world that differs only in what given callers may not see. */
 
 import { everybody, joins } from './deals.ts';
 import type { Model } from './model.ts';
 import { beginning, idOf, momentOf, pick, randomFrom } from './names.ts';
 import { sightFor, type World, type WorldRow } from './world.ts';
 
-// Text that can be anything, numbers, times: what is altered of a row that the caller does not see.
+// Columns with free text, numbers or times, which are altered in rows that the caller does not see.
 const texts = new Set([
   'title',
   'name',
@@ -58,7 +58,7 @@ const times = new Set([
   'last_used_at',
 ]);
 const credentials = new Set(['vault.sessions', 'vault.access_tokens', 'vault.api_key_digests', 'vault.token_families']);
-/** What may be left out, or be there twice, by itself. */
+/** Tables of which single rows may be removed (`leaves`) or duplicated (`doubled`). */
 const leaves = new Set([
   'contradiction_answers',
   'offers',
@@ -109,7 +109,10 @@ const doubled = new Set([
   'connected_clients',
 ]);
 
-/** Another world, in which everything that the caller may see is the same, and of the rest as much as can be differs. */
+/**
+ * Returns another world in which everything that the callers may see is the same and everything else differs as much as
+ * possible.
+ */
 export function otherwise({ rows, model, callers: blind }: World, seed: string): World {
   const random = randomFrom(`${blind.join()} otherwise ${seed}`);
   const ids = (row: WorldRow, which: 'seen' | 'all') =>
@@ -121,11 +124,11 @@ export function otherwise({ rows, model, callers: blind }: World, seed: string):
           (which === 'all' || (!row.hidden && !row.hiddenColumns.includes(column))),
       )
       .map(([, value]) => value as string);
-  // What a row that is seen names keeps its id, seen or not.
+  // A record to which a visible row refers keeps its id, even when the record itself is hidden.
   const named = new Set(rows.flatMap((row) => ids(row, 'seen')));
   const secret = (row: WorldRow) => row.hidden && !named.has(row.values['id'] as string);
 
-  // Some of it is not there at all, nor what hangs on it.
+  // Remove some hidden rows, with the hidden rows that refer to them.
   const gone = new Set<WorldRow>();
   const goneIds = new Set<string>();
   const needed = new Set(rows.filter((row) => !row.hidden).flatMap((row) => ids(row, 'all')));
@@ -164,7 +167,7 @@ export function otherwise({ rows, model, callers: blind }: World, seed: string):
     if (texts.has(column)) return `${pick(random, ['Azure', 'Umber', 'Ochre'])} ${Math.floor(random() * 1e6)}`;
     if (unique.has(column))
       return `${String(value).split('@')[0]!.slice(0, 20)}${Math.floor(random() * 1e9)}${column === 'email' ? '@others.test' : ''}`;
-    // What is open to a key it sees.
+    // An API key knows this value from what it can read.
     if (column === 'keys_admitted') return blind.includes('API key') ? value : random() < 0.5;
     if (numbers.has(column)) return `${Math.floor(random() * 1e6)}`;
     if (times.has(column)) return new Date(beginning.getTime() - Math.floor(random() * 7e9) - 1000).toISOString();
@@ -181,7 +184,7 @@ export function otherwise({ rows, model, callers: blind }: World, seed: string):
     }
     return values;
   };
-  // Whom a column names of whom the caller may not know: another person of whom they may not know.
+  // A column that names a person of whom the callers may not know names another such person instead.
   const dealOf = new Map(
     rows.filter(({ table }) => table === 'findings').map(({ values }) => [values['id'], values['deal_id']]),
   );
@@ -208,7 +211,7 @@ export function otherwise({ rows, model, callers: blind }: World, seed: string):
       values['state'] = pick(random, ['diligence', 'closing']);
     return { ...row, values };
   });
-  // And some is there that is not in the first world.
+  // Add rows that the first world does not have.
   const more = made
     .filter((row) => row.hidden && doubled.has(row.table) && random() < 0.3)
     .map((row, at): WorldRow => {
@@ -222,7 +225,10 @@ export function otherwise({ rows, model, callers: blind }: World, seed: string):
   return { rows: [...made, ...more, ...rival(model, blind, seed, renamed, lost)], model, callers: blind };
 }
 
-/** Where the caller may see no other buyers, one more buyer with an NDA, an offer and a question. */
+/**
+ * One more buyer, with an NDA, an offer and a question, on each deal where the callers may not see other buyers. The
+ * question is left out where a caller could see it.
+ */
 function rival(
   model: Model,
   blind: readonly string[],

@@ -1,4 +1,7 @@
-/** Two worlds behind two listening services, asked the same things at the same times; what they answer differently. */
+/**
+ * Two worlds behind two running services that receive the same requests at the same times, and the differences between
+ * their responses.
+ */
 
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
@@ -32,29 +35,31 @@ export interface Difference {
 export interface Pair {
   readonly caller: string;
   readonly services: readonly [TestService, TestService];
-  /** With which the caller asks as themself. */
+  /** Headers with the caller's own credentials. */
   readonly headers: Readonly<Record<string, string>>;
   /** The routes of the live app. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];
-  /** Asks both; the two answers as they are compared, and as they came. */
+  /** Sends a request to both services and compares the responses; returns both. */
   ask(ask: Ask): Promise<readonly [Answer, Answer]>;
   /** How many answers were compared so far. */
   readonly compared: number;
   readonly differences: readonly Difference[];
-  /** Compares two texts that came otherwise than as an answer. */
+  /** Compares two texts that are not responses. */
   compare(what: string, first: string, second: string): void;
-  /** Past every policy, in both. */
+  /** Runs a statement in both databases, bypassing every policy. */
   sql(text: string, values?: readonly unknown[]): Promise<void>;
 }
 
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  /** What is compared: status, headers and body, normalised. */
+  /**
+   * Status, headers and body as they are compared: without the headers that are `uncompared`, with archives unpacked.
+   */
   readonly whole: string;
 }
 
-// Everything that the two answers may differ in, and why; nothing else is touched before they are compared.
+// Every difference between two responses that is allowed, and why; nothing else is replaced before the comparison.
 const random: readonly (readonly [what: RegExp, by: string, why: string])[] = [
   [
     /"next_?cursor":"[^"]+"/gi,
@@ -66,10 +71,11 @@ const random: readonly (readonly [what: RegExp, by: string, why: string])[] = [
   [/"nextCursor":"[\w-]{99}"/g, '<cursor>', 'a cursor of events is encrypted'],
   [/nonce-[\w+/=-]+|nonce="[\w+/=-]+"/g, '<nonce>', 'a nonce of the content security policy is random'],
 ];
-// Ids that are in neither world were made by this very request, or by one before it: a new record, or a request's id.
+// Ids that exist in neither world were created by this request or an earlier one: new records, or the ids of requests.
 /**
- * Headers that tell of the request, and tags that tell nothing more than the body, which is compared itself: a digest of it, one by a key that nobody
- * has, or of what names the service's port.
+ * Whether a header is left out of the comparison: headers that describe the single request, and entity tags that reveal
+ * no more than the body, which is compared itself: a digest of the body, a digest with a secret key, or a digest of a
+ * body that contains the service's port.
  */
 const uncompared = (name: string, value: unknown, path: string, bytes: Buffer, origin: string): boolean =>
   name === 'date' ||
@@ -80,8 +86,8 @@ const uncompared = (name: string, value: unknown, path: string, bytes: Buffer, o
       bytes.includes(origin)));
 
 /**
- * The files of an archive, line by line. New records come in the order of their random ids; sizes and digests in the manifest are those of
- * what is compared here itself.
+ * The files of an archive, line by line. Lines are sorted because new records come in the order of their random ids;
+ * sizes and digests in the manifest are removed because the files themselves are compared.
  */
 function unpacked(archive: Uint8Array, known: ReadonlySet<string>): string {
   return Object.entries(unzipSync(archive))
@@ -107,7 +113,7 @@ function normalised(text: string, known: ReadonlySet<string>): string {
   });
 }
 
-/** Puts the rows of a world into an empty database, as they are: no trigger adds to them. */
+/** Inserts the rows of a world into an empty database, without the triggers, which would add more. */
 async function fill(service: TestService, rows: readonly WorldRow[]): Promise<void> {
   const owner = await connect(service.connections.owner);
   try {
@@ -120,7 +126,7 @@ async function fill(service: TestService, rows: readonly WorldRow[]): Promise<vo
       bundles.set(bundle, [...(bundles.get(bundle) ?? []), row]);
     }
     const resource = canonicalResource(service.config.baseUrl);
-    // In the order in which tables refer to each other.
+    // Tables are filled in the order of the world's rows, referenced tables first.
     const inOrder = [...bundles].toSorted(([, [a]], [, [b]]) => tables.indexOf(a!.table) - tables.indexOf(b!.table));
     for (const [bundle, same] of inOrder) {
       const { table, values } = same[0]!;
@@ -150,7 +156,7 @@ async function openWorld(world: World): Promise<TestService> {
     config: {
       features: { findings: true, financing: true },
       smtpUrl: 'smtp://127.0.0.1:9',
-      // What is asked at once waits for one connection, which plans each statement for all.
+      // Concurrent requests share one connection, so that each statement is planned once for all.
       poolSize: 1,
       rateLimits: Object.fromEntries(
         Object.keys(readConfig({}).rateLimits).map((kind) => [kind, 1_000_000]),
@@ -163,12 +169,12 @@ async function openWorld(world: World): Promise<TestService> {
 }
 
 export interface Worlds {
-  /** Asks both in the name of one of those for whom they are alike. */
+  /** Sends requests as one of the callers for whom the two worlds are alike. */
   as(caller: string): Pair;
   close(): Promise<void>;
 }
 
-/** Opens two worlds. */
+/** Opens a service for each of two worlds. */
 export async function openWorlds(first: World, second: World): Promise<Worlds> {
   const services = await Promise.all([openWorld(first), openWorld(second)]);
   const known = new Set(
@@ -186,7 +192,7 @@ export async function openWorlds(first: World, second: World): Promise<Worlds> {
   };
 }
 
-/** Kept open between questions: some ten thousand are asked. */
+/** Connections are kept alive, because some ten thousand requests are sent. */
 const connections = new Agent({ keepAlive: true, maxSockets: 16 });
 
 function pairOf(
@@ -217,7 +223,7 @@ function pairOf(
       headers: {
         accept: '*/*',
         ...credentials[as],
-        // Compressed, answers whose new ids alone differ would differ in length.
+        // Compressed responses would differ in length where only their new ids differ.
         'accept-encoding': 'identity',
         ...(as === 'session' || as === 'nobody' ? { origin: service.config.baseUrl } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),

@@ -1,4 +1,7 @@
-/** Everything that is asked of two worlds: each GET of the live app, each tool, each REST operation, and changes that must fail. */
+/**
+ * Every request that is sent to two worlds: each GET of the live app, each tool, each REST operation, and changes that
+ * must fail.
+ */
 
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { documentUri } from '../../server/tools/document-links.ts';
@@ -7,7 +10,7 @@ import { idOf, randomFrom } from './names.ts';
 import type { Ask, Pair } from './pair.ts';
 import type { World, WorldRow } from './world.ts';
 
-/** Which records the ids in a path are of, by what stands before them. */
+/** The tables to which an id in a path can belong, by the path segment before the id or the parameter's name. */
 const tablesOf: Readonly<Record<string, readonly string[]>> = {
   deals: ['deals'],
   ndas: ['ndas'],
@@ -39,19 +42,25 @@ const tablesOf: Readonly<Record<string, readonly string[]>> = {
   mail_id: ['vault.outbox'],
 };
 
-/** Routes that answer the same to everybody by what they are, and the one that never ends: it is followed by itself. */
+/**
+ * Routes whose response by nature is the same for everybody, and the event stream, which never ends and is compared
+ * separately.
+ */
 const apart = [/^\/assets\//, /\*/, /^\/metrics$/, /^\/api\/web\/events$/];
 
 export interface Ids {
-  /** Of each table: some that the caller sees, some that only one world has, and one that nobody has. */
+  /**
+   * Some ids of a table: of rows that the caller sees, of rows that exist in only one world, and one that does not
+   * exist.
+   */
   of(table: string): { readonly seen: readonly string[]; readonly unseen: readonly string[] };
-  /** Of a table those on a deal, in either world, at most eight. */
+  /** At most eight ids of a table's rows that belong to a deal, in either world. */
   on(deal: string, table: string): readonly string[];
-  /** The contradictions of a deal whose answers the callers do not read, in either world. */
+  /** Keys of a deal's contradictions whose answers are hidden from the callers, in either world. */
   answeredOn(deal: string): readonly string[];
 }
 
-/** Some ids of each table: one or two of each kind, or when it is to be thorough more of them. */
+/** Returns some ids of each table: one or two of each kind, or more if `thorough`. */
 export function idsOf(first: World, second: World, thorough: boolean): Ids {
   const random = randomFrom(`ids ${first.callers.join()}`);
   const some = (ids: readonly string[], most: number) =>
@@ -75,7 +84,7 @@ export function idsOf(first: World, second: World, thorough: boolean): Ids {
     const seen = idsIn(first.rows, table, false);
     const inBoth = inFirst.filter((id) => inSecond.includes(id));
     return {
-      // Of deals the first of the scene, where most happens, and another.
+      // For deals: the first of the scene, on which most happens, and another.
       seen:
         table === 'deals'
           ? thorough
@@ -111,7 +120,9 @@ export function idsOf(first: World, second: World, thorough: boolean): Ids {
 /** The key of a contradiction that may have been answered. */
 const keyOfAnswer = 'a'.repeat(32);
 
-/** Every way to fill in a pattern: with ids that the caller sees, or with ids that they do not. */
+/**
+ * Fills in a route pattern in every way: with ids that the caller sees, with ids that they do not see, or with both.
+ */
 function paths(
   pattern: string,
   ids: Ids,
@@ -143,7 +154,7 @@ function paths(
         const { seen, unseen } = ids.of(table);
         return kind === 'seen' ? seen : kind === 'unseen' ? unseen : [...seen, ...unseen];
       });
-      // The others on a way with two ids: one of each is enough.
+      // For the second id of a path, a few of each kind are enough.
       if (!first) values = [...values.slice(0, 1), ...values.slice(-2)];
     }
     filled = filled.flatMap((earlier) => values.map((value) => [...earlier, value]));
@@ -151,7 +162,7 @@ function paths(
   return [...new Set(filled.map((one) => one.join('/')))];
 }
 
-/** Queries worth asking with; any other GET is asked as it is. */
+/** Query strings worth testing; any other GET is sent without one. */
 const queries: Readonly<Record<string, readonly string[]>> = {
   '/api/web/deals': [
     '?limit=2',
@@ -204,11 +215,11 @@ const queries: Readonly<Record<string, readonly string[]>> = {
 };
 const scoped = ['/api/web/contacts', '/api/web/contacts/export', '/api/web/audit', '/api/web/audit/export'];
 
-/** Files, documents and forms that know nobody: asked when it is to be thorough. */
+/** Files, documents and forms that do not depend on the caller; requested only in the thorough run. */
 const knowsNobody =
   /^\/(healthz|readyz|plain|plain\.css|api\/v1\/(docs|openapi)|\.well-known|sign-in|reset|set-up|accept-invitation|confirm-address|deals|contacts|passkeys\.js|icon|manifest|theme|re-authenticate|sign-out)(\b|\/|$)/;
 
-/** The questions about what one reads. */
+/** Returns the requests that only read. */
 export function readings(pair: Pair, ids: Ids, thorough: boolean): Ask[] {
   const { caller } = pair;
   const ask = (path: string): Ask => ({
@@ -236,7 +247,7 @@ export function readings(pair: Pair, ids: Ids, thorough: boolean): Ask[] {
   return [...asked, ...toolCalls(pair, ids, 'mcp:read', thorough)];
 }
 
-/** What more than once to ask a tool with; any other is called with the least that it takes. */
+/** Inputs of tools that are worth calling in several ways; any other tool is called with its smallest valid input. */
 const details: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   svc_deals_list: [{}, ...['listed', 'under_offer', 'diligence', 'closing'].map((state) => ({ state }))],
   svc_documents_list: [{}, { confidentiality_level: 'nda_gated' }, { category: 'financials' }],
@@ -285,7 +296,7 @@ function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', 
       );
     });
   if (scope === 'mcp:write') return calls;
-  // What is answered of documents and deals without a tool.
+  // Requests about documents and deals that are not tool calls.
   const title = { ref: { type: 'ref/prompt', name: 'compare_offers' }, argument: { name: 'deal', value: '' } };
   const { seen, unseen } = ids.of('deals');
   const reads = [...seen, ...unseen].flatMap((deal) =>
@@ -297,7 +308,7 @@ function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', 
 }
 
 const later = '2027-01-01T00:00:00.000Z';
-/** Bodies that would do, were the record there for the caller; other changes are tried with an empty one. */
+/** Bodies that would be valid if the caller saw the record; other changes are sent with an empty body. */
 const bodies: Readonly<Record<string, (ids: Ids) => unknown>> = {
   'PATCH /api/web/deals/:id': () => ({ title: 'Mine' }),
   'POST /api/web/deals/:id/moves': () => ({ to: 'withdrawn' }),
@@ -354,7 +365,7 @@ const bodies: Readonly<Record<string, (ids: Ids) => unknown>> = {
   'PATCH /api/web/clients/:id': () => ({ name: 'X', redirect_uris: ['https://client.example/callback'] }),
 };
 
-/** Changes to what the caller does not see: each must fail, and alike. */
+/** Returns changes to records that the caller does not see: each must fail, and in the same way in both worlds. */
 export function failingChanges(pair: Pair, ids: Ids): Ask[] {
   const { caller } = pair;
   const as = ['API key', 'nobody'].includes(caller) ? 'nobody' : 'session';
@@ -368,7 +379,10 @@ export function failingChanges(pair: Pair, ids: Ids): Ask[] {
   return [...changes, ...toolCalls(pair, ids, 'mcp:write', true)];
 }
 
-/** Changes to what the caller sees that name a person or something that they do not: each must fail, and alike. */
+/**
+ * Returns changes to deals that the caller sees, which name a person or record that they do not see: each must fail,
+ * and in the same way in both worlds.
+ */
 export function failingMentions(pair: Pair, ids: Ids): Ask[] {
   if (['API key', 'nobody'].includes(pair.caller)) return [];
   const [users, participants] = [ids.of('users').unseen, ids.of('participants').unseen];
@@ -409,7 +423,7 @@ export function failingMentions(pair: Pair, ids: Ids): Ask[] {
   ]);
 }
 
-/** Addresses of people of whom the callers may not know: up to two of each world that the other does not have. */
+/** Email addresses of people of whom the callers may not know: of each world up to two that the other does not have. */
 export function addressesOfOne(first: World, second: World): string[] {
   const [one, other] = [first, second].map(
     ({ rows }) =>
@@ -419,7 +433,7 @@ export function addressesOfOne(first: World, second: World): string[] {
   return [...only(one, other), ...only(other, one)];
 }
 
-/** What a person who is not signed in tries with addresses that only one world knows. */
+/** Returns a signed-out person's attempts with email addresses that exist in only one world. */
 export function signedOutAttempts(first: World, second: World): Ask[] {
   return [...addressesOfOne(first, second), 'nobody@nowhere.test'].flatMap((email): Ask[] => [
     { method: 'POST', path: '/api/auth/sign-in', as: 'nobody', body: { email, password: 'not the password at all' } },
@@ -427,7 +441,10 @@ export function signedOutAttempts(first: World, second: World): Ask[] {
   ]);
 }
 
-/** What an API key adds: contacts that only another brokerage of one world has, and some that are refused. */
+/**
+ * Returns an API key's changes to contacts: additions with an email address that only another brokerage of one world
+ * has, changes to such a contact, and requests that are rejected.
+ */
 export function contactsAdded(first: World, second: World): Ask[] {
   const emails = [first, second].flatMap(({ rows }) =>
     rows

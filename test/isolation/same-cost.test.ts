@@ -1,7 +1,8 @@
 /**
- * A request about one deal reads as many rows for a person on a few deals as for a person on hundreds: what the service
- * sends for it is run again, and PostgreSQL says how many rows it read, also within functions. Nor does the audit trail of a
- * brokerage take whoever runs no deal of it more for what others did there.
+ * A request about one deal reads as many rows for a person on a few deals as for a person on hundreds: the statements
+ * that the service sends for it are run again, and PostgreSQL reports how many rows it read, including within
+ * functions. Nor does the audit trail of a brokerage read more rows because of other people's actions there, for a
+ * person who runs no deal of the brokerage.
  */
 
 import pg from 'pg';
@@ -35,11 +36,14 @@ afterAll(async () => {
   await statements?.close();
 });
 
-/** Tables of which a deal, or a person on deals, has more than a few rows; and the parts of the audit trail. */
+/** Tables of which a deal, or a person on deals, has more than a few rows; and the partitions of the audit trail. */
 const ofDeals = '^(deals|deals_of_people|participants|ndas|exclusivities|deal_stages|users|qoe_workspace_members)$';
 const ofAudit = '^audit_records';
 
-/** How many rows of some tables this connection has read, also where an index alone tells them; what is not yet handed on counts. */
+/**
+ * How many rows of some tables this connection has read, including index-only scans, from the statistics that it has
+ * not flushed yet.
+ */
 async function readSoFar(tables: string): Promise<Map<string, number>> {
   const { rows: found } = await statements.server.query<{ name: string; n: number }>(
     `select t.relname as name, (t.seq_tup_read + coalesce(
@@ -50,7 +54,7 @@ async function readSoFar(tables: string): Promise<Map<string, number>> {
   return new Map(found.map(({ name, n }) => [name, n]));
 }
 
-/** The rows that a transaction reads in these tables. */
+/** The number of rows that a transaction reads in these tables. */
 async function rowsRead(transaction: readonly Statement<unknown>[], tables = ofDeals): Promise<Record<string, number>> {
   const { server } = statements;
   await server.query('begin');
@@ -74,8 +78,8 @@ async function costOf(ask: () => Promise<unknown>, tables = ofDeals): Promise<Re
 }
 
 /**
- * Vacuums until every page is known to be visible to all. While a transaction of the service still runs that is not so,
- * and then PostgreSQL looks into the table for what an index would have told.
+ * Vacuums until every page is marked all-visible. While a transaction of the service is in progress pages are not, and
+ * PostgreSQL then reads the table where the index alone would suffice.
  */
 async function vacuum(table: string, option = ''): Promise<void> {
   const isVisible = async () => {
@@ -89,7 +93,7 @@ async function vacuum(table: string, option = ''): Promise<void> {
   await expect.poll(isVisible).toBe(true);
 }
 
-/** Hundreds of deals on which nobody of the scene is, and who is. */
+/** Adds 400 deals without anybody of the scene; returns the id of their one participant. */
 async function addDeals(role: string): Promise<string> {
   const { rows: made } = await owner.query<{ id: string }>(
     `with other as (insert into users (email, name) values ($2 || '@example.test', 'O') returning id),
@@ -107,7 +111,10 @@ async function addDeals(role: string): Promise<string> {
   return made[0]!.id;
 }
 
-/** Who is invited to the deal, with an NDA, is on another one, on which nobody else of the scene is. */
+/**
+ * Gives the invited person an NDA on the deal, and makes them a participant of another deal, on which nobody else of
+ * the scene is.
+ */
 async function addInvited(): Promise<void> {
   const invited = scene.people['invited'];
   await owner.query(
@@ -166,13 +173,13 @@ test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])
     };
     const other = await addDeals(who);
     const few = await costs();
-    // Nothing changes but whose they are, so that PostgreSQL plans as before.
+    // Only the deals' participant changes, so that PostgreSQL plans as before.
     await owner.query('update participants set user_id = $1 where user_id = $2', [id, other]);
     await vacuum('participants');
     const many = await costs();
     for (const [name, transactions] of Object.entries(few))
       transactions.forEach((before, at) => {
-        // Entries of an index that PostgreSQL cleaned up in between make a row more or less.
+        // Index entries that PostgreSQL removed in between change the count by a few rows.
         for (const [table, read] of Object.entries(before))
           expect(many[name]?.[at]?.[table], `${name}: rows of ${table}, where they were ${read}`).toBeLessThan(
             read + 20,
@@ -234,7 +241,7 @@ test.each(['outsider', 'new buyer', 'viewer'])(
     const many = await costs();
     for (const [asked, read] of Object.entries(few))
       expect(many[asked], `${asked}: records, where they were ${read}`).toBeLessThan(read + 20);
-    // What they did themselves is read, and counted.
+    // Records of the person's own actions are read, and so counted.
     await owner.query(
       `insert into audit_records (brokerage_id, user_id, action, outcome, noted)
        select $1, $2, 'nda.send', 'refused', false from generate_series(1, 30)`,

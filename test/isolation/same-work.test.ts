@@ -1,7 +1,7 @@
 /**
- * A deal that the caller may not see takes the database the same work as one that is not there, so that the time of an
- * answer does not tell them apart: what the service sends for each of the two is run again with EXPLAIN, and the plans say
- * alike what was done how often.
+ * A deal that the caller may not see costs the database the same work as a deal that does not exist, so that the
+ * response time does not tell them apart: the statements that the service sends for each are run again with EXPLAIN,
+ * and the plans must show the same steps, each executed equally often.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => statements?.close());
 
-/** What was done for each statement of a transaction, up to the one that was refused. */
+/** The plan of each statement of a transaction, up to the first statement that fails. */
 async function workOf(transaction: readonly Statement<unknown>[]): Promise<string[]> {
   const { server } = statements;
   const done: string[] = [];
@@ -44,7 +44,7 @@ async function workOf(transaction: readonly Statement<unknown>[]): Promise<strin
   return done;
 }
 
-/** Asks, and says what it took, without the id of the deal. */
+/** The plans of the statements that the service sends for a request, without the deal's id. */
 async function work(deal: string, ask: (deal: string) => Promise<unknown>): Promise<string[]> {
   const done: string[] = [];
   for (const transaction of await statements.sentBy(() => ask(deal))) done.push(...(await workOf(transaction)));

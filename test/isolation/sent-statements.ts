@@ -1,4 +1,7 @@
-/** The scene of docs/visibility.md behind a service whose statements are kept, and a connection on which to run them again. */
+/**
+ * The scene of docs/visibility.md behind a service whose statements are recorded, and a connection on which to run them
+ * again.
+ */
 
 import type pg from 'pg';
 import type { Statement } from '../../server/database/statement.ts';
@@ -7,14 +10,14 @@ import { connect } from '../policies/scene.ts';
 
 export interface SentStatements {
   readonly service: TestService;
-  /** Connected as the service is. */
+  /** A connection with the service's database role. */
   readonly server: pg.Client;
-  /** What the service sends while it is asked, a transaction at a time. */
+  /** Returns the statements that the service sends during `ask`, grouped by transaction. */
   sentBy(ask: () => Promise<unknown>): Promise<Statement<unknown>[][]>;
   close(): Promise<void>;
 }
 
-/** Opens the service, with every feature on. `close` it in afterAll. */
+/** Opens the service, with every feature on. Call `close` in afterAll. */
 export async function openSentStatements(): Promise<SentStatements> {
   const service = await openService({ scene: true, config: { features: { findings: true, financing: true } } });
   const server = await connect(service.connections.server);

@@ -1,7 +1,7 @@
 /**
- * Two worlds that differ in nothing but what a person may not see: whatever that person asks, both answer alike, to the
- * byte. Ids, times and credentials are the same in both; what an answer may differ in all the same stands in pair.ts.
- * `npm run two-worlds` compares many more, with random deals in them.
+ * Two worlds that differ only in what a person may not see: both respond to whatever that person requests with the same
+ * bytes. Ids, times and credentials are the same in both; pair.ts lists the differences that are allowed in a response.
+ * `npm run two-worlds` compares many more worlds, with random deals.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,21 +17,23 @@ import { worldOf, type World } from './world.ts';
 const rounds = Number(process.env['TWO_WORLDS'] ?? 0);
 const from = Number(process.env['TWO_WORLDS_FROM'] ?? 1);
 
-/** What is asked for of a caller; `only` what fits. */
+/** What is compared for a caller; `only` limits it to matching requests. */
 interface Asked {
   readonly pair: Pair;
   readonly first: World;
   readonly second: World;
   readonly seed: string | null;
   readonly only?: RegExp;
-  /** What the two worlds were asked already in nobody's name: not asked again, for anybody who asks so beside their own. */
+  /**
+   * Requests without credentials that the two worlds have already answered; they are not sent again for another caller.
+   */
   readonly unnamed?: Set<string>;
 }
 
-/** Whose failing changes the suite tries; the longer run tries everybody's. */
+/** The callers whose failing changes the suite tries; the longer run tries everybody's. */
 const changing: ReadonlySet<string> = new Set(['seller', 'other buyer', 'outsider', 'nobody', 'API key']);
 
-/** Asks both worlds and gives what they answered differently. */
+/** Sends a caller's requests to both worlds and returns the differences between their responses. */
 async function compareFor({ pair, first, second, seed, only, unnamed }: Asked): Promise<readonly Difference[]> {
   const { caller } = pair;
   const earlier = pair.differences.length;
@@ -46,8 +48,9 @@ async function compareFor({ pair, first, second, seed, only, unnamed }: Asked): 
     return true;
   };
   const asked = readings(pair, ids, thorough).filter(wanted).filter(isNew);
-  // What leaves no trace is asked several at once; the others one after the other, at the same times in both worlds, and
-  // so are the sessions, which tell when they were last used: by any other question that is still under way; and reports, of which a person gets two at once.
+  // Requests that leave no trace are sent several at once, the others sequentially, at the same times in both worlds.
+  // Sequential, too, are requests for sessions, which show when they were last used (any request in progress changes
+  // that), and for reports, of which a person may request two at once.
   const traceless = ({ method, path }: Ask) =>
     method === 'GET' && !/^\/api\/v1|\/(content|preview|sessions|report\.\w+)$/.test(path);
   const gets = asked.filter(traceless);
@@ -67,7 +70,7 @@ async function compareFor({ pair, first, second, seed, only, unnamed }: Asked): 
   return pair.differences.slice(earlier);
 }
 
-/** Asks for something and, where there is more of it, for the next part, in each world by its own cursor. */
+/** Sends a request and, if the response has a cursor, requests the next page, in each world with its own cursor. */
 async function read(pair: Pair, ask: Ask): Promise<void> {
   const answers = await pair.ask(ask);
   for (const { status, text } of answers) expect(status, `${ask.path}: ${text}`).toBeLessThan(500);
@@ -160,7 +163,7 @@ test('the model of who sees what, by which the worlds are made, is that of docs/
         )!;
       return [doc, row && !row.hidden, sees(caller, table!, record.join('/'))] as const;
     });
-    // An invitation tells its own: the brokerage's name and the deal's title, by a function of their own.
+    // An invited person reads the brokerage's name and the deal's title through a separate function.
     const told = caller === 'invited' ? ['brokerages/the brokerage', 'deals/the deal', 'participants/the invited'] : [];
     expect([caller, ofThis.filter(([doc, mine, theirs]) => mine !== theirs && !told.includes(doc))]).toEqual([
       caller,
@@ -169,7 +172,7 @@ test('the model of who sees what, by which the worlds are made, is that of docs/
   }
 });
 
-/** Breaks both worlds in the same way; what it gives mends them again. */
+/** Breaks both worlds in the same way; returns a function that repairs them. */
 type Plant = (pair: Pair) => Promise<() => Promise<void>>;
 
 /** Changes the USING clause of a policy. */
@@ -197,7 +200,7 @@ const altered =
     return () => pair.sql(definition);
   };
 
-/** Counts every offer on the page of a deal. */
+/** Makes the page of a deal count every offer. */
 const countsEverything: Plant = async (pair) => {
   await pair.sql(`create function app.every_offer() returns setof offers language sql stable security definer
     set search_path = '' as 'select * from public.offers'`);
@@ -222,7 +225,7 @@ const countsEverything: Plant = async (pair) => {
   };
 };
 
-// What is broken here is found: a comparison that finds nothing would be worth nothing.
+// Leaks that the comparison must find; otherwise finding no difference would prove nothing.
 const leaks: readonly (readonly [what: string, caller: string, only: RegExp, plant: Plant])[] = [
   [
     'a policy that lets everybody read offers',
@@ -276,7 +279,10 @@ const leaks: readonly (readonly [what: string, caller: string, only: RegExp, pla
   ],
 ];
 
-/** The suite gives some callers one pair of worlds, which differ in what none of them may see; the longer run each their own. */
+/**
+ * In the suite, some callers share a pair of worlds, which differ in what none of them may see; in the longer run each
+ * caller has their own.
+ */
 const together: readonly (readonly string[])[] = [
   ['admin'],
   ['broker', "broker's advisor"],
@@ -317,12 +323,12 @@ describe.each(asked)('two worlds that differ in what they may not see: %s', (nam
       if (seed !== null)
         console.log(`world ${seed}, ${names}: ${pair.compared} answers compared, ${differences.length} differ`);
       expect(shown(differences)).toEqual([]);
-      // Most of what nobody asks the others of the group have asked in nobody's name.
+      // Most requests of "nobody" were already sent, without credentials, for the others of the group.
       expect(caller === 'nobody' ? unnamed.size : pair.compared).toBeGreaterThan(50);
     }
   });
 
-  // Once more without the leak before each, so that it is the leak that makes the difference.
+  // Compared without the leak first, so that a difference is due to the leak.
   const its = seed === null ? leaks.filter(([, caller]) => group.includes(caller)) : [];
   for (const [what, caller, only, plant] of its)
     test(`and tell of ${what}`, async () => {

@@ -1,6 +1,5 @@
 /**
- * A world: every row of a database, with fixed ids and times, and for each row and column whether a given person may see
- * it.
+ * A world: every row of a database, with fixed ids and times, and whether a given person may see each row and column.
  */
 
 import { createHash } from 'node:crypto';
@@ -20,14 +19,16 @@ export interface WorldRow {
   readonly table: string;
   readonly values: Record<string, unknown>;
   readonly hidden: boolean;
-  /** Columns that name a person of whom the caller may not know, or a fact that they may not read, of a row that they see. */
+  /**
+   * Columns of a visible row that name a person of whom the caller may not know, or hold a fact that they may not read.
+   */
   readonly hiddenColumns: readonly string[];
 }
 
 export interface World {
   readonly rows: readonly WorldRow[];
   readonly model: Model;
-  /** Those who may not see what is hidden. */
+  /** The callers who may not see the hidden rows and columns. */
   readonly callers: readonly string[];
 }
 
@@ -35,7 +36,7 @@ const staged = ['exclusivity', 'diligence', 'closing'];
 const principalOf = (deal: ModelDeal, person: string) =>
   deal.parts.find((part) => part.person === person)?.advises ?? person;
 
-/** Every row; hidden is what none of the callers may see. */
+/** Returns every row of the world; a row is hidden if none of the callers may see it. */
 export function worldOf(callersOfIt: readonly string[], seed: string | null = null): World {
   const worlds = callersOfIt.map((caller) => worldFor(caller, seed));
   const rows = worlds[0]!.rows.map((row, at): WorldRow => {
@@ -50,13 +51,13 @@ export function worldOf(callersOfIt: readonly string[], seed: string | null = nu
   return { rows, model: worlds[0]!.model, callers: callersOfIt };
 }
 
-/** What a caller of the world sees in it. */
+/** What a caller sees in the world. */
 export const sightFor = (model: Model, caller: string) =>
   caller === 'API key'
     ? sightOf(model, null, 'scene')
     : sightOf(model, people.includes(caller as never) ? caller : null);
 
-/** What the books of a deal of the world contradict themselves in, of one kind: its key and figures. */
+/** The contradiction of one kind in the books of a deal of the world: its key and figures. */
 function contradictionOfWorld(kind: ContradictionKind, normalizations: number): Contradiction {
   const row = { snapshot_id: 'it', first: '2026-01-01', last: '2026-01-31', currency: 'USD' };
   const nothing = Object.fromEntries(plAmounts.map((name) => [name, null])) as Record<PlAmount, null>;
@@ -117,7 +118,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
   const at = (name: string) => momentOf(name).toISOString();
   const user = (person: string) => idOf(`users/${person}`);
   const brokerage = (name: string) => idOf(`brokerages/${name}`);
-  // A person who is invited reads the names of the deal and its brokerage.
+  // An invited person reads the names of the deal and its brokerage.
   const invitedTo = (deal: ModelDeal) => deal.parts.some((one) => one.person === caller && one.status === 'invited');
 
   for (const name of Object.keys(model.members))
@@ -178,7 +179,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
         !sees && titled && 'industry',
         !sees && titled && 'summary',
         'created_by',
-        // Its brokers and the admins are notified, and a key by what it sees.
+        // The deal's brokers and the admins are notified of changes, and a key knows the value from what it sees.
         !sight.broker(deal) && !sight.admin(deal.brokerage) && !isKey && 'keys_admitted',
       ],
     );
@@ -533,7 +534,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
         deal_id,
         opted_in_at: at(`${name} ${person} oi`),
       });
-      // A person's own records stay theirs when they leave, and then name the deal by its id alone.
+      // After leaving a deal, people still see their own records, which then name the deal by id alone.
       add(
         'audit_records',
         `${name} ${person}`,
@@ -575,7 +576,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
     for (const which of ['first', 'second']) {
       // A key reads its own name and last four characters (GET /me).
       const own = isKey && name === 'scene' && which === 'first';
-      // The brokers of its deals read which keys there are.
+      // The brokers of a brokerage's deals see which keys it has.
       const named = model.deals.some((deal) => deal.brokerage === name && sight.broker(deal));
       const key_id = add(
         'api_keys',

@@ -1,4 +1,7 @@
-/** Mails on their way from the event to a real mail server: once, again when refused, never lost, never for nothing. */
+/**
+ * Delivery of mails from the event to a real mail server: each is sent once, retried when refused, never lost, and not
+ * sent when it is no longer needed.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -53,7 +56,7 @@ afterAll(async () => {
   await mailServer?.close();
 });
 beforeEach(async () => {
-  // Another day, on which nothing was counted yet.
+  // The next day, when all counters are empty.
   service.clock.advance(day);
   admin = await signInAs(
     service,
@@ -64,7 +67,7 @@ beforeEach(async () => {
   Object.assign(mailServer, { onSignIn: () => {}, onSender: () => {}, onRecipient: () => {}, onMail: () => {} });
 });
 
-/** What a node works with, for as long as the tests run; `smtpUrl` where it is another than the others have. */
+/** Opens the services of a node, closed after the tests; `smtpUrl` replaces the mail server of the other nodes. */
 async function openNode(smtpUrl?: string): Promise<Services> {
   const { config, log, clock } = service.services;
   const { services, close } = await openServices(
@@ -77,7 +80,7 @@ async function openNode(smtpUrl?: string): Promise<Services> {
 }
 
 let count = 0;
-/** Invites a person by mail; their address. */
+/** Invites a person by mail; returns their address. */
 async function invite(name = 'Gus Guest', local = `guest${(count += 1)}`): Promise<string> {
   const email = `${local}@example.com`;
   const answer = await admin.ask(`/brokerages/${brokerage}/members`, { email, name, role: 'staff' });
@@ -185,7 +188,7 @@ describe('a mail', () => {
   });
 
   describe('waits, whatever code it is refused with, while what is wrong is ours and can be corrected:', () => {
-    /** Two mails wait while the server refuses, for as long as it takes, and are sent when it does no more. */
+    /** Asserts that two mails wait while the server refuses them, however long, and are sent once it no longer does. */
     async function areSentAfterRepair(deliverThem: () => Promise<void>, refusal: string, repair: () => void) {
       const people = [await invite(), await invite()];
       for (const attempts of [1, 2]) {
@@ -234,7 +237,7 @@ describe('a mail', () => {
     await invite('Gus Guest', email.split('@')[0]);
     await deliver();
     expect(mailServer.received).toHaveLength(1);
-    // Nobody is told of the other as given up.
+    // The replaced mail is not reported as given up.
     expect(await outbox()).toMatchObject([{ state: 'sent' }]);
     const [, token] = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)!;
     const followed = await new Visitor(service.origin).json('/api/auth/invitation', { token });
@@ -259,7 +262,7 @@ describe('a mail', () => {
       ['"all@evil.example,b"@example.com'],
     );
     await deliver();
-    // This server knows no such addresses.
+    // This mail server does not accept such addresses.
     expect(await outbox()).toMatchObject([
       { state: 'given up', last_error: 'The mail server refused the address: 501 Error: Bad recipient address syntax' },
     ]);
@@ -300,7 +303,7 @@ describe('a mail', () => {
       expect(branded).toMatch(/^content-disposition: inline; filename=logo\.png$/im);
       expect(branded).toMatch(/^content-id: <logo@dealkeep>$/im);
       expect(branded.replaceAll(/\s/g, '')).toContain(logo.toString('base64').replace(/=+$/, ''));
-      // Nothing is loaded from anywhere, and it is above the name.
+      // The mail loads nothing from the network, and shows the logo above the name.
       expect(branded.match(/ src="[^"]*"/g)).toEqual([' src="cid:logo@dealkeep"']);
       expect(branded).toMatch(/<img\s+src="cid:logo@dealkeep"\s+alt=""\s+width="240"\s+height="60"/);
       expect(branded.indexOf('<img')).toBeLessThan(
@@ -386,7 +389,7 @@ describe('nodes', () => {
     mailServer.onMail = () => {};
     expect(mailServer.received).toHaveLength(1);
 
-    // It may be handing it over still, for all that others know.
+    // Other nodes must assume that the killed node may still be handing the mail over.
     await invite();
     await deliver();
     expect((await outbox()).map(({ state }) => state)).toEqual(['waiting', 'sent']);
@@ -467,7 +470,7 @@ describe('what has not arrived', () => {
     expect(await admin.ask(again, {})).toEqual({ status: 200, body: { resent: true } });
     await deliver();
     expect(mailServer.received).toHaveLength(1);
-    // Nobody is told of the other as given up.
+    // The replaced mail is not reported as given up.
     expect(await outbox()).toMatchObject([{ state: 'sent' }]);
     const [, token] = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)!;
     expect((await new Visitor(service.origin).json('/api/auth/invitation', { token })).body).toMatchObject({ email });
@@ -490,7 +493,7 @@ describe('what has not arrived', () => {
   });
 
   test('is listed and sent again from the command line', async () => {
-    // The command goes by the real time.
+    // The command uses the system clock.
     service.clock.set(new Date());
     mailServer.onRecipient = refuse;
     const email = await invite();
@@ -510,7 +513,7 @@ describe('what has not arrived', () => {
     await deliver();
     expect(mailServer.received.map(({ to }) => to)).toEqual([[email]]);
 
-    // The oldest that wait, as the alert about them says, and that there are more.
+    // The oldest waiting mails, as the alert about them says, and a note that there are more.
     await service.sql(
       `insert into vault.outbox (kind, recipient, urgent, facts, created_at, next_attempt_at)
        select 'security_change', n || '@wait.example', false, '{}', app.now() - n * interval '1 s', app.now() + interval '9 hours' from generate_series(1, 1001) n`,

@@ -1,19 +1,19 @@
-/** A mail server that takes what the test lets it take: smtp-server on a port of 127.0.0.1. */
+/** A mail server that accepts or refuses what the test decides: smtp-server on a port of 127.0.0.1. */
 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail as it came. */
+/** A mail as the server received it. */
 export interface Received {
   readonly from: string;
   readonly to: readonly string[];
-  /** Headers and body as they were sent, lines ended by \n, quoted-printable decoded. */
+  /** Headers and body as sent, with lines ended by \n and quoted-printable decoded. */
   readonly raw: string;
   readonly messageId: string;
 }
 
-/** What it answers instead of taking a mail. */
+/** A reply that refuses a command or a mail. */
 export class Refusal extends Error {
   readonly responseCode: number;
   constructor(responseCode: number, message: string) {
@@ -24,9 +24,12 @@ export class Refusal extends Error {
 
 export interface MailServer {
   readonly url: string;
-  /** Every mail whose text has come, taken or not. */
+  /** Every mail whose text has arrived, whether accepted or refused. */
   readonly received: Received[];
-  /** Asked of each sign-in, sender, recipient and mail before it is answered; what they throw is the answer. Nobody has to sign in. */
+  /**
+   * Called for each sign-in, sender, recipient and mail before the reply; a thrown error is the reply. Clients need not
+   * sign in.
+   */
   onSignIn: (user: string, password: string) => void | Promise<void>;
   onSender: (address: string) => void | Promise<void>;
   onRecipient: (address: string) => void | Promise<void>;
@@ -34,7 +37,7 @@ export interface MailServer {
   close(): Promise<void>;
 }
 
-/** The text of quoted-printable (RFC 2045, section 6.7), in UTF-8. */
+/** Decodes quoted-printable text (RFC 2045, section 6.7) in UTF-8. */
 function decoded(raw: string): string {
   const bytes = raw
     .replaceAll('\r\n', '\n')
@@ -43,7 +46,7 @@ function decoded(raw: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-/** Opens it. */
+/** Opens a mail server on a free port. */
 export async function openMailServer(): Promise<MailServer> {
   const received: Received[] = [];
   const answering = (asked: void | Promise<void>, done: (error?: Error | null) => void) =>

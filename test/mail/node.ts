@@ -1,4 +1,6 @@
-/** A process of its own that delivers what is due, to be killed over it. What it needs is the first argument, as JSON. */
+/**
+ * A separate process that delivers due mails, to be killed while it does. Its settings are the first argument, as JSON.
+ */
 
 import { readConfig } from '../../server/config/config.ts';
 import { createLog } from '../../server/lib/log.ts';

@@ -1,4 +1,7 @@
-/** Which functions and tables each test file reaches: PostgreSQL counts, and each service notes it down as it closes. */
+/**
+ * Records which functions and tables each test file reaches: PostgreSQL counts the calls, and each service appends them
+ * to a file when it closes.
+ */
 
 import { appendFile, readFile } from 'node:fs/promises';
 import pg from 'pg';
@@ -9,7 +12,10 @@ interface Called {
   readonly tables: readonly string[];
 }
 
-/** Appends what was reached in this database to the notes. Waits for its connections to end: they count as they go. */
+/**
+ * Appends the functions and tables reached in this database to the notes. First waits for its other connections to end,
+ * because they report their counts as they do.
+ */
 export async function noteCalls(notes: string, file: string, owner: pg.ClientConfig): Promise<void> {
   const client = new pg.Client(owner);
   await client.connect();
@@ -39,7 +45,7 @@ export async function noteCalls(notes: string, file: string, owner: pg.ClientCon
   }
 }
 
-/** For each file what its services reached together. */
+/** The functions and tables that each test file reached, over all its services. */
 export async function readCalls(notes: string): Promise<Map<string, { functions: Set<string>; tables: Set<string> }>> {
   const byFile = new Map<string, { functions: Set<string>; tables: Set<string> }>();
   for (const line of (await readFile(notes, 'utf8')).split('\n').filter(Boolean)) {

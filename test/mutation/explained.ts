@@ -1,4 +1,6 @@
-/** Mutants that no test can fail, and why: what they take away is held elsewhere as well, or opens nothing. */
+/**
+ * Mutants that no test can detect, and why: something else enforces the same rule, or the mutant permits nothing more.
+ */
 
 export interface Explanation {
   /** Mutants whose names match. */

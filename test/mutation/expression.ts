@@ -1,8 +1,8 @@
-/** Weakened forms of SQL: conditions taken out of expressions and of the bodies of functions. */
+/** Weakened variants of SQL: conditions removed from expressions and from function bodies. */
 
-/** One way to weaken a text. */
+/** One weakened variant of a text. */
 export interface Variant {
-  /** What was done, for people. */
+  /** What was changed, for the report. */
   readonly what: string;
   readonly text: string;
 }
@@ -10,13 +10,13 @@ export interface Variant {
 interface Token {
   readonly text: string;
   readonly at: number;
-  /** How many parentheses are open around it; those of `(` and `)` themselves are outside. */
+  /** Number of parentheses and brackets open around the token; a parenthesis itself counts as outside. */
   readonly depth: number;
 }
 
 const pieces = /--[^\n]*|\/\*[^]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|[a-z_][a-z_0-9.]*|[0-9.]+|\s+|[^]/gi;
 
-/** The words and signs of SQL, without space and comments. */
+/** The words and symbols of SQL, without whitespace and comments. */
 export function tokens(sql: string): Token[] {
   const found: Token[] = [];
   let depth = 0;
@@ -34,7 +34,7 @@ const short = (text: string): string => {
   return flat.length <= 90 ? flat : `${flat.slice(0, 87)}…`;
 };
 
-/** What ends a condition, at the depth at which it began. */
+/** Words that end a condition at the depth at which it began. */
 const ends = new Set(
   (
     'and or then group order having returning limit union except for window loop else when end on ; , ' +
@@ -48,7 +48,7 @@ interface Condition {
   readonly to: number;
 }
 
-/** The condition that begins with token `first`: as far as the next word that ends one. */
+/** The condition that begins with token `first` and ends before the next word that ends a condition. */
 function conditionAt(all: readonly Token[], first: number, length: number): Condition {
   const { depth } = all[first]!;
   let index = first;
@@ -63,7 +63,7 @@ function conditionAt(all: readonly Token[], first: number, length: number): Cond
       if (word === 'end') cases -= 1;
       continue;
     }
-    // `x between a and b`, `is distinct from …` and `for update` within a condition: only the first takes an `and`.
+    // The `and` of `x between a and b` does not end the condition.
     if (word === 'and' && index > first + 1 && /^between$/i.test(all[index - 2]!.text)) continue;
     if (index > first && ends.has(word)) break;
   }
@@ -71,8 +71,8 @@ function conditionAt(all: readonly Token[], first: number, length: number): Cond
 }
 
 /**
- * Every condition joined by `and` or `or`, and every lone one after `where`, left out in turn. Works on what PostgreSQL
- * prints of an expression, and on the text of a function.
+ * Variants that each omit one condition: each joined by `and` or `or`, and each single condition after `where`. Accepts
+ * expressions as PostgreSQL prints them, and function bodies.
  */
 export function withoutConditions(sql: string): Variant[] {
   const all = tokens(sql);
@@ -88,7 +88,7 @@ export function withoutConditions(sql: string): Variant[] {
       if (/^between$/i.test(all[index - 2]?.text ?? '')) return;
       const { from, to } = conditionAt(all, index + 1, sql.length);
       leftOut(`without "${word} ${short(sql.slice(from, to))}"`, token.at, to);
-      // What comes before the first of a chain: as far back as the chain reaches.
+      // The first condition of the chain stands before its first `and` or `or`.
       const first = chainStart(all, index);
       if (first !== null) {
         const begin = all[first]!.at;
@@ -105,7 +105,10 @@ export function withoutConditions(sql: string): Variant[] {
   return variants;
 }
 
-/** The token with which the chain of `and` or `or` begins whose first such word is token `index`; else null. */
+/**
+ * Index of the first token of the chain of `and` or `or` conditions whose first such word is token `index`; null if
+ * that word is not the chain's first, or joins no conditions.
+ */
 function chainStart(all: readonly Token[], index: number): number | null {
   const { depth } = all[index]!;
   let at = index - 1;
@@ -114,17 +117,17 @@ function chainStart(all: readonly Token[], index: number): number | null {
     if (token.depth < depth) return at + 1 < index ? at + 1 : null;
     if (token.depth > depth) continue;
     const word = token.text.toLowerCase();
-    // Not the first of its chain, or within a CASE, where what stands before is distinguished by hand.
+    // Not the first word of its chain, or preceded by a part of a CASE: where such a chain begins is not determined.
     if (word === 'and' || word === 'or' || word === 'end' || word === 'then' || word === 'else') return null;
     if (begins.has(word) && token.text !== '(' && word !== 'not') return at + 1;
     if (['return', 'select', 'set', ';', ','].includes(word)) return null;
-    // `x := a and b`, `x => a and b`: what is given, and no condition of its own.
+    // `x := a and b`, `x => a and b`: a value that is assigned or passed, not a condition.
     if (word === '=' && (all[at - 1]?.text === ':' || all[at + 1]?.text === '>')) return null;
   }
   return 0;
 }
 
-/** Each role of a list, as functions take it, left out; and the list made to hold every role. */
+/** Variants of each list of roles that is passed to a function: each role omitted in turn, and every role listed. */
 export function withOtherRoles(sql: string, every: readonly string[]): Variant[] {
   const variants: Variant[] = [];
   const list = /(app\.\w+_as)\((VARIADIC ARRAY\[)?((?:'[a-z]+'(?:::text)?(?:, )?)+)(\])?\)/g;
@@ -147,7 +150,7 @@ export function withOtherRoles(sql: string, every: readonly string[]): Variant[]
   return variants;
 }
 
-/** Each branch of an `if` or `elsif` that is never taken. */
+/** Variants in which one branch of an `if` or `elsif` is never taken. */
 export function withoutBranches(sql: string): Variant[] {
   const all = tokens(sql);
   const variants: Variant[] = [];
@@ -166,7 +169,7 @@ export function withoutBranches(sql: string): Variant[] {
   return variants;
 }
 
-/** Each `perform` of another function left out, but for those that refuse or write the audit trail. */
+/** Variants that each omit one `perform` of another function, except of those that refuse or write the audit trail. */
 export function withoutCalls(sql: string): Variant[] {
   return [...sql.matchAll(/perform ((?:app|vault)\.\w+)\([^;]*;/g)]
     .filter(([, name = '']) => !/app\.(refuse|audit|audit_family|record)$/.test(name))
@@ -176,7 +179,7 @@ export function withoutCalls(sql: string): Variant[] {
     }));
 }
 
-/** Each statement that deletes or updates something left out; its row count is then that of nothing. */
+/** Variants that each omit one `delete` or `update` statement, as if it had affected no rows. */
 export function withoutStatements(sql: string): Variant[] {
   return [...sql.matchAll(/^ *(delete from|update) [^;]*;/gm)].map(({ 0: statement, index }) => ({
     what: `without "${short(statement)}"`,

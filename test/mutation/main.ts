@@ -1,4 +1,7 @@
-/** npm run mutate: weakens the live catalogue in every way that it knows, one at a time, and sees a test fail each time. */
+/**
+ * npm run mutate: weakens the live catalogue in every way it knows, one at a time, and checks that a test fails each
+ * time.
+ */
 
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -40,7 +43,7 @@ interface Result {
   readonly name: string;
   readonly kind: Kind;
   readonly outcome: MutantOutcome;
-  /** The check or test that failed, what PostgreSQL said, or why no test can fail. */
+  /** The check or test that failed, PostgreSQL's error, or the reason for any other outcome. */
   readonly by: string;
 }
 
@@ -53,7 +56,7 @@ async function chosenMutants(templates: Awaited<ReturnType<typeof openTemplates>
   return all.filter(({ name, kind }) => (only ? only.test(name) : values.all || kind !== 'other functions'));
 }
 
-/** How many of each kind came to what end, as a table of Markdown. */
+/** The number of mutants by kind and outcome, as a Markdown table. */
 function table(results: readonly Result[]): string {
   const outcomes = [
     'killed by the policy checks',

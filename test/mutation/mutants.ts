@@ -1,4 +1,4 @@
-/** Every way in which the live catalogue of a database is weakened, one at a time. */
+/** Every way in which the live catalogue of a database can be weakened, one at a time. */
 
 import pg from 'pg';
 import {
@@ -23,19 +23,19 @@ export const kinds = [
 export type Kind = (typeof kinds)[number];
 
 export interface Mutant {
-  /** The same in every run on the same catalogue. */
+  /** Identical in every run on the same catalogue. */
   readonly name: string;
   readonly kind: Kind;
-  /** The tables on whose records it can show. */
+  /** The tables on whose records the mutant may have an effect. */
   readonly tables: readonly string[];
-  /** The function that it weakens, or null. */
+  /** The weakened function, or null. */
   readonly function: string | null;
-  /** SQL that weakens the database, and SQL that puts it right again; both as the owner. */
+  /** SQL that weakens the database, and SQL that restores it; both run as the owner. */
   readonly apply: string;
   readonly revert: string;
 }
 
-/** Functions that the checks put into the database themselves. */
+/** Functions that the checks themselves create in the database. */
 const helpers = ['enter_as', 'enter_within', 'enter_as_key', 'attempts', 'protect'];
 const participantRoles = ['broker', 'seller', 'buyer', 'viewer', 'advisor'];
 
@@ -46,7 +46,7 @@ interface Policy {
   table: string;
   schema: string;
   command: 'r' | 'a' | 'w' | 'd' | '*';
-  /** False for one that narrows what others allow. */
+  /** False for a restrictive policy. */
   permissive: boolean;
   using: string | null;
   check: string | null;
@@ -88,7 +88,7 @@ function policyMutants(policy: Policy, tables: readonly string[]): Mutant[] {
     const expression = policy[part];
     const word = part === 'using' ? 'using' : 'with check';
     if (expression === null) {
-      // Without a check of its own, an update's new rows are held to what its old rows are held to.
+      // Without a WITH CHECK of its own, an update's new rows are checked against the USING expression of its old rows.
       if (part === 'check' && policy.command === 'w')
         mutants.push(mutant('with check (true)', { ...policy, check: 'true' }));
       continue;
@@ -104,10 +104,10 @@ function policyMutants(policy: Policy, tables: readonly string[]): Mutant[] {
 }
 
 interface Routine {
-  /** With its schema, unless that is `app`. */
+  /** Qualified with its schema, unless that is `app`. */
   name: string;
   definition: string;
-  /** Empty where the body is in standard SQL, which is then part of the definition alone. */
+  /** Empty if the body is in standard SQL: PostgreSQL then prints it only as part of the definition. */
   source: string;
   returns: string;
   language: string;
@@ -134,7 +134,7 @@ async function routines(client: pg.ClientBase): Promise<Routine[]> {
 const called = (text: string): string[] =>
   [...text.matchAll(/\b(?:app\.|(vault\.))(\w+)\(/g)].map(([, schema = '', name = '']) => schema + name);
 
-/** Tells the functions that are reached from those that a text calls, these included. */
+/** Returns a function that finds all functions that a text calls, directly or indirectly. */
 function reaching(all: readonly Routine[]): (text: string) => ReadonlySet<string> {
   const calls = new Map<string, string[]>();
   for (const { name, definition: text } of all) calls.set(name, [...(calls.get(name) ?? []), ...called(text)]);
@@ -154,7 +154,7 @@ function reaching(all: readonly Routine[]): (text: string) => ReadonlySet<string
   };
 }
 
-/** A body that answers with everything, for a function that answers which ids, or whether. */
+/** A body that returns every id, or true, for a function that returns ids or a boolean; null for other functions. */
 function widened({ name, returns, source }: Routine): Variant | null {
   if (source === '' || returns === 'trigger') return null;
   const table = name.includes('brokerage') ? 'brokerages' : name === 'principals' ? 'participants' : 'deals';
@@ -170,7 +170,7 @@ function widened({ name, returns, source }: Routine): Variant | null {
   return { what: `answers ${answer}`, text: `${source.slice(0, begin.index)}begin\n  return ${answer};\nend\n` };
 }
 
-/** The parts of what is sealed, left out in turn. */
+/** Variants that each omit one part of the sealed text. */
 function withoutParts(text: string): Variant[] {
   return [...text.matchAll(/ \|\| ([a-z0-9_]+\([^()]*(?:\([^()]*\))?\)|\w+)/g)].map(
     ({ 0: whole, 1: part = '', index }) => ({
@@ -220,7 +220,7 @@ async function triggers(client: pg.ClientBase): Promise<Mutant[]> {
   }));
 }
 
-/** References within a deal, rules across columns, and what there can be one of only. */
+/** Mutants that drop references within a deal, checks across columns, or unique constraints and indexes. */
 async function constraints(client: pg.ClientBase): Promise<Mutant[]> {
   const { rows } = await client.query<{ name: string; table: string; text: string }>(`
     select k.conname as name, c.relname as "table", pg_get_constraintdef(k.oid) as text
@@ -254,7 +254,7 @@ async function constraints(client: pg.ClientBase): Promise<Mutant[]> {
 interface Table {
   schema: string;
   table: string;
-  /** SQL that gives the server exactly what it has now. */
+  /** SQL that grants the server exactly its current rights. */
   rights: string;
   missing: string[];
 }
@@ -304,7 +304,7 @@ function grantMutants({ schema, table, rights, missing }: Table): Mutant[] {
   }));
 }
 
-/** All mutants of the database, in an order that does not change. */
+/** All mutants of the database, in a stable order. */
 export async function mutantsOf(client: pg.ClientBase): Promise<Mutant[]> {
   const [of, all, everyTable] = [await policies(client), await routines(client), await everyTableOf(client)];
   const texts = of.map((policy) => [policy.table, `${policy.using ?? ''} ${policy.check ?? ''}`] as const);
@@ -326,7 +326,7 @@ export async function mutantsOf(client: pg.ClientBase): Promise<Mutant[]> {
         [text, ...all.filter(({ name }) => reachedFrom(text).has(name)).map((r) => r.definition)].join('\n'),
       ] as const,
   );
-  // The tables whose policies look at this one, however far around.
+  // The table itself, and the tables whose policies read it, directly or indirectly.
   const lookingAt = (table: string) => {
     const word = new RegExp(`\\b${table}\\b`);
     return [table, ...new Set(whole.filter(([, text]) => word.test(text)).map(([other]) => other))];
@@ -349,7 +349,7 @@ export async function mutantsOf(client: pg.ClientBase): Promise<Mutant[]> {
         revert: `revoke execute on function ${signature} from dealkeep_server`,
       })),
   ];
-  // Two ways to the same text are one mutant; what is said of two that differ is told apart by a number.
+  // Mutants with the same SQL are one mutant; different mutants with the same name are numbered.
   const seen = new Set<string>();
   const names = new Map<string, number>();
   return found
@@ -361,7 +361,7 @@ export async function mutantsOf(client: pg.ClientBase): Promise<Mutant[]> {
     });
 }
 
-/** A digest of everything that a mutant changes: the same before it and after it was taken back. */
+/** A digest of everything that a mutant can change: equal before a mutant is applied and after it is reverted. */
 export async function fingerprint(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ digest: string }>(`
     select md5(string_agg(line, E'\\n' order by line)) as digest from (

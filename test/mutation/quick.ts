@@ -1,4 +1,4 @@
-/** The checks of test/policies on a database of its own, which is broken and mended again for each mutant. */
+/** The checks of test/policies on a database of their own, which is broken and restored for each mutant. */
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
@@ -27,12 +27,12 @@ export type Quick =
   | { readonly outcome: 'survived' };
 
 export interface QuickChecks {
-  /** Weakens the database, runs the checks until one fails, and puts the database right again. */
+  /** Weakens the database, runs the checks until one fails, and restores the database. */
   try(mutant: Mutant): Promise<Quick>;
   close(): Promise<void>;
 }
 
-/** Rejects unless the callers may do in these cells what the page says. */
+/** Rejects unless the callers' rights in these cells are those in docs/visibility.md. */
 async function cellsHold(stage: Stage, chosen: readonly Expectation[]): Promise<void> {
   for (const caller of callers) {
     const own = chosen.filter((cell) => cell.caller === caller);
@@ -49,7 +49,10 @@ async function cellsHold(stage: Stage, chosen: readonly Expectation[]): Promise<
   }
 }
 
-/** The cells of the page that the mutant can change, and the checks, those first which know most of it. */
+/**
+ * Yields the checks, those that cover most of the mutant first; the visibility check covers only the cells of
+ * docs/visibility.md that the mutant can change.
+ */
 function* inOrder(mutant: Mutant): Generator<Check> {
   const cellChecks: Check[] = [
     { title: 'visibility', run: (stage) => cellsHold(stage, cellsOf(mutant)) },
@@ -59,7 +62,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   if (ownersFirst) yield* catalogueChecks;
   const triggersFirst = mutant.kind === 'functions of triggers';
   if (triggersFirst) yield* triggerChecks;
-  // What no policy stands on finds, tells and lets in by itself.
+  // Functions behind no policy decide by themselves what is listed and who is let in; these checks cover them.
   const tellsFirst = mutant.kind === 'other functions';
   const tellingChecks = [...enteringChecks, ...listChecks, ...keysAskedChecks, ...keyChecks];
   if (tellsFirst) yield* tellingChecks;
@@ -73,7 +76,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   if (!triggersFirst) yield* triggerChecks;
 }
 
-/** Checks that take everything back, however they end. */
+/** Titles of the checks that undo all their changes, even when they fail. */
 const leavesNothing = new Set([
   'visibility',
   'additions',
@@ -87,8 +90,8 @@ const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ ta
 const firstLine = (error: unknown): string => (error instanceof Error ? error.message.split('\n')[0]! : String(error));
 
 /**
- * Makes each function with a parsed body again from its definition, as a mutant is taken back: PostgreSQL may name tables otherwise in a body that
- * it has written and read again.
+ * Recreates each function with a parsed body from its definition, as reverting a mutant does: PostgreSQL may print the
+ * table names of such a body differently once it has been recreated.
  */
 const readAgain = `do $$ declare definition text; begin
   for definition in select pg_get_functiondef(oid) from pg_proc where pronamespace in ('app'::regnamespace, 'vault'::regnamespace) and prosqlbody is not null loop
@@ -96,7 +99,9 @@ const readAgain = `do $$ declare definition text; begin
   end loop;
 end $$`;
 
-/** Makes the database from the template with the scene, and holds it to every check before anything is broken. */
+/**
+ * Creates the database from the template with the scene, and throws unless every check passes before the first mutant.
+ */
 export async function openQuickChecks({ owner, server, scene }: Templates): Promise<QuickChecks> {
   const administration = await connect({ ...owner, database: 'dealkeep' });
   await administration.query('create database staged template scene');
@@ -162,7 +167,7 @@ export async function openQuickChecks({ owner, server, scene }: Templates): Prom
         throw error;
       }
       const by = await firstFailure(mutant);
-      // A check that stopped halfway may have left something behind.
+      // A check that stopped halfway may have left changes behind.
       if (by !== null && !leavesNothing.has(by.title)) await renew();
       else {
         await stage.owner.query(mutant.revert);

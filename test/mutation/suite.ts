@@ -1,4 +1,4 @@
-/** The test files that reach a mutant, run by Vitest on templates into which the mutant was put. */
+/** The test files that reach a mutant, run by Vitest on templates to which the mutant was applied. */
 
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,7 +8,10 @@ import type { Templates } from '../templates.ts';
 import { readCalls } from './called.ts';
 import type { Mutant } from './mutants.ts';
 
-/** Where mutants that the checks of the policies let pass are looked for. Pages in a browser say nothing more, slowly. */
+/**
+ * Folders of the tests that run against mutants that pass the policy checks. Browser tests are left out: they detect
+ * nothing more, and are slow.
+ */
 export const folders: readonly string[] = [
   'rules',
   'policies',
@@ -30,9 +33,9 @@ interface Known {
 }
 
 export interface Suite {
-  /** How many files could be run. */
+  /** Number of test files that can be run. */
   readonly files: number;
-  /** The first test that fails, or null; and how many files were run to find out. */
+  /** The first test that fails, or null, and the number of test files that reach the mutant. */
   try(mutant: Mutant): Promise<{ by: string | null; files: number }>;
   close(): Promise<void>;
 }
@@ -41,12 +44,12 @@ function failures(modules: readonly TestModule[]): string[] {
   return modules.flatMap((module) => {
     const name = path.basename(module.moduleId);
     const tests = [...module.children.allTests('failed')].map((test) => `${name}: ${test.fullName}`);
-    // A hook may have failed, or the file itself.
+    // A hook may have failed, or the test file may not have loaded.
     return tests.length > 0 || module.ok() ? tests : [`${name}: ${module.errors()[0]?.message ?? 'a hook'}`];
   });
 }
 
-/** Runs every file once with nothing broken, to see that they pass and what each of them reaches. */
+/** Runs every test file once without a mutant, to check that they pass and to record what each reaches. */
 export async function openSuite(
   templates: Templates,
   chosenFolders: readonly string[],
@@ -96,7 +99,7 @@ export async function openSuite(
     const { rows } = await administration.query<{ name: string }>(
       `select datname as name from pg_database where datname like 'service_%'`,
     );
-    // One that is still in use goes the next time.
+    // A database that is still in use is dropped the next time.
     for (const { name } of rows) await administration.query(`drop database ${name}`).catch(() => {});
   }
 
@@ -109,7 +112,7 @@ export async function openSuite(
             ? mutant.tables.some((table) => tables.has(table))
             : functions.has(mutant.function) && (mutant.kind !== 'triggers' || tables.has(mutant.tables[0]!)),
         )
-        // The quickest and the most particular first.
+        // Fast test files that reach few functions come first.
         .toSorted((a, b) => a.seconds * a.functions.size - b.seconds * b.functions.size);
       if (reaching.length === 0) return { by: null, files: 0 };
       await everyTemplate(mutant.apply);

@@ -21,7 +21,6 @@ let bert: Person;
 let clientId: string;
 
 beforeAll(async () => {
-  // Every near miss is tried by the same address.
   service = await openService();
   ada = await addPerson(service, 'Ada');
   bert = await addPerson(service, 'Bert');
@@ -32,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 beforeEach(() => service.clock.advance(60_000));
 
-/** Expects a page that says no, for a signed-in and for a signed-out visitor, and no code. */
+/** Expects a page with an error, no redirect and no code, for a signed-in and for a signed-out visitor. */
 async function refused(parameters: Parameters, extra = ''): Promise<string> {
   const url = authorizeUrl(service, { client_id: clientId, ...parameters }, extra);
   let markup = '';
@@ -221,7 +220,7 @@ describe('13. the address that came and is not registered', () => {
     expect(hers).toContain(`<code class="whole">${other}</code>`);
     expect(hers).toContain('Add this address and go on');
     expect(hers).toContain('<strong>client.example</strong>');
-    // For Bert there is no such client.
+    // For Bert the client does not exist.
     expect(his).not.toContain(other);
     expect(nobodys).toContain(`<code class="whole">${other}</code>`);
     expect(nobodys).toContain('href="/sign-in?return_to=');
@@ -245,14 +244,14 @@ describe('13. the address that came and is not registered', () => {
       [400, null],
     ]);
     expect(await urisOf(own)).toEqual([callback]);
-    // The form from before signing in again leads to its request.
+    // The error page for a form from before signing in again links back to the request.
     expect(await attempts[0]?.text()).toContain(`href="${hereOf(markup).replaceAll('&', '&amp;')}"`);
 
     const added = await adds(ada, markup);
     expect([added.status, added.headers.get('location')]).toEqual([303, hereOf(markup)]);
     expect(await urisOf(own)).toEqual([callback, other]);
     expect((await visit(service.origin + hereOf(markup), ada)).status).toBe(200);
-    // Once more changes nothing.
+    // Adding it again changes nothing.
     expect((await adds(ada, markup)).status).toBe(303);
     expect(await urisOf(own)).toEqual([callback, other]);
     expect(await service.sql('select from vault.authorization_codes')).toHaveLength(0);

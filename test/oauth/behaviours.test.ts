@@ -1,4 +1,4 @@
-/** Every behaviour of docs/authorization.md has a test, and its table says where. */
+/** Every behaviour of docs/authorization.md has a test, in the files that its table names. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Signing in, consenting and coming back, in a real Chromium, with clients that really listen. */
+/** Signing in, consenting and returning to the client, in a real Chromium, with clients that really listen. */
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
@@ -36,10 +36,10 @@ beforeAll(async () => {
   service = await openService();
   browser = await openBrowser();
   application = await listen(() => ({ text: '<title>The application</title>' }));
-  // The client sends its visitors on to another origin, as hosted assistants do.
+  // The client redirects its visitors to another origin, as hosted assistants do.
   client = await listen((url) => ({ location: `http://localhost:${port(application)}/done${url.search}` }));
   redirectUri = `http://127.0.0.1:${port(client)}/callback`;
-  // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
+  // Without a brokerage the application would lead to its set-up instead of the sign-in page.
   ada = await addPerson(service, 'Ada', { brokerage: await addBrokerage(service) });
   await service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
     ada.id,
@@ -54,7 +54,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Goes on in a browser in which nobody was before. */
+/** Continues in a browser in which nobody has signed in yet. */
 async function begin(): Promise<void> {
   await testPage?.close();
   testPage = await openTestPage(browser, service.origin);
@@ -71,9 +71,9 @@ async function signIn(): Promise<void> {
 const ask = (parameters: Parameters = {}) =>
   page.goto(authorizeUrl(service, { client_id: clientId, redirect_uri: redirectUri, ...parameters }));
 
-/** The answer that reached the application behind the client. */
+/** The response parameters that reached the application behind the client. */
 async function answered(): Promise<URLSearchParams> {
-  // Not waitForURL, which fails with whatever navigation is given up on the way through three origins.
+  // Not `waitForURL`, which fails when any of the navigations through three origins is aborted.
   await expect.poll(() => page.url()).toContain(`http://localhost:${port(application)}/done`);
   return new URL(page.url()).searchParams;
 }

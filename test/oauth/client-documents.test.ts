@@ -1,4 +1,4 @@
-/** Clients that say who they are by a document at an https address of theirs, read from a host on this machine. */
+/** Clients that identify themselves by a document at an https URL of their own, read from a host on this machine. */
 
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -38,11 +38,11 @@ import {
 const redirectUri = 'https://localhost/callback';
 const pinnedUrl = 'https://assistant.example/oauth/client.json';
 
-/** What the host answers at a path, and how often it was asked. */
+/** The host's response for each path, and the paths requested so far. */
 const host = {
   documents: new Map<string, { status?: number; headers?: Record<string, string>; body: string }>(),
   asked: [] as string[],
-  /** Nothing is answered before this is. */
+  /** Responses wait for this promise. */
   until: Promise.resolve(),
 };
 let server: https.Server;
@@ -51,7 +51,7 @@ let service: TestService;
 let ada: Person;
 let bert: Person;
 
-/** A document at a new path; its address. */
+/** Publishes a document at a new path; returns its URL. */
 let count = 0;
 function publish(changes: Record<string, unknown> = {}, headers: Record<string, string> = {}): string {
   const at = `/client-${(count += 1)}.json`;
@@ -89,7 +89,8 @@ describe.runIf(canCertify)('clients by their document', () => {
     service = await openService({
       config: { clientMetadata: { mode: 'on', file, guard: { allowLoopback: true, ca: cert } } },
     });
-    // Still, so that what is counted a minute is counted in one, however slow the machine.
+    // The clock stands still, so that requests limited per minute fall into the same minute, however slow the machine
+    // is.
     service.clock.stand(new Date(Math.ceil(Date.now() / 60_000) * 60_000));
     ada = await addPerson(service, 'Ada');
     bert = await addPerson(service, 'Bert');
@@ -109,14 +110,14 @@ describe.runIf(canCertify)('clients by their document', () => {
   const look = (url: string, changes: Parameters = {}, person: Person | null = ada) =>
     visit(authorizeUrl(service, asks(url, changes)), person);
 
-  /** Expects a page that says no and sends nobody anywhere. */
+  /** Expects a page that refuses the request, without a redirect. */
   async function refused(url: string, says: RegExp, changes: Parameters = {}): Promise<void> {
     const response = await look(url, changes);
     expect([url, response.status, response.headers.get('location')]).toEqual([url, 400, null]);
     expect(await markupOf(response)).toMatch(says);
   }
 
-  /** Goes from asking to tokens. */
+  /** Runs the flow from the authorization request to the tokens. */
   async function connectBy(url: string, person = ada, changes: Parameters = {}): Promise<Grant> {
     const verifier = newVerifier();
     const asked = asks(url, { code_challenge: challengeOf(verifier), ...changes });
@@ -179,7 +180,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(await scopesOf(service, his.access)).toEqual(['mcp:read', 'mcp:write']);
       const renewed = await refresh(service, url, his.refresh);
       expect(renewed.status).toBe(200);
-      // The address of another document does not open it.
+      // A refresh token does not work with the URL of another document.
       for (const other of [publish(), 'https://localhost/unknown.json']) {
         const { status, body } = await refresh(service, other, renewed.body.refresh_token ?? '');
         expect([status, body.error]).toEqual([400, 'invalid_grant']);
@@ -296,7 +297,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(markup).toContain('<bdi>Another name</bdi>');
       expect(markup).toContain('it was called <bdi>Assistant Five</bdi>');
       await refused(url, /not registered for it/);
-      // Until a person agrees to what it is now, what was agreed to holds.
+      // Until a person agrees to the client's new document, the one that they agreed to before remains in force.
       expect((await rowsOf(url))[0]?.name).toBe('Assistant Five');
       const renewed = await refresh(service, url, grant.refresh);
       expect(renewed.status).toBe(200);
@@ -363,7 +364,7 @@ describe.runIf(canCertify)('clients by their document', () => {
         await refused(url, says, { ...changes, redirect_uri: 'https://evil.example/login' });
         await refused(url, /It says that it is from <strong>localhost<\/strong>/, changes);
       }
-      // That another person has agreed to it changes nothing.
+      // The consent of another person changes nothing.
       await connectBy(url, bert);
       await refused(url, /response_type is missing/, { response_type: undefined });
     });
@@ -392,7 +393,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       const response = await look(url, {}, null);
       expect([response.status, response.headers.get('location')]).toEqual([302, expect.stringMatching(/^\/sign-in\?/)]);
       expect(host.asked).not.toContain(new URL(url).pathname);
-      // The token endpoint reads none either.
+      // The token endpoint does not fetch it either.
       await refresh(service, url, 'dkr_nothing');
       expect(host.asked).not.toContain(new URL(url).pathname);
     });
@@ -410,7 +411,7 @@ describe.runIf(canCertify)('clients by their document', () => {
         `Too many new clients: try again in ${wait} ${wait === '1' ? 'second' : 'seconds'}.`,
       );
       expect((await look(publish(), {}, bert)).status).toBe(200);
-      // What is known costs nothing.
+      // A known document does not count against the limit.
       expect((await look(url)).status).toBe(200);
     });
 
@@ -433,7 +434,7 @@ describe.runIf(canCertify)('clients by their document', () => {
         expect([turnedAway.status, turnedAway.headers.get('retry-after')]).toEqual([429, '5']);
         const answers = looks.map((answer) => markupOf(answer));
         expect(await Promise.race(answers)).toContain('Two clients are already being looked up for you');
-        // Another person's wait like the first two, instead of being turned away.
+        // Another person's request waits like the first two instead of being refused.
         answers.push(markupOf(look(publish(), {}, bert)));
         release();
         const away = (await Promise.all(answers)).map((markup) => markup.includes('being looked up'));
@@ -453,7 +454,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       await refused(url, /it answered 302/);
       host.documents.set(at, { status: 404, body: host.documents.get(new URL(other).pathname)?.body ?? '' });
       await refused(url, /it answered 404/);
-      // An error is not kept.
+      // An error is not cached.
       revise(url);
       expect((await look(url)).status).toBe(200);
     });
@@ -617,7 +618,7 @@ describe.runIf(canCertify)('clients by their document', () => {
             here ? [200, 200, 200] : [401, goesOn, 200],
           );
         }
-        // The page of the settings says so.
+        // The settings page shows which clients are refused.
         const { headers } = signedInWith(service, ada.session);
         const onPage = async (at: { readonly origin: string }) => {
           const answer = await fetch(`${at.origin}/api/web/clients`, { headers });
@@ -635,16 +636,16 @@ describe.runIf(canCertify)('clients by their document', () => {
         expect(await refreshed(other)).toBe('invalid_client');
         expect(await refreshed(pinned)).toBe(mode === 'pinned' ? 200 : 'invalid_client');
         expect(await refreshed(registered)).toBe(200);
-        // Whoever is sent to the authorize endpoint is told why.
+        // The page of the authorize endpoint gives the reason.
         const asked = new URL(authorizeUrl(service, asks(other.clientId)));
         const told = await visit(node.origin + asked.pathname + asked.search, ada);
         expect([told.status, await markupOf(told)]).toEqual([
           400,
           expect.stringContaining('that the operator of this service allows'),
         ]);
-        // Nothing was revoked by it.
+        // Nothing was revoked by the refusal.
         expect((await refresh(service, other.clientId, other.refresh)).status).toBe(200);
-        // A client gives back what it has, taken or not.
+        // A client can revoke its tokens, whether it is accepted or not.
         expect((await post(node, '/api/mcp/revoke', { token: other.access, client_id: other.clientId })).status).toBe(
           200,
         );

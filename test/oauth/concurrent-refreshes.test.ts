@@ -1,4 +1,4 @@
-/** What tells requests that overlap from replays: when each began, by the database's clock. */
+/** Overlapping requests are told apart from replays by the time at which each began, by the database's clock. */
 
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -104,7 +104,7 @@ describe('the clock', () => {
       const before = await databaseTime();
       const now = await told.at(performance.now());
       const after = await databaseTime();
-      // It is wrong by half of the time for which its own question was under way, at most: as long as a busy machine takes.
+      // The error is at most half of the time that the clock's own query took, which is long on a busy machine.
       const wrong = performance.now() - began;
       expect(now).toBeGreaterThan(before - wrong);
       expect(now).toBeLessThan(after + wrong);
@@ -123,7 +123,7 @@ describe('the clock', () => {
     const slowly = new DatabaseClock(slow);
     for (let count = 0; count < 3; count += 1) {
       const before = await databaseTime();
-      // Two clocks may go apart by a little between the two readings.
+      // Two clocks may drift apart a little between the two readings.
       expect(await slowly.at(performance.now())).toBeGreaterThan(before - 1);
     }
   });
@@ -150,7 +150,7 @@ describe('the clock', () => {
   });
 });
 
-/** A time that stands still until it is told to go on. */
+/** A mock clock that stands still until a test advances it. */
 class StandingTime implements Time {
   #now = 0;
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
@@ -163,13 +163,13 @@ class StandingTime implements Time {
     return new Promise((wake) => this.#sleepers.push({ at: this.#now + millis, wake }));
   }
 
-  /** Lets the time go on at once, as for a process that stands still: whom it was time to wake wakes at its end. */
+  /** Jumps to `moment`, as for a frozen process: sleepers that became due meanwhile wake at its end. */
   async standStillUntil(moment: number): Promise<void> {
     this.#now = moment;
     await this.goTo(moment);
   }
 
-  /** Lets the time go on, and wakes everybody at their moment. */
+  /** Advances the time to `moment`, and wakes each sleeper at its time. */
   async goTo(moment: number): Promise<void> {
     await setImmediate();
     for (let next = this.#next(); next <= moment; next = this.#next()) {
@@ -188,7 +188,7 @@ class StandingTime implements Time {
 }
 
 describe('the window', () => {
-  /** Requests that come at these moments with one token; when each of them goes on. */
+  /** Requests with one token arrive at these times; returns the times at which they continue. */
   async function held(...arrivals: readonly number[]): Promise<number[]> {
     const time = new StandingTime();
     const window = new RefreshWindow(time);
@@ -265,7 +265,8 @@ describe('a request that waits for others', () => {
 
   test('leaves its place among those that are answered at once to others', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
-    // Once they have been held they wait for each other in the database, and before that for this; of three connections one token has one.
+    // After they have been held, the requests wait for each other in the database, and the first of them for this lock:
+    // one token uses one of three connections.
     const holder = await connectTo(service.connections.owner);
     onTestFinished(() => holder.end());
     await holder.query('begin');

@@ -47,7 +47,7 @@ const yes = (fields: Record<string, string>, scopes: readonly string[] = ['mcp:r
   ['decision', 'approve'] as const,
 ];
 
-/** Expects that sending the fields leaves no code and sends nobody to the client. */
+/** Expects that a response does not redirect to the client, and that no code was stored. */
 async function nothingCameOf(response: Response, status: number): Promise<void> {
   const before = (await codes()).length;
   expect(response.status).toBe(status);
@@ -55,7 +55,7 @@ async function nothingCameOf(response: Response, status: number): Promise<void> 
   expect(before).toBe(0);
 }
 
-/** The person in the same browser after they have confirmed by a password that it is them. */
+/** The person in the same browser, after confirming their identity with a password. */
 async function confirmed(person: Person): Promise<Person> {
   const password = `pass ${Math.random()}`;
   await service.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
@@ -243,7 +243,7 @@ describe('refused decisions', () => {
       now = await confirmed(before);
     });
 
-    /** Where a page leads. */
+    /** The targets of a page's links. */
     const linksOf = (markup: string) =>
       [...markup.matchAll(/<a\b[^>]* href="([^"]*)"/g)].map(([, href = '']) => decodeEntities(href));
 

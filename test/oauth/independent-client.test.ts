@@ -1,4 +1,4 @@
-/** The whole flow with oauth4webapi, which checks every answer; none of its checks is switched off. */
+/** The whole flow with oauth4webapi, which checks every response; none of its checks is switched off. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addClient, addPerson, type Person } from './scene.ts';
 
-// The service listens on plain http on this machine; everything else is checked.
+// The service uses plain http on this machine; everything else is checked.
 const options = { [oauth.allowInsecureRequests]: true };
 
 let service: TestService;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Lets the person decide in their browser; the URL with which it came back to the client. */
+/** Lets the person decide in their browser; returns the URL of the redirect to the client. */
 async function decideInBrowser(url: URL, button: 'Allow' | 'Deny', untick = false): Promise<URL> {
   const cookie = { name: 'dealkeep', value: ada.session };
   const { page, close } = await openTestPage(browser, service.origin, { cookie });

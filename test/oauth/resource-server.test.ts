@@ -1,4 +1,4 @@
-/** The tool server as the resource that tokens open, called over HTTP the way clients do. */
+/** The tool server as the protected resource of the tokens, called over HTTP as clients do. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -44,7 +44,7 @@ const call = (name: string, args: object) => ({
   params: { name, arguments: args },
 });
 
-/** Posts to the tool server; by default a list of deals. */
+/** Posts to the tool server; the body defaults to a call that lists deals. */
 function ask(
   headers: Record<string, string>,
   { path = '/api/mcp', body = call('svc_deals_list', {}) as unknown } = {},

@@ -38,7 +38,7 @@ beforeEach(() => service.clock.advance(60_000));
 
 const revoke = (parameters: Parameters) => post(service, '/api/mcp/revoke', { client_id: clientId, ...parameters });
 
-/** Whether the access token opens the tool server, and whether the refresh token still gives tokens. */
+/** Whether the tool server accepts the access token, and whether the refresh token still gives tokens. */
 async function alive({
   clientId: client,
   access,
@@ -81,7 +81,7 @@ describe('the revocation endpoint', () => {
     try {
       await holder.query('begin');
       await holder.query(`select from vault.token_families where user_id = $1 for update`, [ada.id]);
-      // One of three connections.
+      // Uses one of three connections.
       const first = revoke({ token: grant.refresh });
       await expect.poll(() => locksWaited(service)).toBe(1);
       const others = [revoke({ token: grant.refresh }), refresh(service, clientId, grant.refresh)];
@@ -159,7 +159,10 @@ describe('what ends grants', () => {
     ).toEqual([]);
   });
 
-  /** A client shared with a brokerage; how an admin changes it, and what a member and its creator gave it. */
+  /**
+   * A client shared with a brokerage, the grants of its creator and of a member, and functions that change the client
+   * and count its tool grants.
+   */
   async function sharedClient() {
     const brokerage = await addBrokerage(service);
     const admin = await addPerson(service, 'Amy', { brokerage, role: 'admin' });

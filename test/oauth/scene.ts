@@ -18,7 +18,7 @@ export interface Person {
 
 let count = 0;
 
-/** A brokerage; its id. */
+/** Adds a brokerage; returns its id. */
 export async function addBrokerage(service: TestService, name = 'Harbor Brokers'): Promise<string> {
   count += 1;
   const [made] = await service.sql<{ id: string }>('insert into brokerages (slug, name) values ($1, $2) returning id', [
@@ -28,7 +28,7 @@ export async function addBrokerage(service: TestService, name = 'Harbor Brokers'
   return made?.id ?? '';
 }
 
-/** Another session of a person; the Cookie header that a browser sends with it. */
+/** Opens another session of a person; returns its token. */
 export async function openSession(service: TestService, userId: string): Promise<string> {
   const session = randomBytes(32).toString('base64url');
   const digest = createHash('sha256').update(session).digest();
@@ -36,7 +36,7 @@ export async function openSession(service: TestService, userId: string): Promise
   return session;
 }
 
-/** A person with a session, and a member of the brokerage when one is given. */
+/** Adds a person with a session, who is a member of the brokerage if one is given. */
 export async function addPerson(
   service: TestService,
   name: string,
@@ -55,7 +55,7 @@ export async function addPerson(
   return { id, name, email, session, cookie: `dealkeep=${session}` };
 }
 
-/** A client of a person; its client_id. */
+/** Adds a client of a person; returns its client_id. */
 export async function addClient(
   service: TestService,
   owner: Person,
@@ -76,7 +76,7 @@ export const newVerifier = (): string => randomBytes(32).toString('base64url');
 /** The parameters of an authorization request; `undefined` leaves one out. */
 export type Parameters = Record<string, string | undefined>;
 
-/** The address of an authorization request with these parameters; `extra` is added to its query as it is. */
+/** The URL of an authorization request with these parameters; `extra` is appended to its query unchanged. */
 export function authorizeUrl(service: TestService, parameters: Parameters, extra = ''): string {
   const defaults: Parameters = {
     redirect_uri: callback,
@@ -100,12 +100,12 @@ export function visit(url: string, person: Person | null, headers: Record<string
   });
 }
 
-/** The markup of a page with every run of white space as one blank, as a reader sees it. */
+/** The markup of a page, with each run of white space collapsed to one space. */
 export async function markupOf(response: Response | Promise<Response>): Promise<string> {
   return (await (await response).text()).replaceAll(/\s+/g, ' ');
 }
 
-/** Text as it stands in markup, as a reader sees it. */
+/** Decodes the entities of text in markup. */
 export const decodeEntities = (text: string): string =>
   text
     .replaceAll('&lt;', '<')
@@ -141,7 +141,10 @@ export function decide(
   });
 }
 
-/** Opens the consent page, just after showing who it is; the fields of its form, without scopes and decision. */
+/**
+ * Opens the consent page with a session that has just been authenticated; returns the fields of its form, without
+ * scopes and decision.
+ */
 export async function openConsent(
   service: TestService,
   person: Person,
@@ -156,12 +159,12 @@ export async function openConsent(
   return fields;
 }
 
-/** The answer of the redirect to the client. */
+/** The response parameters in the redirect to the client. */
 export function answerOf(response: Response): URLSearchParams {
   return new URL(response.headers.get('location') ?? 'missing:').searchParams;
 }
 
-/** Asks, and approves with these scopes ticked; the code. */
+/** Opens the consent page and approves with these scopes ticked; returns the code. */
 export async function approve(
   service: TestService,
   person: Person,
@@ -179,7 +182,7 @@ export async function approve(
   return code;
 }
 
-/** What the token endpoint answered. */
+/** A response of the token endpoint. */
 export interface TokenAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -194,7 +197,7 @@ export interface TokenAnswer {
   };
 }
 
-/** Posts to an endpoint of the authorization server as a form. */
+/** Posts a form to an endpoint of the authorization server. */
 export async function post(
   service: { readonly origin: string },
   path: string,
@@ -206,7 +209,7 @@ export async function post(
   return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
 }
 
-/** A request to the token endpoint. */
+/** Sends a request to the token endpoint. */
 export const askToken = (service: { readonly origin: string }, parameters: Parameters): Promise<TokenAnswer> =>
   post(service, '/api/mcp/token', parameters);
 
@@ -219,7 +222,7 @@ export interface Grant {
   readonly refresh: string;
 }
 
-/** Goes from asking to tokens. */
+/** Runs the flow from the authorization request to the tokens. */
 export async function connect(
   service: TestService,
   person: Person,
@@ -261,19 +264,20 @@ export function refresh(
 
 /** A refresh of which all but the last byte has been sent. */
 export interface BegunRefresh {
-  /** Sends the last byte. */
+  /** Sends the last byte; resolves with the response. */
   finish(): Promise<Omit<TokenAnswer, 'headers'>>;
 }
 
-/** Begins refreshes with a token, one at each origin, and waits until the server has begun to read every one of them. */
+/** Begins a refresh with the token at each origin, and waits until the server has begun to read every one of them. */
 export async function beginRefreshes(
   service: TestService,
   origins: readonly string[],
   clientId: string,
   token: string,
 ): Promise<BegunRefresh[]> {
-  // Each is counted for its address before its body is read; a minute that begins now counts nothing else. The nodes
-  // count for themselves in these tests, so that no other process stands between the counting and the reading.
+  // Each request is counted for its address before its body is read, and nothing else is counted in a minute that
+  // begins now. The nodes count on their own in these tests, so that no other process delays the step from counting to
+  // reading.
   service.clock.startMinute();
   const body = new URLSearchParams({
     grant_type: 'refresh_token',

@@ -28,7 +28,7 @@ beforeEach(async () => {
 const ask = (path: string, body?: unknown, person = ada, method?: string) =>
   signedInWith(service, person.session).ask(path, body, method);
 
-/** What the person's list says of the client; undefined when it is not in it. */
+/** The client's entry in the person's list; undefined if it is not listed. */
 const seen = async (id: string, person = ada) =>
   (await ask('/clients', undefined, person)).body.items.find((client: { id: string }) => client.id === id);
 
@@ -190,7 +190,7 @@ describe('clients', () => {
       inspector: both('/oauth/callback', '/oauth/callback/debug'),
       desktop: both('/callback'),
     });
-    // What they were seen to send is taken: on this machine with whatever port.
+    // Redirect URIs that these clients were seen to send are accepted: on this machine with any port.
     const takes = (id: string, uri: string) =>
       redirectUriMatches(clientPresets.find((preset) => preset.id === id)?.redirectUris ?? [], uri);
     for (const [id, uri] of [

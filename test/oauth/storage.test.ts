@@ -35,7 +35,7 @@ describe('what is stored and logged', () => {
   });
   afterAll(() => service?.close());
 
-  /** Every value of every table of ours, as text. */
+  /** Every value of every table of Dealkeep, as text. */
   async function dump(): Promise<string> {
     const tables = await service.sql<{ name: string }>(
       `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -245,7 +245,7 @@ describe('limits', () => {
         200,
       );
       expect((await ask(await addClient(service, ada))).status).toBe(first);
-      // However it is spread over clients, an address has its own end.
+      // An address has a limit of its own, even if its requests are spread over clients.
       const rest = [];
       for (let count = 0; count < 3; count += 1) rest.push((await ask(await addClient(service, ada))).status);
       expect(rest).toEqual([first, first, 429]);
@@ -279,7 +279,7 @@ test('when the database takes no connections, the token endpoint says so in OAut
   try {
     const ada = await addPerson(service, 'Ada');
     const grant = await connect(service, ada, await addClient(service, ada));
-    // The second node has not connected yet.
+    // The second node has no connection yet.
     const [, second] = service.nodes;
     const [current] = await service.sql<{ name: string }>('select current_database() as name');
     await service.sql(`alter database ${current?.name} with connection limit 0`);

@@ -23,7 +23,7 @@ let brokerage: string;
 let clientId: string;
 let grant: Grant;
 
-// What each writing tool asks first.
+// Every writing tool calls this gate first.
 const gate = row('test_tool_gate', 'select app.pass_tool_gate($1, $2)');
 
 const from = { address: '192.0.2.1', requestId: null };
@@ -55,20 +55,20 @@ beforeEach(async () => {
   await service.sql('delete from deal_tool_stops');
 });
 
-/** What the statement answers a person who is signed in. */
+/** The result of the statement for a signed-in person. */
 async function as<T>(person: Person, statement: Statement<T>): Promise<T> {
   const [, answer] = await service.asServer(enterWithSession(tokenDigest(person.session)), statement);
   return answer;
 }
 
-/** What it answers the buyer's client. */
+/** The result of the statement for the buyer's client. */
 async function through<T>(statement: Statement<T>): Promise<T> {
   const enter = enterWithAccessToken(digestOf(grant.access), canonicalResource(service.config.baseUrl));
   const [, answer] = await service.asServer(enter, statement);
   return answer;
 }
 
-/** Why the gate refuses a call by the buyer's client with a token that holds; null where it lets it pass. */
+/** Why the gate refuses a call by the buyer's client with a valid token; null if it lets the call pass. */
 async function refusal(name: string): Promise<string | null> {
   grant = await connect(service, buyer, clientId);
   try {
@@ -78,7 +78,7 @@ async function refusal(name: string): Promise<string | null> {
     return (error as { reason: string }).reason;
   }
 }
-/** Insists that it is refused for nothing but the grant or the opt-in. */
+/** Whether the call is refused for this reason; expects no other reason than the grant or the opt-in. */
 async function isMissing(reason: 'missing_tool_grant' | 'missing_deal_opt_in', name = tool): Promise<boolean> {
   const refused = await refusal(name);
   expect([null, 'missing_tool_grant', 'missing_deal_opt_in']).toContain(refused);
@@ -111,7 +111,7 @@ describe('tool grants', () => {
   });
 
   test('at its end the tool is off', async () => {
-    // While the session goes on, at whatever time of the day.
+    // The end is before that of the session, whatever the time of day.
     const end = service.clock.inDays(1 / 24);
     expect((await turnOn(tool, end)).status).toBe(200);
     const [kept] = await as(buyer, liveToolGrants());
@@ -254,7 +254,7 @@ test('an opt-in at the moment of the removal from the deal is not there when the
   const removal = [`update participants set status = 'removed' where user_id = $1`, [leaver.id]] as const;
   expect((await whileChanging(service, [removal], optIn)).status).toBe(403);
   expect(await kept()).toEqual([]);
-  // An admin who was on the deal sees it all the same.
+  // An admin who was on the deal still sees it.
   await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
     brokerage,
     leaver.id,

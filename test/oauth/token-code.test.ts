@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 beforeEach(() => service.clock.advance(60_000));
 
-/** A fresh code with its verifier. */
+/** A new code with its verifier. */
 async function freshCode(
   client = clientId,
   person = ada,

@@ -35,7 +35,7 @@ describe.each([
     expect([status, body.error, headers.get('cache-control')]).toEqual([400, error, 'no-store']);
   }
 
-  /** Refreshes successfully; the new tokens. */
+  /** Refreshes successfully; returns the new tokens. */
   async function rotated(token: string, changes = {}): Promise<{ access: string; refresh: string; scope: string }> {
     const { status, body } = await refresh(service, clientId, token, changes);
     expect([status, body.error]).toEqual([200, undefined]);
@@ -124,9 +124,9 @@ describe.each([
     await refused(refresh({ origin: later.mcpUrl }, clientId, second.refresh)).finally(() => later.stop());
   });
 
-  // The last bytes of all are sent at once, so that they have come together however busy the machine is. It may still be
-  // kept from answering for longer than the two seconds that overlapping requests may be apart: here, in a service of its
-  // own, that is a minute.
+  // The last bytes of all requests are sent at once, so that they arrive together however busy the machine is. The
+  // machine may still delay answering for longer than the two seconds that overlapping requests may be apart: this test
+  // has a service of its own, with a minute instead.
   test('83. 50 parallel refreshes', async () => {
     const config = { refreshOverlapMillis: overlap === 'on' ? 60_000 : 0, rateLimitStore: 'memory' } as const;
     const together = await openService({ nodes, config });
@@ -236,7 +236,7 @@ describe.each([
     expect(body.error_description).toMatch(
       /1,000 times today.* refresh again after 00:00 UTC on \d{1,2} [A-Z][a-z]+\.$/,
     );
-    // It ends nothing: neither what there is nor another grant.
+    // The refusal ends nothing: neither the tokens of this grant nor another grant.
     expect(await scopesOf(service, last.access)).toEqual(['mcp:read', 'mcp:write']);
     await rotated(other.refresh);
     service.clock.advance(day);

@@ -1,4 +1,4 @@
-/** How each row of "What each may add" in docs/visibility.md is added, in SQL as the server sends it. */
+/** The SQL that adds each row of "What each may add" in docs/visibility.md, as the server sends it. */
 
 import type { Scene } from './scene.ts';
 

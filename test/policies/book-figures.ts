@@ -1,4 +1,7 @@
-/** The figures that are computed of a deal's books, each with where who may see it finds it; who may is in docs/visibility.md. */
+/**
+ * The figures that are computed from a deal's books, each with where people who may see it find it; docs/visibility.md
+ * says who may.
+ */
 
 export const places = [
   'the page',
@@ -14,7 +17,7 @@ export const places = [
 ] as const;
 export type Place = (typeof places)[number];
 
-/** What those are called who uploaded the books. */
+/** Names of the people who uploaded the books. */
 export const uploaders = { seller: 'Ulla Selling', removed: 'Rem Gone' } as const;
 
 interface Contradiction {
@@ -25,7 +28,7 @@ interface Contradiction {
   answer: { why: string; answered_at: string; released_at: string | null } | null;
 }
 
-/** What the page tells. */
+/** The figures in the response that the page shows. */
 export interface ComputedFigures {
   earnings: {
     label: string;
@@ -49,21 +52,21 @@ export interface ComputedFigures {
 }
 
 interface Figure {
-  /** What stands for it, as the page tells it to the broker. */
+  /** The text of the figure, as the broker gets it on the page. */
   readonly of: (figures: ComputedFigures) => string;
-  /** Where it is shown to those who may see it. */
+  /** Where people who may see the figure find it. */
   readonly shownIn: readonly Place[];
 }
 
 const year = ({ earnings }: ComputedFigures) => earnings.find(({ label }) => label === 'FY2025')!;
 const contradiction = ({ contradictions: { items, explained } }: ComputedFigures, kind: string) =>
   [...items, ...explained.items].find((one) => one.kind === kind)!;
-/** To take along: as a workbook, and printed. */
+/** The files to take along: a workbook and a printable document. */
 const files = ['the report', 'the document'] as const;
 const report = ['the page', ...files] as const;
 const customers = ['the page', 'svc_qoe_customer_concentration', ...files] as const;
 const contradicting = ['the page', 'svc_qoe_pl_periods', ...files] as const;
-/** Where offers are held against earnings. */
+/** Where offers are compared with earnings. */
 const worth = ['the page of offers', 'svc_offers_list'] as const;
 const bridged = ['the bridge', 'svc_qoe_get'] as const;
 
@@ -90,7 +93,7 @@ export const bookFigures: Readonly<Record<string, Figure>> = {
     shownIn: ['the page', ...worth, 'svc_qoe_pl_periods', ...files],
   },
   seasonality: { of: ({ seasonality }) => seasonality[0]!.share, shownIn: ['the page', 'the document'] },
-  // Printed is the HHI of all revenue.
+  // The document has the HHI of all revenue instead.
   'customer concentration': {
     of: ({ concentration }) => concentration.hhi,
     shownIn: customers.filter((place) => place !== 'the document'),

@@ -1,4 +1,4 @@
-/** Holds the live catalogue to the checks of catalogue.ts. */
+/** Runs the checks of catalogue.ts on the live catalogue. */
 
 import { catalogueChecks } from './catalogue.ts';
 import { testChecks } from './staged.ts';

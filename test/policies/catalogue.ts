@@ -1,4 +1,7 @@
-/** What the live catalogue says: security is on everywhere, and the server's role owns and reaches nothing more. */
+/**
+ * Checks of the live catalogue: row-level security is on everywhere, and the server's role owns nothing and reaches no
+ * more than it should.
+ */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -9,17 +12,17 @@ import type { Check } from './scene.ts';
 
 interface Catalogue {
   owner: pg.Client;
-  /** The rows of a query, each as its columns in one string. */
+  /** The rows of a query, each with its columns joined into one string. */
   found(text: string): Promise<string[]>;
 }
 
-/** Schemas of ours. */
+/** Schemas of Dealkeep. */
 const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'extensions'))`;
 
-/** What the checks add to the functions of the service (stage.ts). */
+/** Functions that the checks add to those of the service (stage.ts). */
 const helpers = ['attempts', 'enter_as', 'enter_through', 'enter_within', 'enter_as_key', 'token_of', 'as_owner'];
 
-/** Functions that nodes of the release before call; the release after this one drops them. */
+/** Functions that nodes of the previous release call; the next release drops them. */
 const ofEarlierNodes = ['deals_in_sight', 'listed_deals'];
 
 /** Each rejects when the catalogue leaves something open. */
@@ -99,7 +102,7 @@ check(
 check('nothing that says whose a record is, or when it was made, can be chosen or moved', async ({ found }) => {
   const whose = `('id', 'created_at', 'created_by', 'asked_by', 'asked_at', 'submitted_at', 'uploaded_by', 'uploaded_at',
     'buyer_user_id', 'participant_id', 'organization_id', 'brokerage_id', 'deal_id', 'user_id', 'revision_number', 'is_current')`;
-  // A connected client is shared with a brokerage and taken back by its creator: a policy checks which brokerage.
+  // A connected client is shared with a brokerage and unshared by its creator: a policy checks which brokerage.
   assert.deepEqual(
     await found(`select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname in ${whose}
@@ -115,7 +118,7 @@ check('nothing that says whose a record is, or when it was made, can be chosen o
   );
 });
 
-/** The tables without the id of a brokerage that is always there, and why: the whole list. */
+/** All tables without a `brokerage_id` that is never null, each with the reason. */
 const withoutTenant: Readonly<Record<string, string>> = {
   // Of the installation.
   'app.job_runs': 'of the installation',
@@ -159,12 +162,12 @@ const withoutTenant: Readonly<Record<string, string>> = {
   'vault.sign_in_steps': 'of a person',
   'vault.token_families': 'of a person',
   'vault.totp': 'of a person',
-  // Where there may be none.
+  // Tables whose rows may belong to no brokerage.
   'public.audit_records': 'null for what belongs to no brokerage',
   'public.connected_clients': 'null for those of one person',
   'vault.invitations': 'null where a deal is what they invite to',
   'vault.outbox': 'null for mails to a person',
-  // Made of other rows, or gone soon.
+  // Derived from other rows, or short-lived.
   'vault.own_activity': 'made of audit records, which carry it, with each of them',
   'vault.answers_of_people': 'made of participants and of questions, which carry it, with each of them',
   'vault.deals_of_people': 'made of participants and of deals, which carry it, with each of them',
@@ -190,8 +193,9 @@ check('every row of a brokerage carries its id, which nobody can choose', async 
   assert.deepEqual((await found(lacking)).toSorted(), [...explained, 'public.notes'].toSorted());
   await owner.query('drop table notes');
 
-  // What hangs on another row takes the id from it; whose row is named by nothing else has a foreign key. Changes are written by triggers on
-  // rows that carry it: a foreign key would lock the brokerage's row with every write.
+  // A row that depends on another takes the id from it by a trigger; a row that depends on no other has a foreign key.
+  // `change_events` has neither: triggers write its rows, and a foreign key would lock the brokerage's row at every
+  // write.
   assert.deepEqual(
     await found(`select c.oid::regclass from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'brokerage_id' and a.attnotnull
       where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace in ${ours} and c.oid <> 'change_events'::regclass
@@ -294,7 +298,7 @@ check(
   },
 );
 
-/** What the server's own code sends, as one text. */
+/** The server's own source, as one text. */
 function serverCode(): string {
   const folder = path.join(import.meta.dirname, '../../server');
   return globSync('**/*.ts', { cwd: folder })
@@ -317,7 +321,7 @@ check(
     const given = await found(`select distinct p.proname from pg_proc p where p.pronamespace = 'app'::regnamespace
     and has_function_privilege('dealkeep_server', p.oid, 'execute') order by 1`);
     const uses = (text: string, name: string) => new RegExp(`\\bapp\\.${name}\\(`).test(text);
-    // A function's own definition names it too, and so does not count.
+    // The function's own definition also names it, and does not count.
     const idle = given.filter(
       (name) =>
         !helpers.includes(name) &&
@@ -343,7 +347,7 @@ check(
 );
 
 check('what belongs to a record of a deal is tied to it and to the deal at once', async ({ found }) => {
-  // What belongs to an offer is tied to the offer's participant, and the participant to the deal.
+  // A record of an offer references the offer's participant, and the participant references the deal.
   assert.deepEqual(
     await found(`select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not a.attisdropped

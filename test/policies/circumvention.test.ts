@@ -1,4 +1,4 @@
-/** Holds the attempts of circumvention.ts to getting nowhere. */
+/** Checks that the attempts of circumvention.ts achieve nothing. */
 
 import { circumventions } from './circumvention.ts';
 import { testChecks } from './staged.ts';

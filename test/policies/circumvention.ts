@@ -7,9 +7,9 @@ import type { Check, Stage } from './scene.ts';
 type Sent = [text: string, values?: unknown[]];
 
 interface Attempts extends Stage {
-  /** Runs the statements as the caller in one transaction that is taken back; the last one's rows. */
+  /** Runs the statements as the caller in one transaction that is rolled back; returns the rows of the last one. */
   as(caller: string, ...statements: Sent[]): Promise<unknown[]>;
-  /** How many deals the caller who has entered sees. */
+  /** How many deals the entered caller sees. */
   deals(): Promise<number | null>;
 }
 
@@ -32,7 +32,7 @@ function toolsOf(stage: Stage): Attempts {
   };
 }
 
-/** What a client could tell apart: the class of the error and its words. */
+/** What a client could tell apart: the code of the error and its message. */
 async function refusal(attempt: Promise<unknown>): Promise<string> {
   try {
     await attempt;
@@ -86,7 +86,7 @@ check(
       rows[0].seal,
     ]);
     assert.equal(await deals(), 0);
-    // …and what is left on the session does not affect the next caller who enters.
+    // What is left on the session does not affect the next caller who enters either.
     assert.deepEqual(await as('outsider', ['select id from deals']), []);
     assert.ok(Number((await as('broker', ['select id from deals'])).length) > 0);
     await server.query(`select set_config('dealkeep.identity', '', false), set_config('dealkeep.seal', '', false)`);
@@ -148,7 +148,7 @@ check('nobody is made a member or a participant without accepting', async ({ own
     refusal(as(caller, [`update members set status = 'active' where user_id = $1 returning 1`, [id]]));
   for (const id of [outsider, removed])
     assert.equal(await join('admin', id), 'DK001 Only the person invited can accept an invitation.');
-  // The invited is no admin yet: the row is not theirs to change either, only to accept by its link.
+  // The invited person is no admin yet, so they cannot change the row either, only accept by the link.
   assert.deepEqual(await as('outsider', [`update members set status = 'active' returning 1`]), []);
   assert.deepEqual(
     await as('admin', [`update members set status = 'removed' where user_id = $1 returning status`, [outsider]]),

@@ -1,16 +1,16 @@
-/** Entering with an access token: who may, who is answered a deal, and what record it leaves. */
+/** Entering with an access token: who may enter, who is told about a deal, and which audit record is left. */
 
 import assert from 'node:assert/strict';
 import type { Check, Stage } from './scene.ts';
 
-/** Statements that switch the triggers of a table off around one. */
+/** Wraps a statement so that it runs while the triggers of a table are disabled. */
 const alone = (table: string, statement: string): readonly string[] => [
   `alter table ${table} disable trigger user`,
   statement,
   `alter table ${table} enable trigger user`,
 ];
 
-/** When nobody may enter. */
+/** Changes after which nobody may enter. */
 const shut: Readonly<Record<string, readonly string[]>> = {
   'when tokens expire': ['update vault.access_tokens set expires_at = app.now()'],
   'when tokens are revoked': ['update vault.access_tokens set revoked_at = app.now()'],
@@ -35,7 +35,7 @@ const shut: Readonly<Record<string, readonly string[]>> = {
 
 const asksForSecondFactor = 'update brokerages set requires_second_factor = true';
 
-/** When some may, or all. */
+/** Changes after which some people, or all, may enter. */
 const open: typeof shut = {
   'as it is': [],
   'when tokens hold a moment longer': [
@@ -69,7 +69,10 @@ const recordId = '0192f0c1-2345-7000-8000-000000000001';
 
 const enters = `app.enter_with_token(a.digest, ${here}, ${record}, '${recordId}', a.tells, 3, 2, a.held)::jsonb`;
 
-/** Functions that enter, say what came of it and take it back: planned once, not at each of some thousand calls. */
+/**
+ * Functions that enter, return the outcome and roll it back. As functions they are planned once, not at each of several
+ * thousand calls.
+ */
 const functions = [
   `create function pg_temp.outcome(bytea, uuid, text, text, boolean, text[], text) returns jsonb language plpgsql as $$
   declare
@@ -85,7 +88,8 @@ const functions = [
     when others then return jsonb_build_object('failure', sqlstate || ' ' || sqlerrm);
   end
   $$`,
-  // A caller who enters for nothing but the deal is asked for no second factor, and does not see the deals of a brokerage that asks for one.
+  // A caller who enters only for the deal is not asked for a second factor, but does not see the deals of a brokerage
+  // that requires one.
   `create function pg_temp.in_sight(bytea, uuid) returns jsonb language plpgsql as $$
   begin
     perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
@@ -97,7 +101,10 @@ const functions = [
   $$`,
 ];
 
-/** With every person's token, about some deals, each way of asking: what a tool tells, whose record is of that deal or of none, and which books the node holds. */
+/**
+ * The outcome for every person's token, each deal and each way of asking: what a tool tells, whether its record is of
+ * that deal or of none, and which books the node holds.
+ */
 const outcomes = `select p.name as who, v.what, v.tool, v.subject, v.tells, v.of_deal as "ofDeal", v.held, d.deal, n.outcome as now, s.known
   from unnest($1::text[], $2::bytea[]) p (name, digest)
   cross join unnest($3::uuid[]) d (deal)
@@ -126,7 +133,7 @@ const outcomes = `select p.name as who, v.what, v.tool, v.subject, v.tells, v.of
     ('leaves no record', null, null, null, true, null)) v (what, tool, subject, tells, of_deal, held)
   cross join lateral (select pg_temp.outcome(p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held, v.subject) as outcome offset 0) n`;
 
-/** What tables say of who enters and of the deal. */
+/** What the tables say about the caller and the deal. */
 interface Known {
   readonly user_id: string;
   readonly client_id: string;
@@ -153,7 +160,7 @@ interface Asked {
   readonly held: readonly string[] | null;
   readonly deal: string | null;
   readonly now: Outcome;
-  /** Null where the person may not enter. */
+  /** Null if the person may not enter. */
   readonly known: Known | null;
 }
 
@@ -168,7 +175,10 @@ interface Outcome {
 
 const nobody = { answer: null, identity: '', sealed: null, records: null };
 
-/** What has to come of it, where a caller enters who owes no second factor; of what is answered (`lists.ts` has its values) whether anything is. */
+/**
+ * The expected outcome for a caller who owes no second factor. Only the kind of answer is compared here; `lists.ts`
+ * compares its values.
+ */
 function expected({ tool, subject, tells, ofDeal, held, deal }: Asked, known: Known) {
   const isUnheld = tells === 'offers' && known.sees && held !== null && !held.includes(known.books ?? '');
   const isOnDeal = ofDeal && known.sees;
@@ -197,7 +207,7 @@ function expected({ tool, subject, tells, ofDeal, held, deal }: Asked, known: Kn
   };
 }
 
-/** What came of it, in the same form. */
+/** The actual outcome, in the same form. */
 function outcomeOf({ now: { answer, records, waits } }: Asked) {
   const [told] = answer?.slice(8) ?? [];
   const isOfDeal = Array.isArray(told) && told.length === 11;
@@ -260,7 +270,7 @@ export const enteringChecks: Check[] = [
             assert.match(now.failure ?? '', /^DK001 A second factor is required by: \S/, about);
           else {
             assert.deepEqual(outcomeOf(asked), expected(asked, known), about);
-            // A caller who is answered everything by that statement has no identity in those behind it.
+            // A caller who is answered everything by that statement has no identity in the statements after it.
             if (now.sealed) assert.ok(now.sealed.startsWith(`${known.user_id},${known.client_id},,,`), about);
           }
         }

@@ -1,4 +1,7 @@
-/** Reads the tables of docs/visibility.md: what each caller is to see, change, remove and add, and what functions tell them. */
+/**
+ * Reads the tables of docs/visibility.md: what each caller sees, changes, removes and adds, and what functions tell
+ * them.
+ */
 
 import { readFileSync } from 'node:fs';
 
@@ -9,16 +12,19 @@ export interface Expectation {
   may: string[];
 }
 
-/** The scopes that a key needs for what it may do with the records of a table: all of them, "any" for any; null: it may not. */
+/**
+ * The scopes that a key needs, all of them, for each thing that it may do with the records of a table; "any" for any
+ * scope, null when no key may.
+ */
 export interface ScopesOfTable {
   table: string;
   needed: Record<string, string[] | null>;
 }
 
-/** What stands for the table where functions tell of what no table shows. */
+/** Stands for the table where functions tell what no table shows. */
 export const byFunctions = 'functions';
 
-/** One expectation a cell, of the parts of the page; `table` is empty for what may be added, and for what is computed. */
+/** One expectation per cell, for each part of the page; `table` is empty for additions and for computed figures. */
 export function readExpectations(page: string | URL): {
   records: Expectation[];
   additions: Expectation[];

@@ -1,8 +1,14 @@
-/** What "What functions tell" in docs/visibility.md speaks of: notifications, mails, status, holds and exports, which no table shows. */
+/**
+ * The rows of "What functions tell" in docs/visibility.md: notifications, mails, status, holds and exports, which no
+ * table shows.
+ */
 
 import type { Scene, Stage } from './scene.ts';
 
-/** Puts a row of each kind there, as the owner: a notification for everybody, one choice, event, mail, backup and hold. */
+/**
+ * Adds a row of each kind to the scene, as the owner: a notification for everybody, and one choice, event, mail, backup
+ * and hold.
+ */
 export async function addFunctionRows({ owner, scene }: Stage): Promise<void> {
   const people = [...new Set(Object.values(scene.people))];
   const broker = scene.people['broker'];
@@ -42,7 +48,7 @@ export async function addFunctionRows({ owner, scene }: Stage): Promise<void> {
 
 type FunctionQuery = (scene: Scene) => { text: string; values: unknown[] };
 
-/** Whether a person sees how the accounts of this caller's upload were counted. */
+/** Whether a person sees how the accounts of this caller's upload were assigned. */
 const accountsOf =
   (caller: string): FunctionQuery =>
   ({ deal }) => ({
@@ -50,11 +56,11 @@ const accountsOf =
     values: [deal, caller],
   });
 
-/** Enters again with the session that each has, who signed in a moment ago, and asks for the archive of the brokerage. */
+/** Enters again with the person's own session, which has just begun, and asks for the archive of the brokerage. */
 const asked = `with entered as materialized (select app.enter_through(app.user_id(), null, app.user_id(), '{}') where app.user_id() is not null),
   asked as materialized (select app.may_export($1) as may from (select count(*) from entered) e)`;
 
-/** Whether rows of a table are in that archive, of the brokerage or of its deal. */
+/** Whether that archive, of the brokerage and its deal, contains rows of a table. */
 const archived =
   (table: string, condition = 'true'): FunctionQuery =>
   ({ brokerage, deal }) => ({
@@ -63,7 +69,7 @@ const archived =
     values: [brokerage, deal],
   });
 
-/** For each row of the table, the query that shows it. */
+/** For each row of the page's table, the query that shows it. */
 export const functionQueries: Readonly<Record<string, FunctionQuery>> = {
   'their own notifications': () => ({ text: 'select 1 from app.notifications_in_sight(null, null, 10)', values: [] }),
   "the broker's notifications": ({ people }) => ({

@@ -1,10 +1,13 @@
-/** What one statement enters for and answers to an API key: the same as entering first and then asking below the policies. */
+/**
+ * A statement that enters with an API key and answers it has the same result as entering first and then querying under
+ * the policies.
+ */
 
 import assert from 'node:assert/strict';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import type { Check, Stage } from './scene.ts';
 
-/** Statements that switch the triggers of a table off around one. */
+/** Wraps a statement so that it runs while the triggers of a table are disabled. */
 const alone = (table: string, statement: string): readonly string[] => [
   `alter table ${table} disable trigger user`,
   statement,
@@ -25,7 +28,7 @@ const usedAgo = (time: string) => [
      select ${ownKey}, 'one', ${bodyDigest}, gen_random_uuid(), app.now() - ${time}`,
 ];
 
-/** When no key is in force. */
+/** Changes after which no key is in force. */
 const shut: Readonly<Record<string, readonly string[]>> = {
   'when keys are revoked': [`update api_keys set revoked_at = app.now(), revoked_by = created_by`],
   'when keys expire': ['update api_keys set expires_at = app.now()'],
@@ -42,7 +45,7 @@ const shut: Readonly<Record<string, readonly string[]>> = {
   'when a test key has no sandbox': test,
 };
 
-/** When the key is in force. */
+/** Changes after which the key is in force. */
 const open: typeof shut = {
   'as it is': [],
   'when keys hold a moment longer': [
@@ -80,7 +83,10 @@ const open: typeof shut = {
   ],
 };
 
-/** What a new contact has to come to for the key that has entered: whether it may is what the policy of contacts asks. */
+/**
+ * The expected effect of creating a contact as the entered key; whether the key may do so is decided as in the policy
+ * of contacts.
+ */
 const newContact = `create function app.new_contact(made uuid, idempotency_key text, body_digest bytea) returns text
   language plpgsql security definer set search_path = '' as $$
   declare
@@ -112,12 +118,12 @@ const newContact = `create function app.new_contact(made uuid, idempotency_key t
 
 const from = `'192.0.2.7', 'request'`;
 const made = `'0192f0c1-2345-7000-8000-000000000001'`;
-// Of each time another one.
+// A new id at each call.
 const recordId = `gen_random_uuid()`;
 const given = (key: string) =>
   `'company', 'New & new', 'new@example.test', null, ${key}, ${key === 'null' ? 'null' : bodyDigest}`;
 
-/** Each question in both ways. */
+/** Each question, asked in one statement (`now`) and after entering (`before`). */
 const questions: Readonly<Record<string, { now: string; before: string }>> = {
   'the first page': {
     now: `select app.contacts_of_key(${digest}, '|', 51, null, null) as told`,
@@ -145,7 +151,7 @@ interface Outcome {
   readonly left: unknown;
 }
 
-/** Whatever is left of it, without the ids of events and records, which differ. */
+/** Everything that is left afterwards, without the ids of events and records, which differ. */
 const left = `select jsonb_build_object(
     'contacts', (select jsonb_agg(c order by c.id) from contacts c),
     'records', (select jsonb_agg(to_jsonb(r) - 'id' order by r.outcome) from audit_records r where r.request_id = 'request'),
@@ -155,7 +161,7 @@ const left = `select jsonb_build_object(
 const asOwner = async (server: Stage['server'], statement: string): Promise<unknown> =>
   (await server.query<{ r: unknown }>('select app.as_owner($1, null) as r', [statement])).rows[0]!.r;
 
-/** What comes of a question in both ways, at the same time, in the transaction that is open. */
+/** The outcomes of a question asked in both ways, at the same time, in the open transaction. */
 async function asked({ server }: Stage, question: string): Promise<{ now: Outcome; before: Outcome }> {
   const said = questions[question]!;
   const separator = question.includes('page') ? '|' : ',';
@@ -176,7 +182,7 @@ async function asked({ server }: Stage, question: string): Promise<{ now: Outcom
     let told: string | null = null;
     let failure: string | undefined;
     try {
-      // What is asked with an idempotency key is asked twice.
+      // A question with an idempotency key is asked twice.
       for (const _ of question.includes('idempotency') ? [1, 2] : [1]) told = await way();
     } catch (error) {
       told = null;
@@ -191,7 +197,10 @@ async function asked({ server }: Stage, question: string): Promise<{ now: Outcom
   return { now: await outcome(inOne), before: await outcome(inTwo) };
 }
 
-/** Asks in a transaction with these changes, which is taken back: some are of thousands of rows, made once for all that is asked. */
+/**
+ * Asks in a transaction with these changes, which is rolled back. Some changes make thousands of rows, once for all
+ * questions.
+ */
 async function after(
   { server, scene }: Stage,
   changes: readonly string[],

@@ -1,4 +1,6 @@
-/** What a key sees and changes is what its scopes say (docs/visibility.md), on deals of its brokerage that are open to keys. */
+/**
+ * A key sees and changes what its scopes allow (docs/visibility.md), on deals of its brokerage that are open to keys.
+ */
 
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
@@ -11,7 +13,7 @@ import { measureEntered } from './visibility.ts';
 const page = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
 const needed = new Map(page.scopes.map((one) => [one.table, one.needed]));
 const cells = page.records.filter((cell) => cell.caller === 'API key');
-/** What is added, by the table that it is added to. */
+/** The table that each addition is made to. */
 const tableOf: Readonly<Record<string, string>> = {
   'a contact': 'contacts',
   'an accounting snapshot': 'accounting_snapshots',
@@ -23,17 +25,17 @@ const tableOf: Readonly<Record<string, string>> = {
 };
 const additions = page.additions.filter((cell) => cell.caller === 'API key' && cell.may.length > 0);
 
-/** Each rejects when a key sees or does more, or less, than its scopes say. */
+/** Each rejects when a key sees or does more, or less, than its scopes allow. */
 export const keyChecks: Check[] = [];
 
 function check(title: string, run: (stage: Stage) => Promise<void>): void {
   keyChecks.push({ title, run });
 }
 
-/** What of a cell a key with these scopes may do. */
+/** The part of a cell that a key with these scopes may do. */
 function expected({ table, record, may }: Expectation, scopes: readonly string[]): string[] {
   return may.filter((what) => {
-    // A row of one record goes before that of its table.
+    // A row for one record takes precedence over the row for its table.
     const ofRecord = needed.get(`${table}: ${record}`) ?? needed.get(table);
     const scopesFor = table === '' ? needed.get(tableOf[record] ?? '')?.['adds'] : ofRecord?.[what];
     assert.ok(scopesFor, `the page says of no scope by which a key ${what} ${table} ${record}`);
@@ -41,7 +43,7 @@ function expected({ table, record, may }: Expectation, scopes: readonly string[]
   });
 }
 
-/** Compares what a key that enters may do in every cell with what it is expected to. */
+/** Compares what a key that enters this way may do in every cell with what is expected. */
 async function compare(
   stage: Stage,
   about: string,
@@ -77,7 +79,7 @@ check('each scope shows and changes what the page says, and no other does', asyn
 check('the page names a scope for whatever a key may do, every scope of records, and no others', async () => {
   for (const cell of [...cells, ...additions]) assert.deepEqual(expected(cell, keyScopes), cell.may);
   const named = new Set(page.scopes.flatMap((one) => Object.values(one.needed).flatMap((scopes) => scopes ?? [])));
-  // What these let do is done by functions, or is no record of a deal.
+  // What these scopes allow is done by functions, or concerns no record of a deal.
   const byFunctions = ['participants:write', 'documents:content', 'events:read', 'webhooks:write'];
   assert.deepEqual([...named].toSorted(), ['any', ...keyScopes.filter((one) => !byFunctions.includes(one))].toSorted());
 });
@@ -88,12 +90,12 @@ check('the database knows the same scopes', async ({ owner }) => {
   );
   const allowed = /'\{(.*)\}'/.exec(rows[0]!.allowed)![1]!.split(',');
   assert.deepEqual(allowed.toSorted(), keyScopes.toSorted());
-  // Contacts and webhooks are the brokerage's own; of events a key gets those of records that its other scopes show.
+  // Contacts and webhooks belong to the brokerage; a key gets the events of those records that its other scopes show.
   const onDeals = keyScopes.filter((scope) => !/^(contacts|events|webhooks):/.test(scope));
   assert.deepEqual(rows[0]!.deals.toSorted(), onDeals.toSorted());
 });
 
-/** What a key is allowed of a cell where no deal is open to it: what is the brokerage's own. */
+/** What a key may do in a cell while no deal is open to it: only with records that belong to the brokerage. */
 const onNoDeal = ({ table, record, may }: Expectation): string[] =>
   needed.get(table)?.['sees']?.[0] === 'any' || /\ba contact\b/.test(record) || table.startsWith('webhook_') ? may : [];
 
@@ -175,7 +177,7 @@ check('a key that names deals sees of them what it sees anyway, and of others no
     await compare(stage, 'another is named', naming([scene.idle], deal), onNoDeal);
     await compare(stage, 'none is named', naming([], deal), onNoDeal);
   }
-  // Naming lets nobody in: not to deals that are closed to keys, nor to those of others.
+  // Naming a deal does not open it: neither a deal that is closed to keys nor one of another brokerage.
   await server.query('begin');
   await naming([scene.idle, scene.records['deals/a deal of another brokerage']!], null)();
   assert.equal((await server.query('select id from deals')).rowCount, 0);
@@ -186,7 +188,8 @@ check(
   'a page of events tells what the key sees of the stream, and leaves what follows as wide as it was',
   async (stage) => {
     const { owner, server } = stage;
-    // As long as anything that began before is not committed, in another database too, a later call has to say that all of it is.
+    // While a transaction that began earlier is open, in another database too, publishing has to be repeated until all
+    // is published.
     const isPublished = async () => {
       await server.query('select app.publish_changes()');
       const { rows } = await owner.query<{ yes: boolean }>(
@@ -262,7 +265,7 @@ check('a broker of the deal lets keys in, and nobody else; buyers are told nothi
     assert.equal(await deal(), before);
     assert.equal(await switched('broker', false), true);
     assert.equal(await deal(), before.replace('true', 'false'));
-    // A closed deal is closed to keys, too, when its broker says so.
+    // A broker can close a closed deal to keys, too.
     for (const change of [`keys_admitted = true`, `state = 'closing'`, `state = 'closed'`])
       await server.query('select app.as_owner($1, null)', [`update deals set ${change} where id = '${scene.deal}'`]);
     assert.equal(await switched('broker', false), true);
@@ -317,7 +320,7 @@ check('what a key writes is held to the rules that hold for people', async (stag
   const given = (owner: string | null) => [scene.deal, 'Lease', owner];
   assert.equal(await refusal(condition, given(null)), null);
   assert.equal(await refusal(condition, given(scene.people['exclusive buyer']!)), null);
-  // The buyer who reads the condition does not know of the other.
+  // The buyer who reads the condition does not know of the other buyer.
   assert.equal(await refusal(condition, given(scene.people['other buyer']!)), 'owner_not_known_to_buyer');
   const close = ['closing', 'closed'].map((state) => `update deals set state = '${state}' where id = '${scene.deal}'`);
   assert.equal(await refusal(condition, given(null), ...close), 'deal_closed');
@@ -343,7 +346,10 @@ check('what a key writes is held to the rules that hold for people', async (stag
   );
 });
 
-/** Within the transaction: makes a test key of the scene's brokerage, and the ids of both it and its sandbox. */
+/**
+ * Makes a test key of the scene's brokerage in the open transaction; returns the ids of the key, its sandbox and the
+ * sandbox's deals.
+ */
 async function makeTestKey({ server, scene }: Stage): Promise<{ key: string; sandbox: string; deals: string[] }> {
   const asOwner = async <T = string>(statement: string) =>
     (await server.query<{ made: T }>(`select app.as_owner($1, null) as made`, [statement])).rows[0]!.made;
@@ -356,7 +362,10 @@ async function makeTestKey({ server, scene }: Stage): Promise<{ key: string; san
   return { key, sandbox, deals };
 }
 
-/** How many rows of a brokerage the caller sees, of each kind that keys read and that names its deal. */
+/**
+ * How many rows of a brokerage the caller sees, in each table that keys read and whose rows name their brokerage or
+ * deal.
+ */
 async function seenOf({ server }: Stage, brokerage: string, deals: readonly string[]): Promise<Record<string, number>> {
   const own: Readonly<Record<string, string>> = {
     brokerages: 'id = $1',

@@ -1,4 +1,7 @@
-/** What functions that read past the policies list (022_lists_at_size.sql and those after it) is what the policies show. */
+/**
+ * The functions that read past the policies (022_lists_at_size.sql and later migrations) list exactly what the policies
+ * show.
+ */
 
 import assert from 'node:assert/strict';
 import {
@@ -14,24 +17,30 @@ import { ndaStatusNow } from '../../server/domain/deals/participants.ts';
 import { callers, type Check, type Stage } from './scene.ts';
 import { enter, enterAsKey } from './stage.ts';
 
-/** How the NDA of participant `p` stands, to those whom row-level security shows it: that which counts, or the latest. */
+/**
+ * SQL: the status of the NDA of participant `p` (the active one, otherwise the latest), if row-level security shows it
+ * to the caller.
+ */
 const ndaTold = `case when p.role = 'buyer' and (p.deal_id = any ((select app.deals_as('broker', 'seller'))::uuid[])
     or p.id = any ((select app.principals())::uuid[]))
   then coalesce((select ${ndaStatusNow} from ndas n where n.participant_id = p.id
     order by n.status = 'active' desc, n.sent_at desc, n.id desc limit 1), 'none') end`;
-/** SQL: of an advisor `p` the role of whom they advise, as far as row-level security shows that person. */
+/** SQL: the role of the person whom an advisor `p` advises, if row-level security shows that person. */
 export const sideAdvised = `case when p.role = 'advisor' then (select a.role from participants a where a.id = p.advises) end`;
 
-/** Each rejects when a list has a row or a value more, or less, than the caller could select. */
+/** Each rejects when a list has more or fewer rows or values than the caller could select. */
 export const listChecks: Check[] = [];
 
-/** Changes of the scene, by what it is like after them. */
+/** Changes of the scene, keyed by a phrase for the scene after them. */
 type Changes = Readonly<Record<string, readonly string[]>>;
 
-/** Where a deal's participants are also administrators of a brokerage that has nothing to do with it. */
+/** Key of the changes after which a deal's participants are also administrators of an unrelated brokerage. */
 const withAdministrators = 'when everything has an end, and participants administer another brokerage';
 
-/** None, and those that make of the scene what it does not show; made as the owner, in the same transaction. */
+/**
+ * No changes, and changes that add cases that the scene lacks; the owner makes them in the transaction of the
+ * comparison.
+ */
 const changesOfScene: Changes = {
   'as it is': [],
   'with exclusivities and offers that have lapsed': [
@@ -66,7 +75,7 @@ const changesOfScene: Changes = {
   ],
 };
 
-/** One more, for what is shown of it. */
+/** A further change for functions that tell what others did. */
 const acted: Changes = {
   'when others have just asked, uploaded and found': [
     ['question.ask', 'questions'],
@@ -78,7 +87,10 @@ const acted: Changes = {
   ),
 };
 
-/** A function, what the caller selects of the same, and changes of their own. */
+/**
+ * What a function lists, what the caller selects of the same records, and changes of the scene for this comparison
+ * only.
+ */
 interface Asked {
   readonly title: string;
   readonly listed: string;
@@ -86,17 +98,20 @@ interface Asked {
   readonly more: Changes;
 }
 
-/** How a caller enters, whichever caller was there before, and the parameters of the statements. */
+/** A way to enter, whichever caller entered before, and the parameters of the statements. */
 interface Place {
   readonly enters: (caller: string) => Promise<unknown>;
   readonly values: readonly unknown[];
-  /** The changes for which alone it is; otherwise for all. */
+  /** The key of the only changes after which this way is used; optional, defaults to all. */
   readonly at?: string;
 }
 
 const rowsOf = (statement: string): string => `array(select to_jsonb(t)::text from (${statement}) t)`;
 
-/** Compares, for every caller and after all changes, what functions list with what the caller selects, each time once for each of the places. */
+/**
+ * Compares, for every caller, after all changes and for each of the places, what functions list with what the caller
+ * selects.
+ */
 function compare(title: string, asked: readonly Asked[], places: (stage: Stage) => Promise<readonly Place[]>): void {
   const nth = listChecks.length;
   const every: Changes = Object.assign({}, changesOfScene, ...asked.map(({ more }) => more));
@@ -106,15 +121,16 @@ function compare(title: string, asked: readonly Asked[], places: (stage: Stage) 
     const everywhere = await places(stage);
     for (const [after, statements] of Object.entries(every)) {
       const its = asked.filter(({ more }) => after in changesOfScene || after in more);
-      // In one statement, planned once for the changes that ask the same: most of the time would go into many, and into that.
+      // One statement, planned once for all changes with the same comparisons: planning and running many would take
+      // most of the time.
       const text = `select ${its.flatMap(({ listed, selected }) => [rowsOf(listed), rowsOf(selected)]).join(', ')}`;
       const name = `list ${nth} ${asked.map((one) => Number(its.includes(one))).join('')}`;
       await server.query('begin');
       try {
-        // One that a rule of the deal forbids fails here: the scene would not be what their name says.
+        // A change that a rule of the deal forbids throws here: otherwise the scene would not be what the key says.
         for (const statement of statements) await server.query('select app.as_owner($1, null)', [statement]);
         for (const caller of callers) {
-          // Each finds what the changes made, and nothing that was left by the callers before.
+          // Each caller finds what the changes made, and nothing that earlier callers left.
           await server.query('savepoint caller');
           for (const { enters, values, at: only = after } of everywhere) {
             if (only !== after) continue;
@@ -139,10 +155,10 @@ function compare(title: string, asked: readonly Asked[], places: (stage: Stage) 
   listChecks.push({ title, run });
 }
 
-/** What a caller before has entered as is left behind. */
+/** Drops the identity with which an earlier caller entered. */
 const leaves = `set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`;
 
-/** Compares what a function lists of all that the caller sees. */
+/** Compares what a function lists with everything that the caller sees, not narrowed to a deal. */
 function check(
   title: string,
   listed: string,
@@ -154,10 +170,10 @@ function check(
     const { server, scene } = stage;
     const enters = async (caller: string) => {
       await server.query(`select ${leaves}`);
-      // Of the lists only that of contacts is for keys.
+      // Contacts are the only list for keys.
       await (caller === 'API key' ? enterAsKey(stage, ['contacts:read']) : enter(stage, caller));
     };
-    /** The same while the brokerage waits for a second factor of theirs. */
+    /** The same while the brokerage keeps the caller out until they show a second factor. */
     const entersKeptOut = async (caller: string) => {
       await enters(caller);
       const person = scene.people[caller];
@@ -171,10 +187,10 @@ function check(
   });
 }
 
-/** What functions that are given a deal answer of it, once they are narrowed to it. */
+/** Comparisons of functions that take a deal, made while narrowed to that deal. */
 const narrowed: Asked[] = [];
 
-/** Compares what a function tells people of the deal that it is given, narrowed to each deal in turn. */
+/** Compares what a function tells people about the deal that it is given, narrowed to each deal in turn. */
 function checkNarrowed(title: string, listed: string, selected: string, more: Changes): void {
   narrowed.push({ title, listed, selected, more });
 }
@@ -192,7 +208,7 @@ check(
 const withTheirBuyer = `(select array[u.id::text, u.name, p.role] from participants p join users u on u.id = p.user_id
    where p.deal_id = d.id and p.user_id = x.buyer_user_id and p.joined_at is not null)`;
 
-/** Changes of what lists are made of, by the owner, one after the other. */
+/** Changes of the records from which the tables behind lists are derived, made by the owner one after the other. */
 const changesOfDeals: readonly string[] = [
   `update deals set title = 'Another title', industry = null, location = 'Elsewhere', asking_price = 7 where state <> 'closed'`,
   `update deals set summary = 'Changed' where state <> 'closed'`,
@@ -210,7 +226,7 @@ const changesOfDeals: readonly string[] = [
   `insert into ndas (deal_id, participant_id, status, terms, sent_at, signed_at, signed_name, expires_at)
      select n.deal_id, n.participant_id, 'active', n.terms, n.sent_at, n.signed_at, n.signed_name, n.expires_at from ndas n where n.status = 'active'`,
   `delete from ndas n where n.status = 'active' and exists (select from ndas o where o.participant_id = n.participant_id and o.status = 'active' and o.id > n.id)`,
-  // Advisors have a part while those whom they advise have, leave with them, and may be back before them.
+  // Advisors take part only while the people whom they advise do, leave with them, and may be back before them.
   ...[
     ['p.role <>', 'active', 'removed'],
     ['p.role <>', 'removed', 'invited'],
@@ -231,7 +247,7 @@ const changesOfDeals: readonly string[] = [
 listChecks.push({
   title: 'what lists are read from is what participants, deals, stages and exclusivities say, after each change',
   run: async ({ owner }) => {
-    // Of answers it is enough that none is missed.
+    // The range kept for answers may be wider than necessary, but must not miss any.
     const wrong = `select 'kept' as what, k.user_id, k.deal_id from (table vault.deals_of_people except table vault.deals_of_parts) k
       union all select 'there', t.user_id, t.deal_id from (table vault.deals_of_parts except table vault.deals_of_people) t
       union all (select 'part', p.user_id, p.deal_id from (
@@ -327,7 +343,7 @@ check(
   `select a.deal_id, max(a.at) as at from audit_records a join deals d on d.id = a.deal_id where ${isActivity} group by a.deal_id order by a.deal_id`,
 );
 
-/** What row-level security shows of the records of a brokerage, and of deals that are not hidden. */
+/** Condition on audit records `r`: of the brokerage $1, and not of a deal that is hidden from the caller. */
 const shownOfBrokerage = `r.brokerage_id = $1 and (r.deal_id is null or r.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[])
   or exists (select from deals seen where seen.id = r.deal_id))`;
 const manyDealsOfOthers: Changes = {
@@ -345,7 +361,9 @@ check(
   manyDealsOfOthers,
 );
 
-/** How an action begins, and whether it was done: of one kind, of several, of calls of tools, and of what is both. */
+/**
+ * Prefixes of actions, each with whether the act was done: they match one kind of action, several, tool calls, or both.
+ */
 const auditFilters = `(values (1, 'question.', null::boolean), (2, 'd', true), (3, 'd', null), (4, 'tool:', true), (5, 't', null), (6, '', true),
   (7, null, true), (8, null, false), (9, 'd', false), (10, 'nothing.', null)) f (n, beginning, done)`;
 check(
@@ -459,7 +477,7 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
      waiting(
        'answers_to_read',
        't.distributed_at',
-       // Only a buyer's side can say that it has read them.
+       // Only a buyer's side can mark answers as read.
        `questions t where t.status = 'distributed' and t.participant_id = any ((select app.principals())::uuid[])
           and t.deal_id = any ((select app.deals_as('buyer'))::uuid[]) and app.is_unread(t.deal_id, t.participant_id, t.distributed_at)`,
      ),
@@ -714,7 +732,7 @@ checkNarrowed(
   },
 );
 
-/** Of the statement that enters with the token of the caller, who has entered by it from then on. */
+/** What the statement that enters with the caller's token tells; the caller has entered with it from then on. */
 const told = (what: string): string => `(select t.entered -> 8 as told from (select app.enter_with_token(
      decode(nullif(current_setting('dealkeep.token', true), ''), 'hex'), 'https://tools.example', 'deals', $1, tells => ${what}) as entered offset 0) t
    where t.entered ->> 8 is not null)`;
@@ -757,7 +775,7 @@ checkNarrowed(
   },
 );
 
-// All of them of each deal, as most of the time would go into entering there.
+// All functions are compared at once for each deal, as entering would otherwise take most of the time.
 compare(
   'narrowed to each deal, what functions tell of it is what row-level security shows',
   narrowed,
@@ -774,7 +792,7 @@ compare(
           text: `select ${leaves}, app.enter_within($1, $2)`,
           values,
         });
-        // One token for all deals.
+        // One token serves for all deals.
         if (at > 0) return;
         await server.query(
           `select set_config('dealkeep.token', encode(app.token_of($1), 'hex'), true)`,

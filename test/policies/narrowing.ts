@@ -1,4 +1,6 @@
-/** A transaction that is narrowed to a deal shows of that deal what it would show anyway, and of other deals less. */
+/**
+ * A transaction narrowed to a deal shows the same of that deal as one that is not narrowed, and less of other deals.
+ */
 
 import assert from 'node:assert/strict';
 import type pg from 'pg';
@@ -12,14 +14,14 @@ import { measure } from './visibility.ts';
 
 const page = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
 
-/** Each rejects when narrowing adds something, or takes away more than it says. */
+/** Each rejects when narrowing adds something, or takes away more than it should. */
 export const narrowingChecks: Check[] = [];
 
 function check(title: string, run: (stage: Stage) => Promise<void>): void {
   narrowingChecks.push({ title, run });
 }
 
-/** Tables whose rows say which deal they are of, in the column `of`, and the columns that people may read. */
+/** Tables whose rows name their deal, in the column `of`, and the columns that people may read. */
 async function tablesOfDeals(owner: pg.Client): Promise<{ table: string; of: string; columns: string }[]> {
   const { rows } = await owner.query<{ table: string; of: string; columns: string }>(`
     select c.relname as "table", case when c.relname = 'deals' then 'id' else 'deal_id' end as of,
@@ -32,7 +34,10 @@ async function tablesOfDeals(owner: pg.Client): Promise<{ table: string; of: str
   return rows;
 }
 
-/** The rows that the caller who has entered sees, by table and deal. Planned once: most of the time would go into that. */
+/**
+ * The rows that the entered caller sees, by table and deal. The statement has a name so that it is planned once:
+ * planning would take most of the time.
+ */
 async function seen({ server }: Stage, text: string): Promise<Map<string, string>> {
   const { rows } = await server.query<{ place: string; rows: string }>({ name: 'rows by deal', text });
   return new Map(rows.map(({ place, rows: found }) => [place, found]));
@@ -79,7 +84,7 @@ check('narrowed to each deal, each person sees the rows of it that they see anyw
         const anyway = whole.get(place)?.split(' ') ?? [];
         for (const row of rows.split(' ')) assert.ok(anyway.includes(row), `${caller}: a row more of ${place}`);
       }
-      // What is a person's own (records of theirs, opt-ins) they see of every deal, and an admin their brokerage's deals.
+      // People see their own records (audit records, opt-ins) of every deal, and an admin sees the brokerage's deals.
       if (caller !== 'admin')
         for (const place of narrowed.keys())
           if (!/^(audit_records|deal_opt_ins|answer_readings|document_openings) /.test(place))
@@ -99,10 +104,10 @@ check(
         const { rows } = await server.query<{ 'QUERY PLAN': string }>(`explain (generic_plan, costs off) ${text}`);
         return rows.map((row) => row['QUERY PLAN']).join('\n');
       };
-      // A person on ten thousand deals is on this one once.
+      // A person may take part in ten thousand deals, but takes part in this one once.
       const person = await planOf('select name from users where id = $1');
       assert.match(person, /on participants p\n *Index Cond: .*\bdeal_id >= /);
-      // Ten pages on, what is on the first ten is passed over.
+      // Ten pages on, the index skips the rows of the first ten.
       const { text } = activityOfDeal(scene.deal, null, 50);
       assert.match(await planOf(text), /Index Cond: \(\(deal_id = \$1\) AND \(ROW\(at, id\) < /);
     });
@@ -127,7 +132,7 @@ check(
               where p.deal_id = $1 and p.joined_at is not null) as shown`,
             values: [deal],
           });
-          // It is for people: an API key gets the ids alone.
+          // The function is for people: an API key gets only ids.
           assert.deepEqual(rows[0]?.told, caller === 'API key' ? null : rows[0]?.shown, `${caller}: ${deal}`);
           named += rows[0]?.told ? 1 : 0;
         });
@@ -149,7 +154,7 @@ check('narrowed to the deal of a record, each may do with the record what the pa
         ? await owner.query<{ deal: string }>('select app.deal_of($1, $2) as deal', [cell.table, id])
         : { rows: [{ deal: scene.deal }] };
       const deal = rows[0]!.deal;
-      // Of its tenants a narrowed transaction shows the deal's own, and those of which the caller is a member.
+      // A narrowed transaction shows only the deal's brokerage and those of which the caller is a member.
       if (cell.table === 'brokerages' && id !== scene.brokerage) continue;
       byDeal.set(deal, [...(byDeal.get(deal) ?? []), cell]);
     }
@@ -201,9 +206,9 @@ check('an identity that names another deal or part than was sealed is nobody', a
   assert.deepEqual(await change(',viewer', ',broker'), [0, true]);
   assert.deepEqual(await change(scene.deal, scene.idle), [0, true]);
   assert.deepEqual(await change(`,${scene.deal}`, ',no id'), [0, true]);
-  // The part left out, as if nothing were narrowed.
+  // The deal left out, as if the transaction were not narrowed.
   assert.deepEqual(await change(`,${scene.deal},`, ',,'), [0, true]);
-  // What an earlier transaction was narrowed to says nothing in the next.
+  // What an earlier transaction was narrowed to has no effect on the next.
   await server.query(`select set_config('dealkeep.identity', 'x,,,,,,,' || $1, false)`, [scene.deal]);
   await taken(stage, async () => {
     await enter(stage, 'broker');

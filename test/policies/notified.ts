@@ -1,4 +1,7 @@
-/** A person who is notified of something could open it: what is decided for people who are not there is what the policies show them. */
+/**
+ * Everybody who is notified of something could open it: the decision made for people who are absent matches what the
+ * policies show them.
+ */
 
 import assert from 'node:assert/strict';
 import type pg from 'pg';
@@ -7,7 +10,7 @@ import { ownNotifications } from '../../server/domain/notifications/notification
 import { callers, type Check } from './scene.ts';
 import { enter } from './stage.ts';
 
-/** What notifications are about: how a record is selected by its id. */
+/** The tables that notifications are about, each with how a record is selected by its id. */
 const tables: Readonly<Record<string, string>> = {
   deals: 'deals where id',
   questions: 'questions where id',
@@ -23,7 +26,7 @@ const tables: Readonly<Record<string, string>> = {
   api_keys: 'api_keys where id',
 };
 
-/** The deal of a record, which the owner reads; an API key has none. */
+/** The deal of a record, read as the owner; an API key has none. */
 const dealOfRecord = `case t.of_table
     ${Object.entries(tables)
       .filter(([table]) => table !== 'api_keys')
@@ -34,7 +37,7 @@ const dealOfRecord = `case t.of_table
       .join('\n    ')}
   end`;
 
-/** By name: nothing, and changes of the scene after which other people see other things. */
+/** By name: no change, and changes of the scene after which other people see other things. */
 const changes: Readonly<Record<string, string>> = {
   'as it is': '',
   'with an exclusivity that has lapsed': `update exclusivities set granted_at = app.now() - interval '9 days',
@@ -46,16 +49,16 @@ const changes: Readonly<Record<string, string>> = {
   'with questions that are rejected': `update questions set status = 'rejected' where status = 'pending_broker_review'`,
 };
 
-// Statements have names here so that each is planned once: most of the time would go into that.
+// Statements have names here so that each is planned once: planning would take most of the time.
 
-/** For each record of a jsonb array whether the caller selects it. */
+/** For each record of a jsonb array, whether the caller selects it. */
 const selected = `select jsonb_object_agg(t.name, case t.of_table
     ${Object.entries(tables)
       .map(([table, where]) => `when '${table}' then exists (select from ${where} = t.id)`)
       .join('\n    ')}
   end) as seen from jsonb_to_recordset($1) t (name text, of_table text, id uuid)`;
 
-/** An act that is done to records of a table, of which there are no more than are listed. */
+/** Acts on records, by table; the scene has no more records of each table than are listed. */
 const acts: readonly (readonly [table: string, action: string, source: string])[] = [
   ['questions', 'question.ask', ''],
   ['question_answers', 'question.answer', ''],
@@ -67,13 +70,16 @@ const acts: readonly (readonly [table: string, action: string, source: string])[
   ['findings', 'finding.add', ''],
 ];
 
-/** What is kept for a person, of deals in which they take part or of none: read as the owner. */
+/** The notifications kept for a person, about deals in which they take part or about none: read as the owner. */
 const kept = `select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'kind', n.kind, 'deal_id', n.deal_id, 'subject', n.subject,
     'subject_id', n.subject_id, 'actor_id', n.actor_id, 'at', n.at, 'read_at', n.read_at)), '[]')
   from vault.notifications n
   where n.user_id = app.user_id() and (n.deal_id is null or n.deal_id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer')))`;
 
-/** A person's notifications, each record looked up through the policies: what they cannot open is not listed. */
+/**
+ * A person's notifications, each record looked up through the policies: records that the person cannot open are not
+ * listed.
+ */
 const lookedUp = `
   select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at, n.at::text as place,
     coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,
@@ -145,7 +151,7 @@ export const notifiedChecks: Check[] = [
       for (const [table, action, source, changed, change] of staged) {
         const ids = Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith(`${table}/`) ? [id] : []));
         const key = table === 'question_answers' ? 'question_id' : 'id';
-        // An act that counts, and two that do not: it is long ago, or was refused.
+        // An act that counts, and two that do not: one from 31 days ago, and a refused one.
         const add = (
           who: string,
           whens: string,
@@ -241,7 +247,7 @@ export const notifiedChecks: Check[] = [
              where r.${key} = any ('{${ids.slice(0, 7).join(',')}}')`,
           ]);
         }
-        // Also whom the brokerage keeps out until they show a second factor.
+        // Also for callers whom the brokerage keeps out until they show a second factor.
         for (const barred of [[], [scene.brokerage]])
           for (const caller of callers) {
             if (scene.people[caller] === undefined) continue;

@@ -1,10 +1,13 @@
-/** People between two roles, and records between two states: what is added to the scene for the checks of particulars.ts. */
+/**
+ * People between two roles, and records between two states, which the checks of particulars.ts need in addition to the
+ * scene.
+ */
 
 import type pg from 'pg';
 import { withoutTriggers } from '../triggers.ts';
 import type { Scene } from './scene.ts';
 
-/** Adds to the scene what the checks of particulars.ts look at, as its owner; the ids, by name. */
+/** Adds these people and records to the scene, as its owner; returns their ids by name. */
 export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promise<Record<string, string>> {
   const ids: Record<string, string> = {};
   const add = async (name: string, table: string, values: Record<string, unknown>): Promise<string> => {
@@ -17,7 +20,8 @@ export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promis
   };
   const { brokerage, deal, people, participants, records } = scene;
 
-  // A brokerage without a deal of its members, with one member of each role, a client shared with it, and a contact.
+  // A brokerage whose members take part in no deal, with one member of each role, a client shared with it, and a
+  // contact.
   await add('quiet', 'brokerages', { slug: 'quiet', name: 'Quiet Brokers' });
   for (const role of ['admin', 'broker', 'staff']) {
     await add(`quiet ${role}`, 'users', { email: `quiet-${role}@example.test`, name: `The quiet ${role}` });
@@ -53,7 +57,7 @@ export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promis
     status: 'active',
   });
 
-  // A deal whose selected buyer has no NDA, and an advisor of a person who has left it.
+  // A deal whose selected buyer has no NDA, with an advisor of a person who has left it.
   const bare = await add('bare', 'deals', { organization_id: brokerage, title: 'Chandlery', state: 'diligence' });
   await add('', 'participants', { deal_id: bare, user_id: people['colleague'], role: 'broker', status: 'active' });
   await add('bare buyer', 'participants', {
@@ -104,7 +108,7 @@ export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promis
     });
   }
 
-  // What a person holds of a deal that is none of theirs any more.
+  // Records of people about a deal in which they no longer take part.
   await add('', 'deal_opt_ins', { user_id: people['colleague'], deal_id: deal });
   await add('', 'answer_readings', { user_id: people['removed'], deal_id: bare, read_until: new Date(0) });
   const finding = records["findings/the broker's"];
@@ -129,8 +133,8 @@ export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promis
 type Add = (name: string, table: string, values: Record<string, unknown>) => Promise<string>;
 
 /**
- * A brokerage whose deals are between states: NDAs that lapsed, were revoked or end one day, exclusivities that ended or
- * ran out, people who have left, and conditions that each of them is to meet.
+ * A brokerage whose deals are between states: NDAs that lapsed, were revoked or end one day, exclusivities that ended
+ * or expired, people who have left, and conditions assigned to each of them.
  */
 async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<string, string>, add: Add): Promise<void> {
   const past = new Date('2020-01-01');
@@ -205,7 +209,7 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
   await joins("buyer's advisor", 'advisor', { advises: buyer });
   await joins("buyer's former advisor", 'advisor', { advises: buyer, status: 'removed' });
 
-  // What only time brings about is put in past the triggers.
+  // Rows that only the passing of time produces are inserted with the triggers disabled.
   const untriggered = ['ndas', 'exclusivities', 'closing_conditions', 'qoe_workspace_members'];
   await withoutTriggers(owner, untriggered);
   for (const [name, status, expires_at] of [
@@ -232,7 +236,7 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
     await add('', 'qoe_workspace_members', { deal_id: deal, participant_id: ids[`part of ${name}`], role });
   const exclusivity = (deal_id: string, part: string, buyer_user_id: string, more: Record<string, unknown>) =>
     add('', 'exclusivities', { deal_id, participant_id: part, buyer_user_id, granted_at: '2019-01-01', ...more });
-  // In diligence one that ran out still names the buyer, and one that was ended names nobody.
+  // In diligence an expired exclusivity still names the buyer, and one that was ended names nobody.
   await exclusivity(deal, buyer, ids['buyer until 2999']!, { expires_at: past });
   await exclusivity(deal, ids['part of buyer whose NDA lapsed']!, ids['buyer whose NDA lapsed']!, {
     expires_at: future,
@@ -295,7 +299,7 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
   // An admin of this brokerage who takes part in a deal of another.
   await joins('coast admin', 'viewer', {}, ids['bare']!);
 
-  // Deals of a second broker of the brokerage, for the question which of them would be left without one.
+  // Deals of a second broker of the brokerage, to find out which of them would be left without a broker.
   await add('distant', 'brokerages', { slug: 'distant', name: 'Distant Brokers' });
   const second = ids['coast second']!;
   await person('suspended broker');

@@ -1,4 +1,4 @@
-/** Holds the policies to particulars.ts. */
+/** Runs the checks of particulars.ts on the policies. */
 
 import { particulars } from './particulars.ts';
 import { testChecks } from './staged.ts';

@@ -1,23 +1,26 @@
-/** What the tables of docs/visibility.md are too coarse for: people between two roles, and records between two states. */
+/**
+ * Checks for which the tables of docs/visibility.md are too coarse: people between two roles, and records between two
+ * states.
+ */
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { withoutTriggers } from '../triggers.ts';
 import type { Check, Scene, Stage } from './scene.ts';
 
-/** What is asked as a person, by their user id or their name in the scene. */
+/** Asks as a person, who is given by their user id or their name in the scene. */
 type Ask = (who: string, text: string, ...values: unknown[]) => Promise<number>;
 
 interface Given {
   readonly ids: Record<string, string>;
   readonly scene: Scene;
-  /** How many rows a statement touches, taken back afterwards; 0 when it is refused. */
+  /** How many rows a statement touches; 0 when it is refused. It is rolled back afterwards. */
   readonly count: Ask;
-  /** The same through a connected client of theirs. */
+  /** The same through a connected client of the person. */
   readonly throughClient: Ask;
-  /** The same in a session that began a moment ago. */
+  /** The same in a session that has just begun. */
   readonly justSignedIn: Ask;
-  /** The same by who is kept out of the brokerage with this id until they show a second factor. */
+  /** The same for a person whom the brokerage with this id keeps out until they show a second factor. */
   readonly barred: (brokerage: string) => Ask;
   readonly owner: pg.Client;
 }
@@ -294,14 +297,16 @@ check('a client is not managed through a client, and its brokerage is for admins
     await justSignedIn('broker', share, scene.records["connected_clients/the broker's own"], scene.brokerage),
     0,
   );
-  // An admin neither hands a shared one to another brokerage, nor makes it its creator's own, nor shares that of others.
+  // An admin can neither move a shared client to another brokerage nor return it to its creator, nor share clients of
+  // others.
   const ofBroker = ids['shared by the coast broker'];
   assert.equal(await justSignedIn('coast admin', share, ofBroker, ids['coast']), 1);
   assert.equal(await justSignedIn('coast admin', share, ofBroker, scene.brokerage), 0);
   assert.equal(await justSignedIn('coast admin', share, ofBroker, null), 0);
   assert.equal(await justSignedIn('coast admin', 'update connected_clients set brokerage_id = null'), 0);
   assert.equal(await justSignedIn('coast admin', 'update connected_clients set brokerage_id = $1', ids['coast']), 4);
-  // Who shared one and is no admin does not take it back, and who left the brokerage does not see it.
+  // A member who shared a client and is no admin cannot take it back, and somebody who left the brokerage does not see
+  // it.
   assert.equal(
     await count(
       'coast broker',
@@ -329,7 +334,7 @@ check('a condition is changed by whose it is, while they act for a side of the d
       may,
       who,
     );
-  // Without a condition that reads the row, the policy of reading does not narrow an update.
+  // Without a condition on the row, the select policy does not restrict an update.
   for (const who of ['buyer who left', 'advisor of who left'])
     assert.equal(await count(who, `update closing_conditions set status = 'in_progress'`), 0, who);
 });
@@ -421,7 +426,7 @@ check(
       assert.equal(await count(who, withId('contradiction_answers'), ids['released answer']), released, who);
       assert.equal(await count(who, withId('contradiction_answers'), ids['kept answer']), kept, who);
     }
-    // Without a condition that reads the row, the policy of reading does not narrow an update.
+    // Without a condition on the row, the select policy does not restrict an update.
     for (const [who, may] of [
       ['coast broker', 2],
       ['coast seller', 0],

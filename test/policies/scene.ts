@@ -1,4 +1,4 @@
-/** The scene of docs/visibility.md: one deal in diligence, and everybody who could want to see it. */
+/** The scene of docs/visibility.md: one deal in diligence, and everybody who might want to see it. */
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -27,7 +27,7 @@ export const callers = [
 export interface Scene {
   brokerage: string;
   deal: string;
-  /** User ids; the API key and nobody have none. */
+  /** User ids; the API key and nobody have no user id. */
   people: Record<string, string>;
   participants: Record<string, string>;
   /** Records by "table/record", as in the first column of docs/visibility.md. */
@@ -43,11 +43,11 @@ export interface Stage {
   readonly owner: pg.Client;
   readonly server: pg.Client;
   readonly scene: Scene;
-  /** Ids of what particulars.ts adds to the scene. */
+  /** Ids of the records that particulars-scene.ts adds to the scene. */
   readonly particulars: Record<string, string>;
 }
 
-/** One thing that must hold; `run` rejects when it does not. The suite and `npm run mutate` run the same ones. */
+/** One thing that must hold; `run` rejects otherwise. The test suite and `npm run mutate` run the same checks. */
 export interface Check {
   readonly title: string;
   run(stage: Stage): Promise<void>;
@@ -55,14 +55,14 @@ export interface Check {
 
 type Insert = (table: string, values: Record<string, unknown>) => Promise<string>;
 
-/** A connection of the test's own, as the owner or as the server. */
+/** Opens a connection for the test, as the owner or as the server. */
 export async function connect(connection: pg.ClientConfig): Promise<pg.Client> {
   const client = new pg.Client(connection);
   await client.connect();
   return client;
 }
 
-/** Puts the scene into an empty database, as its owner; the ids of what is in it. */
+/** Puts the scene into an empty database, as its owner; returns the ids of its records. */
 export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   const insert: Insert = async (table, values) => {
     const columns = Object.keys(values);
@@ -96,7 +96,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   const foreign = await insert('deals', { organization_id: elsewhere, title: 'A deal elsewhere', state: 'listed' });
   await insert('participants', { deal_id: draft, user_id: people['colleague'], role: 'broker', status: 'active' });
   await insert('participants', { deal_id: foreign, user_id: stranger, role: 'broker', status: 'active' });
-  // Deals of the colleague's with the new buyer on them: one that needs no NDA, and one that is still a draft.
+  // Deals of the colleague on which the new buyer takes part: one that needs no NDA, and one that is still a draft.
   const sellerOf = async (name: string, values: Record<string, unknown>) => {
     const deal_id = await insert('deals', { organization_id: brokerage, ...values });
     const sells = { deal_id, user_id: await person(`the seller of ${name}`), role: 'seller', status: 'active' };
@@ -128,7 +128,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   await joins('viewer', 'viewer');
   await joins('invited', 'buyer', { status: 'invited' });
   await joins('removed', 'broker', { status: 'removed' });
-  // The deal on which no exclusivity runs, for granting one.
+  // The deal without a current exclusivity, on which one can be granted.
   for (const role of ['broker', 'seller', 'viewer'])
     records[`participants/the ${role} of a deal with nobody under an NDA`] = await insert('participants', {
       deal_id: idle,
@@ -402,7 +402,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     action: 'question.answer',
     outcome: 'done',
   });
-  // The broker has let the brokerage's keys in to this deal, and to none of the others.
+  // The broker has opened this deal to the brokerage's keys, and none of the others.
   await owner.query('update deals set keys_admitted = true where id = $1', [deal]);
   return { brokerage, deal, people, participants, records, unanswered, idle, idleBuyer, key };
 }

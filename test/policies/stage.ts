@@ -1,4 +1,4 @@
-/** A database with the scene of docs/visibility.md in it, and the two connections that the checks of the policies use. */
+/** A database that holds the scene of docs/visibility.md, and the two connections that the policy checks use. */
 
 import pg from 'pg';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
@@ -13,11 +13,11 @@ export interface Connections {
 /** An id that no deal has. */
 const nowhere = '00000000-0000-0000-0000-000000000000';
 
-// What the checks need of the database beyond what the service has: entering without a credential, through a client,
-// in a session, kept out of a brokerage or narrowed to a deal, a token to enter with, and trying many
-// statements in one round trip, each taken back. `attempts` runs as its caller, behind every policy: how many
-// rows each statement touched, -1 where it was refused, and null where it failed for another reason. `as_owner` runs one
-// statement past every policy, with that person entered: its value, or how many rows it touched.
+// SQL functions that the checks need beyond those of the service: entering without a credential, through a client, in a
+// session, kept out of a brokerage or narrowed to a deal; making a token to enter with; and trying many statements in
+// one round trip, each rolled back. `attempts` runs with its caller's rights, under every policy, and returns how many
+// rows each statement touched, -1 if it was refused, and null if it failed for another reason. `as_owner` runs one
+// statement past every policy, with that person entered, and returns its value, or how many rows it touched.
 const helpers = `
   create function app.enter_as(user_id uuid) returns void
   language sql volatile security definer set search_path = '' as $$ select app.enter(user_id, null, null, null, null) $$;
@@ -106,14 +106,14 @@ const helpers = `
     app.enter_within(uuid, uuid), app.enter_as_key(uuid, uuid, text[], uuid),
     app.token_of(uuid), app.attempts(text[]), app.as_owner(text, uuid) to dealkeep_server`;
 
-/** Puts what the checks need into a database with the scene; the ids of what is in it. */
+/** Prepares a database that holds the scene for the checks; returns the ids of its records. */
 export async function prepareStage(owner: pg.ClientBase, scene: Scene): Promise<Pick<Stage, 'scene' | 'particulars'>> {
   const particulars = await setParticulars(owner, scene);
   await owner.query(helpers);
   return { scene, particulars };
 }
 
-/** Connects to a database that was prepared. */
+/** Connects to a database that is prepared already. */
 export async function enterStage(
   connections: Connections,
   prepared: Pick<Stage, 'scene' | 'particulars'>,
@@ -128,18 +128,20 @@ export async function openStage(connections: Connections, scene: Scene): Promise
   return { owner, server: await connect(connections.server), ...prepared };
 }
 
-/** Ends the connections of a stage. */
+/** Closes the connections of a stage. */
 export async function leaveStage({ owner, server }: Stage): Promise<void> {
   await Promise.all([owner.end(), server.end()]);
 }
 
-/** Enters as the caller until the transaction ends; an API key with every scope, and nobody at all, are callers too. */
+/**
+ * Enters as the caller until the transaction ends. The callers include an API key with every scope, and nobody at all.
+ */
 export async function enter({ server, scene }: Stage, caller: string): Promise<void> {
   if (caller === 'API key') await server.query('select app.enter_as(null, $1, $2)', [scene.key, scene.brokerage]);
   else if (caller !== 'nobody') await server.query('select app.enter_as($1, null, null)', [scene.people[caller]]);
 }
 
-/** Enters as an API key of a brokerage with these scopes, and with the transaction narrowed to a deal if one is named. */
+/** Enters as an API key of a brokerage with these scopes; narrows the transaction to a deal if one is named. */
 export async function enterAsKey(
   { server, scene }: Stage,
   scopes: readonly string[],

@@ -5,7 +5,10 @@ import { openService, type TestService } from '../harness.ts';
 import type { Check, Stage } from './scene.ts';
 import { leaveStage, openStage } from './stage.ts';
 
-/** Opens a stage before the tests of the file and closes it after them; call at the top of it, and ask for the stage in a test. */
+/**
+ * Opens a stage before the tests of the file and closes it after them. Call it at the top of the file; the returned
+ * function gives the stage to a test.
+ */
 export function useStage(): () => Stage {
   let service: TestService;
   let stage: Stage;
@@ -20,9 +23,9 @@ export function useStage(): () => Stage {
   return () => stage;
 }
 
-/** One test a check, each on the same stage. */
+/** Registers one test per check, all on the same stage. */
 export function testChecks(checks: readonly Check[]): void {
   const stage = useStage();
-  // Some ask for everybody and every record.
+  // Some checks try every caller with every record.
   test.each(checks)('$title', { timeout: 360_000 }, (check) => check.run(stage()));
 }

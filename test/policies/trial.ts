@@ -1,29 +1,34 @@
-/** Trying statements as people of the scene and as the owner of the tables, in a transaction that is taken back. */
+/** Tries statements as people of the scene and as the owner of the tables, in a transaction that is rolled back. */
 
 import pg from 'pg';
 import type { Check, Stage } from './scene.ts';
 
 type Values = readonly (string | number | null | undefined)[];
 
-/** What can be tried in the transaction of a check. */
+/** What a check can do in its transaction. */
 export interface Trial {
-  /** User ids of a person of the scene, by name, or the id itself. */
+  /** The user id of a person, by their name in the scene; an id is returned unchanged. */
   person(who: string): string;
   readonly brokerage: string;
   readonly ids: Readonly<Record<string, string>>;
-  /** What became of a statement of the server's role, for a person: "done", "nothing", the reason, or the code of the error. */
+  /**
+   * Runs a statement as the server's role for a person; returns "done", "nothing", the reason, or the code of the
+   * error.
+   */
   as(who: string, text: string, ...values: Values): Promise<string>;
-  /** The same past every policy and right: as the owner of the tables, with a person entered or, for null, nobody. */
+  /**
+   * The same past every policy and privilege: as the owner of the tables, with a person entered or, for null, nobody.
+   */
   past(who: string | null, text: string): Promise<string>;
-  /** One value, as the owner. */
+  /** Reads one value, as the owner. */
   value(text: string): Promise<unknown>;
-  /** Puts a row into a table as the owner; its id. */
+  /** Inserts a row into a table as the owner; returns its id. */
   put(table: string, values: Record<string, unknown>): Promise<string>;
-  /** From now on it is so many days later than it is. */
+  /** Sets the time to this many days after the start of the transaction. */
   at(days: number): Promise<void>;
 }
 
-/** A value as it stands in SQL. */
+/** A value as an SQL literal. */
 export const literal = (value: unknown): string => {
   if (value === null || value === undefined) return 'null';
   if (value instanceof Date) return pg.escapeLiteral(value.toISOString());
@@ -31,7 +36,7 @@ export const literal = (value: unknown): string => {
   return pg.escapeLiteral(String(value));
 };
 
-/** Runs what a check tries in a transaction of its own, and takes it back. */
+/** Runs a check in a transaction of its own, and rolls it back. */
 async function inTrial(
   { server, scene, particulars: ids }: Stage,
   run: (trial: Trial) => Promise<void>,
@@ -82,14 +87,20 @@ async function inTrial(
   }
 }
 
-/** Adds checks to a list: each rejects when a trigger lets pass, or brings about, more or less than it should. */
+/**
+ * Returns a function that adds checks to a list; each rejects when a trigger permits, or causes, more or less than it
+ * should.
+ */
 export const checkInto =
   (checks: Check[]) =>
   (title: string, run: (trial: Trial) => Promise<void>): void => {
     checks.push({ title, run: (stage) => inTrial(stage, run) });
   };
 
-/** A deal of the scene's brokerage with a broker, a seller, a viewer, two buyers and one who left; the ids of their parts. */
+/**
+ * Makes a deal of the scene's brokerage with a broker, a seller, a viewer, two buyers and a buyer who left; returns the
+ * ids of the deal and the participants.
+ */
 export async function dealOf({ put, person, brokerage }: Trial, values: Record<string, unknown> = { state: 'listed' }) {
   const deal = await put('deals', { organization_id: brokerage, title: 'Mill', ...values });
   const joins = (who: string, role: string, status = 'active', more: Record<string, unknown> = {}) =>
@@ -108,15 +119,15 @@ export async function dealOf({ put, person, brokerage }: Trial, values: Record<s
 
 export type Deal = Awaited<ReturnType<typeof dealOf>>;
 
-/** Grants exclusivity for so many days. */
+/** SQL that grants exclusivity for this many days. */
 export const granting = (deal: string, part: string, days: number) =>
   `insert into exclusivities (deal_id, participant_id, expires_at)
     values ('${deal}', '${part}', app.now() + ${days} * interval '1 day')`;
-/** Moves a deal to a state. */
+/** SQL that moves a deal to a state. */
 export const moving = (deal: string, state: string) => `update deals set state = '${state}' where id = '${deal}'`;
 /** The state in which a deal is now. */
 export const stateOf = ({ value }: Trial, deal: string) => value(`select app.actual_state('${deal}')`);
-/** A row of an active NDA with a participant. */
+/** The values of an active NDA with a participant. */
 export const nda = (of: Deal, part: string, more: Record<string, unknown> = {}) => ({
   deal_id: of.deal,
   participant_id: part,

@@ -1,4 +1,4 @@
-/** What the triggers do about deals: exclusivity, states and stages, and what a closed deal takes. */
+/** The triggers on deals: exclusivity, states and stages, and what a closed deal still accepts. */
 
 import assert from 'node:assert/strict';
 import type { Check } from './scene.ts';
@@ -13,12 +13,12 @@ check('exclusivity is granted to an active buyer of the deal, for the time to co
   const other = await dealOf(trial);
   for (const part of [other.buyer, on.seller, on.gone])
     assert.equal(await as('broker', granting(on.deal, part, 9)), 'not_an_active_buyer');
-  // Who may not grant it learns nothing of whom it could be granted to.
+  // A participant who may not grant exclusivity learns nothing about whom it could be granted to.
   assert.equal(await as('seller', granting(on.deal, on.gone, 9)), '42501');
   assert.equal(await as('broker', granting(on.deal, on.buyer, -1)), 'expires_in_the_past');
   assert.equal(await as('broker', granting(on.deal, on.buyer, 9)), 'done');
   assert.equal(await as('broker', granting(on.deal, on.otherBuyer, 9)), 'exclusivity_runs');
-  // The owner, loading data, is held to the same and need not name the person.
+  // The same rules hold for the owner who loads data, but the owner need not name the person.
   assert.equal(await past(null, granting(other.deal, other.buyer, 9)), 'done');
 });
 
@@ -80,7 +80,7 @@ check('the end of an exclusivity is moved while it runs, or while the deal goes 
     ),
     'done',
   );
-  // What ends or begins in diligence leaves the deal where it is.
+  // An exclusivity that ends or begins in diligence does not change the deal's state.
   assert.equal(
     await as('broker', 'update exclusivities set ended_at = app.now() where deal_id = $1', further.deal),
     'done',
@@ -108,7 +108,7 @@ check('a deal goes from state to state as the decisions say, and its stage with 
   assert.equal(await stateOf(trial, on.deal), 'withdrawn');
   assert.equal(await value(`select count(*) from exclusivities where deal_id = '${on.deal}' and ended_at is null`), 0);
   assert.equal(await stateOf(trial, kept.deal), 'diligence');
-  // One that lapsed is listed again, from then on.
+  // When the exclusivity has lapsed, the deal is listed again, from then on.
   const lapsed = await dealOf(trial);
   assert.equal(await as('broker', granting(lapsed.deal, lapsed.buyer, 5)), 'done');
   await at(6);
@@ -162,7 +162,7 @@ check('a closed deal takes no change of the rows of its books, also among many r
     const adding = (...rows: Record<string, string>[]) =>
       `insert into ${table} (${Object.keys(open.row).join(', ')})
        values ${rows.map((row) => `(${Object.values(row).map(literal).join(', ')})`).join(', ')}`;
-    // Of other dates: a period is in an upload once.
+    // Other dates, as an upload has each period once.
     const more = ({ row }: { row: Record<string, string> }) =>
       ['2025', '2024'].map((year) => ({
         ...row,
@@ -182,7 +182,7 @@ check('a closed deal takes no change of the rows of its books, also among many r
       [past, `delete from ${table} ${of(open)}`, 'done'],
     ];
     for (const [by, text, becomes] of statements) assert.deepEqual([text, await by('broker', text)], [text, becomes]);
-    // What the service does by itself, as erasing and deleting, it does on closed deals too.
+    // The service's own erasing and deleting works on closed deals, too.
     assert.equal(await past(null, `delete from ${table} ${of(closed)}`), 'done');
   }
 });

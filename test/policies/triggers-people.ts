@@ -1,4 +1,4 @@
-/** What the triggers do about people: invitations, clients, memberships, and what ends with them. */
+/** The triggers on people: invitations, clients, memberships, and what ends with them. */
 
 import assert from 'node:assert/strict';
 import type { Check } from './scene.ts';
@@ -79,12 +79,12 @@ check(
     };
     const statuses = async () => {
       const found: Record<string, unknown> = {};
-      // One after the other: they share a connection.
+      // One after the other: the queries share a connection.
       for (const [name, id] of Object.entries(advisors))
         found[name] = await value(`select status from participants where id = '${id}'`);
       return found;
     };
-    /** By whom they were removed, as the audit trail has it. */
+    /** Who removed the participant, according to the audit trail. */
     const by = (id: string) =>
       value(
         `select coalesce(jsonb_agg(user_id), '[]') from audit_records where action = 'participant.remove' and subject_id = '${id}'`,
@@ -118,7 +118,8 @@ check(
     assert.deepEqual(await statuses(), { ...before, active: 'removed', invited: 'removed' });
     assert.equal(await past(null, set(`role = 'viewer'`, on.otherBuyer)), 'done');
     assert.deepEqual(await statuses(), { ...before, active: 'removed', invited: 'removed', other: 'removed' });
-    // Who declines removes nobody, and is not named to the deal's people.
+    // Somebody who declines removes nobody, so the audit record of the advisor's removal does not name them to the
+    // deal's people.
     assert.equal(await as('coast broker', 'select app.answer_deal_invitation($1, false, null, null)', asked), 'done');
     assert.equal((await statuses())['of who is asked'], 'removed');
     assert.deepEqual(await by(advisors['of who is asked']), [null]);
@@ -170,7 +171,7 @@ check(
   },
 );
 
-/** A client of one person, shared with the coast brokerage, with what three people gave it. */
+/** A client of one person, shared with the coast brokerage, with a tool grant of each of three people. */
 async function givenClient({ put, person, ids }: Trial, more: Record<string, unknown> = {}) {
   const client = await put('connected_clients', {
     created_by: person('coast broker'),
@@ -452,7 +453,7 @@ check('somebody of a sandbox takes part there and nowhere else, and nobody else 
     'address_not_taken',
   );
   assert.equal(await joins(there, fictive), 'done');
-  // They are never let in, nor told of anything, and their addresses are nobody's.
+  // Fictive people cannot be let in or notified, and nobody can take their addresses.
   assert.equal(await past(null, `update users set suspended_at = null where id = '${fictive}'`), '23514');
   assert.equal(await past(null, `update users set email = 'fictive@example.test' where id = '${fictive}'`), '23514');
   assert.equal(

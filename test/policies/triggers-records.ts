@@ -1,4 +1,4 @@
-/** What the triggers do about the records of a deal: conditions, questions, offers, NDAs, workspaces, documents and findings. */
+/** The triggers on the records of a deal: conditions, questions, offers, NDAs, workspaces, documents and findings. */
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
@@ -162,7 +162,7 @@ check('an offer is of the buyer who sends it, and each of theirs has its number'
   assert.equal(await past('exclusive buyer', sending('null', '{"expires_at": "2020-01-01T00:00:00Z"}')), 'DK002');
   await past(null, moving(on.deal, 'withdrawn'));
   assert.equal(await past('exclusive buyer', sending()), 'deal_takes_no_offers');
-  // Who takes no part in the deal does not learn of its state.
+  // Somebody who takes no part in the deal does not learn its state.
   assert.equal(await as('outsider', `insert into offers (deal_id, payload) values ($1, '{}')`, on.deal), '42501');
 });
 
@@ -311,10 +311,10 @@ check('a person, a deal and a finding take only so many records; loading takes m
   const compared = `do $$ begin ${invite(on.deal).replace('select', 'perform')};
     exception when others then if sqlerrm <> '${said}' then raise; end if; end $$`;
   assert.equal(await as('broker', compared), 'nothing');
-  // Who is on it already is invited anew, and brokers find room: a full deal can be handed over.
+  // People on the deal can be invited anew, and brokers always find room: a full deal can be handed over.
   assert.equal(await as('broker', invite(on.deal).replace('one-more@', 'room-1@')), 'done');
   assert.equal(await as('broker', invite(on.deal).replace(`'viewer'`, `'broker'`)), 'done');
-  // Those who were removed take no room.
+  // Removed participants take no room.
   assert.equal(
     await past(
       null,
@@ -347,7 +347,7 @@ check('an answer to a contradiction says whose it is, and another answer is not 
   assert.equal(await past('broker', set(`released_at = '2020-01-01', released_by = '${person('seller')}'`)), 'done');
   assert.deepEqual(await told(), [person('broker'), false, person('broker'), true]);
   await at(2);
-  // Released again it stays as it was released, and saying the same again changes nothing.
+  // Releasing an answer again keeps its first release, and saying the same again changes nothing.
   assert.equal(await past('colleague', set(`released_at = app.now(), why = why`)), 'done');
   assert.deepEqual(await told(), [person('broker'), false, person('broker'), false]);
   for (const [column, value_] of [
@@ -530,6 +530,6 @@ check('an upload takes rows until it has ended', async (trial) => {
   const other = await put('deals', { organization_id: trial.brokerage, title: 'Dairy', state: 'listed' });
   const id = await upload(other, 'processing');
   for (const text of adding(id, other)) assert.equal(await as('seller', text), '42501');
-  // A foreign key: an upload is of the deal that its rows are of.
+  // A foreign key: an upload belongs to the deal of its rows.
   for (const text of adding(id)) assert.equal(await as('seller', text), '23503');
 });

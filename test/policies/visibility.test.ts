@@ -1,4 +1,4 @@
-/** Holds the policies to docs/visibility.md: for each caller and record what is seen, changed, removed and added. */
+/** Compares the policies with docs/visibility.md: what each caller sees, changes, removes and adds, for each record. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations, type Expectation } from './expectations.ts';

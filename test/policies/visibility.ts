@@ -1,4 +1,4 @@
-/** What each caller may do with each record, measured in the live database, to be compared with docs/visibility.md. */
+/** Measures in the live database what each caller may do with each record, to be compared with docs/visibility.md. */
 
 import pg from 'pg';
 import { additions } from './additions.ts';
@@ -7,7 +7,10 @@ import type { Stage } from './scene.ts';
 import { enter, enterWithin } from './stage.ts';
 import { functionQueries } from './functions.ts';
 
-/** A change that any record of the table can take, and the column that names a record where it is not `id`. */
+/**
+ * A change that any record of the table permits, by table; `named` has the column that identifies a record if it is not
+ * `id`.
+ */
 const changes: Record<string, string> = {
   brokerages: 'name = name',
   brokerage_logos: 'width = width',
@@ -46,7 +49,7 @@ const named: Record<string, string> = {
 };
 
 interface Attempt {
-  /** What it would show that the caller may do. */
+  /** What the caller may do if the attempt succeeds. */
   readonly shows: string;
   readonly text: string;
 }
@@ -58,7 +61,7 @@ function filledIn(text: string, values: readonly unknown[]): string {
   });
 }
 
-/** What is tried for one cell of the page. Throws when the scene or the additions lack what the page speaks of. */
+/** The attempts for one cell of the page. Throws when the scene or the additions lack what the page names. */
 function attemptsOf({ table, record }: Expectation, stage: Stage): Attempt[] {
   if (table === '') {
     const addition = additions[record];
@@ -84,7 +87,7 @@ function attemptsOf({ table, record }: Expectation, stage: Stage): Attempt[] {
 
 /**
  * What the caller may do in each of the cells, in their order, with the transaction narrowed to a deal if one is named;
- * every attempt is taken back.
+ * every attempt is rolled back.
  */
 export const measure = (
   stage: Stage,
@@ -96,7 +99,7 @@ export const measure = (
     deal === undefined ? enter(stage, caller) : enterWithin(stage, caller, deal),
   );
 
-/** The same of a caller who enters in another way, in the transaction in which all is tried. */
+/** The same for a caller who enters in another way, in the transaction of the attempts. */
 export async function measureEntered(
   stage: Stage,
   caller: string,

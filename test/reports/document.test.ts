@@ -1,4 +1,4 @@
-/** The report as a document: what each reader finds printed in it. */
+/** The report as a document: what each reader finds in it. */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ async function printed(name: string, of = deal): Promise<Printed> {
 }
 const page = async (name: string, path: string, of = deal) => (await as(name).ask(`/deals/${of}${path}`)).body;
 
-/** An amount as it is printed. */
+/** Formats an amount as it is printed. */
 const money = (amount: string): string => {
   const [whole = '', cents = ''] = amount
     .replace('-', '')
@@ -40,7 +40,7 @@ const money = (amount: string): string => {
   return `${amount.startsWith('-') ? '−' : ''}${grouped}${cents === '' ? '' : `.${cents.padEnd(2, '0')}`}`;
 };
 
-/** The day and the number at the foot of a page. */
+/** Matches the date and the page number at the foot of a page. */
 const foot = (at: number, pages: readonly string[]): RegExp =>
   new RegExp(`\\d{1,2} \\w+ 20\\d\\d · ${at + 1} of ${pages.length}`);
 
@@ -205,7 +205,7 @@ test('text that people wrote breaks no page, and long lists go on under their he
   const { text, pages } = await printed('broker', own);
   expect(text).toContain('In another currency, and in none of these figures: Abroad (EUR 12.50).');
   for (const one of ['Ελληνικά и русский', 'Đặng Ngọc Ưu', 'fine CO']) expect(text).toContain(one);
-  // Whatever the others are called, at the foot of each page stand who reads it, the day and the number.
+  // However long the names are, the foot of each page has the reader, the date and the page number.
   pages.forEach((one, at) => expect(one).toMatch(foot(at, pages)));
   expect(pages.every((one) => one.includes('A bakery that was sold again that was sol… · Marcus Oyelaran'))).toBe(true);
   expect(text).toContain('9,999,999,999,999,999.9999');
@@ -255,7 +255,7 @@ test('where a report cannot be written the log says where it failed, and nothing
   const { execPath } = process;
   try {
     const [program, preloaded] = ['node', 'fault.mjs'].map((name) => join(directory, name)) as [string, string];
-    // Its stack keeps the message that it had when the stack was first read.
+    // The stack of an error keeps the message that the error had when the stack was first read.
     await writeFile(
       preloaded,
       `Intl.Segmenter = function () {

@@ -1,4 +1,7 @@
-/** Reports are written one after the other: whose turn is next, who gives up a place, who may still see what was written, and what is given out again. */
+/**
+ * Reports are written one after the other: whose turn is next, who loses a place in the queue, who may still receive a
+ * finished report, and which reports are served from the cache.
+ */
 
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -15,10 +18,13 @@ let deal: string;
 let directory: string;
 const people: Record<string, SignedIn> = {};
 const { execPath } = process;
-/** Longer than a report takes, and shorter than one may. */
+/** Milliseconds: longer than a report takes, and shorter than it may take. */
 const inTime = 25_000;
 const later = globalThis.setTimeout;
-/** What waits for half a minute waits for ten times as long: on a busy machine what is asked for here takes longer. */
+/**
+ * Makes timeouts of more than 20 seconds ten times as long: on a busy machine the reports that the tests request take
+ * longer.
+ */
 const patiently = (work: (...given: unknown[]) => void, millis = 0, ...given: unknown[]) =>
   later(work, millis > 20_000 ? millis * 10 : millis, ...given);
 
@@ -30,13 +36,14 @@ async function signIn(): Promise<void> {
 beforeAll(async () => {
   globalThis.setTimeout = Object.assign(patiently, later);
   service = await openService({ demo: true, config: { features: { financing: true, findings: true } } });
-  // A report of another day is another report: no day ends before the tests do.
+  // The report of another day differs, so the clock is set to a time of day at which no day ends during the tests.
   const day = 86_400_000;
   service.clock.advance((1.5 * day - (service.clock.now().getTime() % day)) % day);
   deal = service.demo.deals.with_everything;
   await signIn();
   directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-queue-'));
-  // The writer's process says that it was given a task, the how many-th of the test, and while there is a file `hold` begins with it once it may.
+  // The writer's process creates `begun<N>` for task N of the test, counted from 0. If there is a file `hold`, it
+  // begins with the task only when there is a file `go` or `go<N>`.
   const preloaded = path.join(directory, 'held.mjs');
   await writeFile(
     preloaded,
@@ -76,21 +83,27 @@ afterEach(async () => {
 
 type Format = 'pdf' | 'xlsx';
 
-/** A workbook whose contents do not matter: it takes a third of the time, and waits in the same queue. */
+/**
+ * Requests a report, by default a workbook: it takes a third of the time, and waits in the same queue. Its contents do
+ * not matter.
+ */
 const ask = (name: string, signal?: AbortSignal, format: Format = 'xlsx'): Promise<File> =>
   download(service, people[name]!, deal, format, 'GET', signal);
 
 const begun = (at: number) =>
   vi.waitFor(() => expect(existsSync(path.join(directory, `begun${at}`))).toBe(true), inTime);
-/** How many tasks the test has given out. */
+/** Returns how many tasks the writer has been given in this test. */
 const tasks = async () => (await readdir(directory)).filter((name) => name.startsWith('begun')).length;
-/** From now on tasks wait until they may go on, or no more do. */
+/** Makes new tasks wait for `goOn`, until `holdNoMore` is called. */
 const hold = () => writeFile(path.join(directory, 'hold'), '');
 const holdNoMore = () => rm(path.join(directory, 'hold'));
-/** Of a task, or of all. */
+/** Lets one task continue, or all with ''. */
 const goOn = (at: number | '') => writeFile(path.join(directory, `go${at}`), '');
 
-/** Asks for a report, everything for it is read, and its writing is held up until it is let go, or left. */
+/**
+ * Requests a report and resolves when everything for it is read; its writing waits for `letGo`, or for `leave`, which
+ * aborts the request.
+ */
 async function held(name: string, format?: Format) {
   const gone = new AbortController();
   const at = await tasks();
@@ -102,7 +115,10 @@ async function held(name: string, format?: Format) {
   return { file, leave: () => gone.abort(), letGo: () => goOn('') };
 }
 
-/** Asks for so many reports and one more, which is refused as the others have the places; the others. */
+/**
+ * Requests `count` reports and one more, of which one is refused because the others take all places; returns the
+ * others.
+ */
 async function inQueue(name: string, count: number, signal?: AbortSignal): Promise<Promise<File>[]> {
   const files = Array.from({ length: count + 1 }, () => ask(name, signal));
   const refused = await Promise.race(files.map((file, at) => file.then(({ status }) => ({ at, status }))));
@@ -112,7 +128,7 @@ async function inQueue(name: string, count: number, signal?: AbortSignal): Promi
   return others;
 }
 
-/** Makes one more adjustment to the deal's books; its id. */
+/** Adds an adjustment to the deal's books; returns its id. */
 const adjustment = () =>
   insert(service, 'normalizations', {
     deal_id: deal,
@@ -145,10 +161,10 @@ describe('the queue', () => {
         );
     await hold();
     first.leave();
-    /** Lets the next task go on, and waits until so many have their file. */
+    /** Lets task `at` continue, and waits until `count` files have arrived. */
     const next = async (at: number, count: number) => {
       await begun(at);
-      // So that nobody is given again what was written before: the second is written twice.
+      // Prevents any report from being served from the cache; the second one is therefore written twice.
       if (at === 2) await changeAll(service);
       await goOn(at);
       await vi.waitFor(() => expect(given).toHaveLength(count), inTime);
@@ -190,7 +206,9 @@ describe('the queue', () => {
   });
 
   test('is not filled by the accounts of one brokerage: a ninth finds no place, and one gives up theirs to another brokerage', async () => {
-    /** So many people with a deal of the brokerage that this one is of. */
+    /**
+     * Signs in `count` people who are on deals of this deal's brokerage alone; returns each with one of these deals.
+     */
     const signedIn = async (of: string, count: number) => {
       const found = await service.sql<{ user_id: string; deal_id: string }>(
         `select distinct on (p.user_id) p.user_id, p.deal_id from participants p join users u on u.id = p.user_id
@@ -241,7 +259,7 @@ describe('the queue', () => {
 });
 
 describe('what was written before', () => {
-  /** Asks again, and says whether what comes was written anew. */
+  /** Requests the report again; `anew` is whether it was written again. */
   async function again(name: string, format: Format = 'xlsx') {
     const before = await tasks();
     const { status, bytes, headers } = await ask(name, undefined, format);
@@ -314,7 +332,7 @@ describe('what was written before', () => {
     expect(text).toMatch(/EBITDA [0-9]/);
     expect((await printedOf(own.bytes)).text).not.toMatch(/EBITDA [0-9]/);
     for (const { id, name } of names) await service.sql('update users set name = $2 where id = $1', [id, name]);
-    // Of the admin a report tells the name alone.
+    // All that a report contains about the admin is the name.
     expect((await ask('admin')).status).toBe(200);
     const { user_id } = service.demo.people.admin;
     await service.sql(`update users set name = 'Another Name' where id = $1`, [user_id]);
@@ -324,7 +342,7 @@ describe('what was written before', () => {
       names.find(({ id }) => id === user_id)?.name,
     ]);
     expect(await again('admin')).toMatchObject(given);
-    // Another admin of the same name, who sees the same.
+    // Another admin with the same name, who sees the same.
     const outsider = service.demo.people.outsider.user_id;
     await service.sql(
       `insert into members (brokerage_id, user_id, role, status)
@@ -368,7 +386,7 @@ describe('what was written before', () => {
   });
 
   test('is kept of eight for a deal, the latest', async () => {
-    // Prices that no other test comes to.
+    // Prices that no other test uses.
     const price = (value: number) =>
       service.sql('update deals set asking_price = $1 where id = $2', [value * 100_000_000, deal]);
     for (let value = 1; value <= 9; value += 1) {
@@ -399,7 +417,7 @@ describe('the process that writes', () => {
   });
 
   test('is another after twenty', async () => {
-    // Of a deal of which there is little to tell.
+    // The draft has few data, so its report is written quickly.
     const written = async () => (await download(service, people['broker']!, service.demo.deals.draft, 'xlsx')).status;
     expect(await written()).toBe(200);
     const first = await writers();
@@ -466,7 +484,7 @@ describe('what was written', () => {
     await service.sql('delete from normalizations where id = $1', [id]);
   });
 
-  /** What is printed in what was given. */
+  /** Returns the text of a document that must have been served. */
   const told = async (file: Promise<File>) => {
     const { status, bytes } = await file;
     expect(status).toBe(200);
@@ -533,7 +551,7 @@ describe('what was written', () => {
     ]);
     await letGo();
     expect((await file).status).toBe(404);
-    // Though what was written for them is kept.
+    // Even though the report written for them is in the cache.
     expect((await ask('buyer')).status).toBe(404);
     expect(await noted()).toEqual(before);
   });

@@ -1,4 +1,4 @@
-/** Reports as a person downloads them, read by other libraries than those that wrote them. */
+/** Downloads reports as a person does, and reads them with other libraries than those that wrote them. */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { expect, vi } from 'vitest';
 import type { TestService } from '../harness.ts';
 import type { SignedIn } from '../web/person.ts';
 
-/** The processes that this one has started to write reports. */
+/** Returns the processes that this one has started to write reports. */
 export async function writers(): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args=']);
   return stdout
@@ -22,7 +22,7 @@ export async function writers(): Promise<number[]> {
     .flatMap(([pid, parent]) => (pid && parent === process.pid ? [pid] : []));
 }
 
-/** Waits until there are none. */
+/** Waits until no process writes reports. */
 export const noWriters = () => vi.waitFor(async () => expect(await writers()).toEqual([]), 25_000);
 
 /** Kills every process that writes reports. */
@@ -31,13 +31,13 @@ export async function endWriters(): Promise<void> {
     try {
       process.kill(pid, 'SIGKILL');
     } catch (error) {
-      // It may have ended by itself meanwhile.
+      // It may have ended meanwhile.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   await noWriters();
 }
 
-/** Changes something that the reports of every deal tell, so that none that was written is given again. */
+/** Changes a value in the reports of every deal, so that none is served from the cache. */
 export const changeAll = (service: TestService) =>
   service.sql('update deals set asking_price = coalesce(asking_price, 0) + 1');
 
@@ -47,7 +47,7 @@ export interface File {
   readonly bytes: Buffer;
 }
 
-/** Asks for a report as the browser does. */
+/** Requests a report as the browser does. */
 export async function download(
   service: TestService,
   person: SignedIn,
@@ -71,17 +71,17 @@ export async function download(
 export type Value = string | number | boolean | Date | null;
 export type Sheets = ReadonlyMap<string, readonly (readonly Value[])[]>;
 
-/** The sheets of a workbook by their names, formulas as what they came to. */
+/** Returns the sheets of a workbook by name, formulas as their results. */
 export async function sheetsOf(bytes: Buffer): Promise<Sheets> {
   const found = (await readWorkbook(bytes)) as unknown as { sheet: string; data: Value[][] }[];
   return new Map(found.map(({ sheet, data }) => [sheet, data]));
 }
 
-/** What a sheet has in the row that begins with this text, below the headings. */
+/** Returns the row of a sheet that begins with this text; empty without one. */
 export const rowOf = (sheets: Sheets, sheet: string, first: string): readonly Value[] =>
   sheets.get(sheet)?.find(([cell]) => cell === first) ?? [];
 
-/** What is printed in a document, page by page and together. */
+/** The text of a document, by page and as a whole, and its properties. */
 export interface Printed {
   readonly pages: readonly string[];
   readonly text: string;
@@ -90,7 +90,7 @@ export interface Printed {
   readonly tags: string;
 }
 
-/** Reads a document as programs that show such files do. */
+/** Reads a document as PDF viewers do. */
 export async function printedOf(bytes: Uint8Array): Promise<Printed> {
   const document = await getDocument({ data: new Uint8Array(bytes), verbosity: 0 }).promise;
   const pages: string[] = [];
@@ -111,7 +111,7 @@ export async function printedOf(bytes: Uint8Array): Promise<Printed> {
   return { pages, text: pages.join(' '), info, width, tags };
 }
 
-/** LibreOffice, where it is installed. */
+/** The path of LibreOffice, where it is installed. */
 export const office = [
   '/usr/bin/soffice',
   '/usr/bin/libreoffice',
@@ -119,13 +119,13 @@ export const office = [
 ].find(existsSync);
 if (!office) console.warn('There is no soffice here: the tests that have LibreOffice compute are left out.');
 
-/** How LibreOffice reads CSV so that it computes the formulas in it, and writes it: commas, quotes, UTF-8. */
+/** Filters with which LibreOffice reads CSV, computing its formulas, and writes it: commas, quotes, UTF-8. */
 const csv = {
   in: 'CSV:44,34,76,1,,0,false,true,false,false,false,-1,true',
   out: 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false',
 };
 
-/** The file as LibreOffice saves it anew, everything in it computed again. */
+/** Returns the file as saved by LibreOffice, with everything in it recalculated. */
 export async function recalculated(bytes: Buffer, from: 'xlsx' | 'csv'): Promise<Buffer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-office-'));
   try {

@@ -1,4 +1,4 @@
-/** Where reports are downloaded: on the page of offers, too, by everybody who sees it, with what it shows them. */
+/** Reports are also downloaded from the page of offers, by everybody who sees it, with what it shows them. */
 
 import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';

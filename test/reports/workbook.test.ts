@@ -1,4 +1,4 @@
-/** The report as a workbook: what each reader finds in it, and that it computes what the page tells. */
+/** The report as a workbook: what each reader finds in it, and that its formulas compute the figures of the page. */
 
 import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
@@ -50,13 +50,13 @@ const lines: Readonly<Record<string, (one: Earned) => unknown>> = {
   'EBITDA growth': (one) => one.ebitda_growth,
 };
 
-/** As people read them: to the cent, shares to six digits. */
+/** Rounds as people read figures: amounts to the cent, shares to six digits. */
 const rounded = (value: unknown): string | null =>
   value === null || value === undefined || value === ''
     ? null
     : Number(value).toFixed(Math.abs(Number(value)) < 10 ? 6 : 2);
 
-/** Expects of each figure of the page that the workbook has it. */
+/** Asserts that the workbook has each figure of the page. */
 async function expectSame(sheets: Sheets, name: string, of = deal): Promise<void> {
   const { earnings, concentration, bridge } = await page(name, '/qoe/computed', of);
   const [heads] = (sheets.get('Earnings') ?? []).filter((row) => row.includes(earnings[0].label));
@@ -116,7 +116,7 @@ interface Worth {
   sba: { id: string; answer: { why?: string; ask?: string } }[] | null;
 }
 
-/** What the sheet of offers tells of each offer, by the names of its rows. */
+/** Returns the rows of the sheet of offers for each offer, by the names of the rows. */
 function offersIn(sheets: Sheets): ReadonlyMap<string, Value>[] {
   const rows = sheets.get('Offers') ?? [];
   const end = rows.findIndex(([first]) => first === 'The two highest side by side');
@@ -195,7 +195,7 @@ describe('each reader', () => {
         expect.arrayContaining(contradictions.items.map(({ sentence }: { sentence: string }) => sentence)),
       );
     expect(sheets[2]?.has('Contradictions')).toBe(false);
-    // With its answer, for whom it is: once it is released, for the buyer.
+    // An answered contradiction has its answer; the buyer sees both only after the release.
     const [one] = contradictions.items;
     const at = `/deals/${deal}/qoe/contradictions/${one.key}`;
     const given = { status: 'explained', why: '=1+1 was typed', figures: one.figures };
@@ -294,7 +294,7 @@ describe('text that somebody wrote', () => {
       .get('Customers')
       ?.slice(heads + 1)
       .map(([name]) => name);
-    // What no XML may hold is left out.
+    // Characters that XML does not allow are left out.
     const kept = (name: string) => name.replaceAll('\u0007', '').replaceAll('\uFFFF', '').trim();
     expect(told?.map((name) => String(name).trim())).toEqual(names.map(kept));
     const files = unzipSync(new Uint8Array(bytes));
@@ -306,7 +306,7 @@ describe('text that somebody wrote', () => {
 });
 
 describe('printed', () => {
-  /** A part of the workbook, as it is in the file. */
+  /** Returns the styles and the sheets of the workbook as XML. */
   const partsOf = async (of: string) => {
     const { bytes } = await download(service, as('broker'), of, 'xlsx');
     const files = unzipSync(new Uint8Array(bytes));
@@ -314,7 +314,7 @@ describe('printed', () => {
     const part = (name: string) => strFromU8(files[`xl/${name}.xml`]!);
     return { styles: part('styles'), sheet: (name: string) => part(`worksheets/sheet${sheets.indexOf(name) + 1}`) };
   };
-  /** Whether a cell shows a text that is longer than the cell in several lines. */
+  /** Whether a cell wraps text that is longer than the cell. */
   const wraps = (sheet: string, styles: string, cell: string) => {
     const [, style = ''] = new RegExp(`<c r="${cell}"[^>]* s="(\\d+)"`).exec(sheet) ?? [];
     const [, formats = ''] = /<cellXfs[^>]*>(.*)<\/cellXfs>/s.exec(styles) ?? [];
@@ -391,7 +391,7 @@ describe.skipIf(!office)('LibreOffice', () => {
       { sheet: 'Periods', cell: `E${months.length}`, to: Number(revenue) + 1000.25 },
       { sheet: 'Adjustments', cell: `C${its + 1}`, to: Number(addBack) - 77.31 },
     ];
-    // Without what the formulas came to, only what is computed anew is known.
+    // Without the stored results of formulas, every figure read later was recalculated.
     const files = Object.entries(unzipSync(new Uint8Array(bytes))).map(([name, content]): [string, Uint8Array] => {
       const sheet = [...sheets.keys()].find((_, at) => name === `xl/worksheets/sheet${at + 1}.xml`);
       if (sheet === undefined) return [name, content];
@@ -413,7 +413,8 @@ describe.skipIf(!office)('LibreOffice', () => {
       return [of?.amounts['revenue'], of?.['adjusted_ebitda']].map(Number);
     };
     const before = await figures();
-    // What was computed is kept for uploads and adjustments that there are, which never change: these count as others.
+    // Computed figures are cached by upload and adjustment, which never change; with another time or id they count as
+    // new ones.
     const change = async (sign: 1 | -1) => {
       await service.sql(
         `with changed as (

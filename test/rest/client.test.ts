@@ -1,4 +1,4 @@
-/** The client in clients/typescript against the service that it is made for. */
+/** The client in clients/typescript against the service for which it is made. */
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ import { brokerage, type Brokerage, type KeyOptions } from './scene.ts';
 let service: TestService;
 let tenant: Brokerage;
 beforeAll(async () => {
-  // The client has what is switched on somewhere, too.
+  // The client also covers the features that only some installations switch on.
   service = await openService({ config: { features: { findings: true, financing: true } } });
   tenant = await brokerage(service);
 });
@@ -48,7 +48,10 @@ async function client(
 
 type Disturbance = (answer: () => Promise<Response>) => Promise<Response>;
 
-/** `fetch`, before whose first answers come others: responses, or losses of what the service has answered. */
+/**
+ * `fetch` that answers its first requests with these responses, or loses the service's responses to them, before it
+ * passes requests on unchanged.
+ */
 function disturbed(...others: readonly Disturbance[]) {
   const left = [...others];
   const sent: Request[] = [];
@@ -70,7 +73,10 @@ const lost = async (answer: () => Promise<Response>): Promise<Response> => {
   throw new TypeError('fetch failed');
 };
 
-/** What answers in the place of the service, such as a proxy before it: one of these after the other, the last again and again. */
+/**
+ * A server in the place of the service, such as a proxy in front of it, that sends these responses in turn and then
+ * repeats the last.
+ */
 async function proxied(...answers: readonly ((response: ServerResponse) => void)[]) {
   const asked: string[] = [];
   const proxy = createServer((request, response) => {
@@ -181,7 +187,7 @@ describe('an answer that is not whole', () => {
     expect(await failed(hurried.each('listContacts').next())).toBeInstanceOf(NotReached);
     const body = { type: 'person', displayName: 'Ron Halvorsen' } as const;
     expect(await failed(hurried.createContact({ body }))).toBeInstanceOf(NotReached);
-    // A stream is read once, and so is not sent again.
+    // A stream can be read only once, so the upload is not retried.
     asked.length = 0;
     const upload = to().uploadDocument({
       dealId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
@@ -211,7 +217,7 @@ describe('an answer that is not whole', () => {
 });
 
 describe('what is deleted', () => {
-  /** A webhook that is there, and a client of its key, disturbed. */
+  /** An existing webhook, and a client of its key whose first requests are disturbed. */
   async function webhook(...others: readonly Disturbance[]) {
     const { token } = await tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] });
     const { sent, fetch: unsteady } = disturbed(...others);
@@ -234,7 +240,7 @@ describe('what is deleted', () => {
   test('by somebody else is not there', async () => {
     const { sent, steady, webhookId, dealkeep } = await webhook(answering(429, { 'Retry-After': '0' }));
     await steady.deleteWebhook({ webhookId });
-    // Nothing was done for the 429.
+    // The request that got 429 did nothing, so the client does not count as the one that deleted the webhook.
     expect(await failed(dealkeep.deleteWebhook({ webhookId }))).toBeInstanceOf(NotFound);
     expect(sent).toHaveLength(2);
   });
@@ -350,7 +356,9 @@ describe('an error that a proxy answers', () => {
   });
 });
 
-/** Has what is committed told of: others of the cluster may be writing. */
+/**
+ * Publishes every committed change; polled because transactions of other tests in the cluster may still be in progress.
+ */
 const published = () =>
   expect
     .poll(async () => {

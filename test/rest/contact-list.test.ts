@@ -1,4 +1,6 @@
-/** The list of contacts by REST as systems read it that are kept in step: filtered, in order, page by page, by an index. */
+/**
+ * The REST list of contacts as read by systems that synchronise with it: filtered, sorted, page by page, by an index.
+ */
 
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -15,7 +17,8 @@ beforeAll(async () => {
   service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000 } } });
   tenant = await brokerage(service);
   get = as(await tenant.key(), service.restUrl);
-  // Every seventh is a company, every fifth archived; three names begin alike, and three at a time changed in one millisecond.
+  // Every seventh is a company and every fifth archived; three share each name, and three were changed in each
+  // millisecond.
   await service.sql(
     `insert into contacts (brokerage_id, type, display_name, email, phone, external_id, created_at, updated_at, archived_at)
      select $1, case when n % 7 = 0 then 'company' else 'person' end, (array['Ödön', 'adam', 'Zoe', 'Bea'])[n % 4 + 1] || ' ' || n % 10,
@@ -56,7 +59,7 @@ test.each([
   ['sort=updatedAt&archived=true', 'true', 'updated_at, id'],
   ['type=company&archived=true', `type = 'company'`, 'created_at desc, id desc'],
   [`updatedSince=${since}`, `archived_at is null and updated_at >= '2026-02-01 00:00:00.008Z'`, 'updated_at, id'],
-  // Offsets and fractions that PostgreSQL does not take.
+  // Offsets and fractions of a second that PostgreSQL does not accept.
   [`updatedSince=1970-01-01T23:58:59.${'9'.repeat(150)}%2B23:59`, 'archived_at is null', 'updated_at, id'],
   [`updatedSince=1969-12-31t23:59:59z`, 'archived_at is null', 'updated_at, id'],
   [
@@ -109,7 +112,7 @@ test('finds letters that the database and the server do not write alike in lower
     const { body } = await ask('GET', `/contacts?search=${encodeURIComponent(word)}`);
     expect([word, body!.data.map(({ displayName }) => displayName)]).toEqual([word, [found]]);
   }
-  // A cursor is good for the same words in other letters, too.
+  // A cursor is also valid for the same words in another letter case.
   await ask('POST', '/contacts', { type: 'company', displayName: 'ΟΔΟΣ ΕΠΕ' });
   const first = await ask('GET', `/contacts?limit=1&search=${encodeURIComponent('Ε ΟΔΟΣ')}`);
   const next = `/contacts?limit=1&search=${encodeURIComponent('ε ΟΔΟΣ')}&cursor=${first.body!.pagination.nextCursor}`;
@@ -119,7 +122,7 @@ test('finds letters that the database and the server do not write alike in lower
 test('of more contacts than are read for a word, those that have it are told as of few', async () => {
   const large = await brokerage(service);
   const ask = as(await large.key(), service.restUrl);
-  // Of the word "often" every third has it, of "seldom" every thousandth, and "late" the hundred that were made first.
+  // Every third contact has the word "often", every thousandth "seldom", and the hundred oldest "late".
   await service.sql(
     `insert into contacts (brokerage_id, type, display_name, email, created_at, updated_at, archived_at)
      select $1, case when n % 7 = 0 then 'company' else 'person' end,
@@ -241,7 +244,7 @@ test('a cursor is good for its own filters, order and brokerage alone', async ()
     for (const [from, cursor] of cursors.entries()) {
       const answer = await get('GET', `/contacts?limit=2&${query}&cursor=${cursor}`);
       expect([query, queries[from], answer.status]).toEqual([query, queries[from], at === from ? 200 : 400]);
-      // How a contact is shown, and how many there are, is no matter.
+      // The format of the contacts and the page size may differ.
       if (at === from)
         expect((await get('GET', `/contacts?limit=5&${query}&cursor=${cursor}&expand=record`)).status).toBe(200);
     }

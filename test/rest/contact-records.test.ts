@@ -1,4 +1,7 @@
-/** Contacts kept in step with another system: changed, archived, merged, found again, in batches, and each thing done once. */
+/**
+ * Contacts kept in sync with another system: changed, archived, merged, found again, in batches, and with each request
+ * done once.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
@@ -10,7 +13,7 @@ let service: TestService;
 let ours: Brokerage;
 let theirs: Brokerage;
 let call: ReturnType<typeof as>;
-/** The same caller, by the other node. */
+/** The same caller, on the other node. */
 let elsewhere: ReturnType<typeof as>;
 let foreign: ReturnType<typeof as>;
 
@@ -141,7 +144,7 @@ describe('changing', () => {
           const refused = await get(method, path, body, headers);
           expect([path, refused.status, refused.body?.error.details['required_scope']]).toEqual([path, 403, lacking]);
         }
-      // The last is that nothing was made of what could not be read.
+      // Requests for which a scope is missing, including the scope to read, leave no idempotency key.
       const [kept] = await service.sql('select count(*)::int as n from vault.idempotency_keys where key_id = $1', [
         key.id,
       ]);
@@ -225,9 +228,9 @@ describe('ids of another system', () => {
     const got = await call('GET', path('crm/1+%'));
     expect([got.status, got.body, tagOf(got)]).toEqual([200, other.body, tagOf(other)]);
     expect((await call('GET', path('crm/1+%'), undefined, { 'If-None-Match': tagOf(got) })).status).toBe(304);
-    // The first operations know nothing of it.
+    // The first operations do not return the external id.
     expect((await call('GET', `/contacts/${id}`)).body).not.toHaveProperty('externalId');
-    // Another brokerage has its own.
+    // Another brokerage has external ids of its own.
     expect((await foreign('GET', path('crm/1+%'))).status).toBe(404);
     expect((await foreign('PUT', path('crm/1+%'), { type: 'person', displayName: 'Theirs' })).status).toBe(201);
   });
@@ -310,7 +313,8 @@ describe('merging', () => {
       { action: 'contact.merge', outcome: 'done', details: { from: entry(twin).id, changed: [] } },
     ]);
 
-    // A second one, which has an id of its own, as has one that was merged into it.
+    // A second contact is merged, with an external id of its own and with a contact already merged into it that has
+    // one, too.
     const third = await call('PUT', path('third'), { type: 'person', displayName: 'Third' });
     const fourth = await call('PUT', path('fourth'), { type: 'person', displayName: 'Fourth' });
     await call('POST', `/contacts/merge/${entry(third).id}`, { from: entry(fourth).id });
@@ -467,13 +471,13 @@ describe('batches', () => {
     expect(first.headers.get('x-ratelimit-remaining')).toBe('50');
     const second = await limited('POST', '/contacts/batch', { items });
     expect(codeOf(second)).toEqual([429, 'rate_limited']);
-    // What is over the limit leaves no record.
+    // A batch over the limit leaves no audit record.
     expect(
       await service.sql(`select outcome from audit_records where key_id = $1 and action = 'contact.batch'`, [key.id]),
     ).toEqual([{ outcome: 'done' }]);
     const [row] = await service.sql(`select count(*)::int as n from contacts where external_id like 'many-%'`);
     expect(row).toEqual({ n: 200 });
-    // More than the key ever has in a minute is not told to wait, and takes nothing from its other requests.
+    // A batch larger than the key's limit per minute is not told to wait, and counts as one request.
     const small = as(await ours.key({ ceiling: 5 }), service.restUrl);
     const refused = await small('POST', '/contacts/batch', { items: items.slice(0, 6) });
     expect(codeOf(refused)).toEqual([400, 'validation_error']);
@@ -492,7 +496,7 @@ describe('batches', () => {
       contact: person(`C${n}`),
     }));
     const send = async (n: number) => {
-      // A request that loses a deadlock is answered to try again.
+      // A request that loses a deadlock gets 503 and is retried.
       for (;;) {
         const answer = await nodes[n]!('POST', '/contacts/batch', { items: n ? items.toReversed() : items });
         if (answer.status !== 503) return answer;
@@ -533,7 +537,7 @@ describe('what is asked for twice', () => {
       expect(new Set(answers.map(({ text, status }) => `${status} ${text}`)).size).toBe(1);
       expect(answers.filter((answer) => answer.headers.get('idempotent-replayed') === null)).toHaveLength(1);
       expect(new Set(answers.map((answer) => answer.headers.get('etag'))).size).toBe(1);
-      // Whatever has happened since.
+      // The response is replayed, whatever has changed since.
       await get('PATCH', `/contacts/${a.id}`, { phone: `later ${index}` });
       const later = await get(method, path, body, headers);
       expect([later.text, later.headers.get('idempotent-replayed'), later.headers.get('location')]).toEqual([
@@ -604,7 +608,7 @@ describe('what is asked for twice', () => {
       'Content-Type': 'application/json',
     });
     expect([same.status, same.text, same.headers.get('idempotent-replayed')]).toEqual([200, first.text, 'true']);
-    // The change gave the contact another tag.
+    // A replay ignores If-Match: the change itself gave the contact another tag.
     for (const tag of ['"x"', first.headers.get('etag')!]) {
       const fits = { ...headers, 'If-Match': tag };
       const again = await call('PATCH', `/contacts/${made.id}`, { phone: '1', email: null }, fits);
@@ -702,7 +706,7 @@ test('a key is told who it is, whatever its scopes', async () => {
 });
 
 test('If-Match keeps what somebody else has changed, however fast', async () => {
-  // Of this file the last: it stands from here on.
+  // The last test of this file, because the clock stands still from here on.
   service.clock.stand(service.clock.now());
   const made = await add('Shared');
   const path = `/contacts/${made.id}`;
@@ -710,7 +714,7 @@ test('If-Match keeps what somebody else has changed, however fast', async () => 
   expect(tagOf(await one(made.id))).toBe(first);
   const changed = await call('PATCH', path, { phone: '1' }, { 'If-Match': first });
   expect([changed.status, tagOf(changed) === first]).toEqual([200, false]);
-  // In the same millisecond.
+  // Both changes happened in the same millisecond.
   expect(entry(changed).updatedAt).toBe(made.updatedAt);
   for (const stale of [first, '"x"', `W/${tagOf(changed)}`, '', 'nonsense', '"'])
     expect([stale, ...codeOf(await call('PATCH', path, { phone: '2' }, { 'If-Match': stale }))]).toEqual([
@@ -725,7 +729,7 @@ test('If-Match keeps what somebody else has changed, however fast', async () => 
     codeOf(await call('POST', path.replace('contacts', 'contacts/archive'), undefined, { 'If-Match': first })),
   ).toEqual([412, 'precondition_failed']);
   expect((await one(made.id)).body).toEqual(changed.body);
-  // Of many at once with the same tag one wins.
+  // Of several concurrent changes with the same tag, one succeeds.
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) => call('PATCH', path, { phone: `p${n}` }, { 'If-Match': now })),
   );

@@ -27,7 +27,7 @@ async function limits() {
   return { ...readConfig({}).rateLimits, rest_ip: 1_000_000, rest_auth_failure_ip: 1_000_000 };
 }
 
-/** One request as it is, without what fetch adds and unpacks. */
+/** Sends a request without the headers that fetch adds, and does not decompress the response. */
 const request = (url: string, method: string, headers: Record<string, string>) =>
   new Promise<{ status: number; headers: IncomingHttpHeaders & Record<string, string>; bytes: Buffer }>(
     (resolve, reject) => {
@@ -81,7 +81,7 @@ describe('creating and reading', () => {
       'x'.repeat(500),
       '😀'.repeat(501),
       'é'.repeat(20_000),
-      // Hardly to be compressed, so that no index could hold it.
+      // Hardly compressible, so that no index could hold it.
       randomBytes(30_000).toString('base64url'),
     ]) {
       const made = await call('POST', '/contacts', { type: 'person', displayName });
@@ -167,7 +167,7 @@ describe('listing', () => {
   test('pages are newest first, and no row is shown twice or skipped while rows are added', async () => {
     const tenant = await brokerage(service);
     const get = as(await tenant.key(), service.restUrl);
-    // Many in one millisecond: the id decides there.
+    // Several contacts share a millisecond; the id decides their order.
     await service.sql(
       `insert into contacts (brokerage_id, type, display_name, created_at)
        select $1, 'person', 'n' || n, '2026-01-01'::timestamptz + (n / 7) * interval '1 ms' from generate_series(1, 60) n`,
@@ -311,7 +311,7 @@ describe('listing', () => {
     const cursor = (await call('GET', '/contacts?limit=1')).body!.pagination.nextCursor!;
     const other = await as(await theirs.key(), service.restUrl)('GET', `/contacts?cursor=${cursor}`);
     expect([other.status, other.body?.error.code]).toEqual([400, 'validation_error']);
-    // Another key of the same brokerage may go on with it.
+    // Another key of the same brokerage may continue with the cursor.
     expect((await as(await ours.key(), service.restUrl)('GET', `/contacts?cursor=${cursor}`)).status).toBe(200);
   });
 });
@@ -393,7 +393,7 @@ describe('what is read again', () => {
     const tag = (await raw(key, '/contacts')).headers['etag']!;
     await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Bo' });
     expect((await raw(key, '/contacts', { 'If-None-Match': tag })).status).toBe(200);
-    // Only a key that may read it is answered that it is as it was.
+    // Only a key that may read the list learns that it has not changed.
     const writer = await tenant.key({ scopes: ['contacts:write'] });
     expect((await raw(writer, '/contacts', { 'If-None-Match': '*' })).status).toBe(403);
   });
@@ -433,14 +433,14 @@ describe('what is read again', () => {
       expect(
         (await raw(key, '/contacts', { 'Accept-Encoding': accepted })).headers['content-encoding'],
       ).toBeUndefined();
-    // What is wrong is answered as it is.
+    // Error responses are not compressed.
     const refused = await raw(key, `/contacts?cursor=${'x'.repeat(3_000)}`, { 'Accept-Encoding': 'gzip' });
     expect([refused.status, refused.headers['content-encoding']]).toEqual([400, undefined]);
   });
 });
 
 describe('the three first operations stay as they are, to the byte', () => {
-  /** Headers that an answer may have besides, since a client that does not know them passes them over. */
+  /** Headers that a response may have in addition, because a client that does not know them ignores them. */
   const besides = new Set(['etag', 'vary', 'link', 'connection', 'keep-alive', 'date', 'transfer-encoding']);
   const told = {
     'cache-control': 'no-store',
@@ -500,7 +500,7 @@ describe('the three first operations stay as they are, to the byte', () => {
     );
     const page = await pinned(key, 'GET', '/contacts?limit=1&unknown=1');
     expect(page.text).toMatch(/^\{"data":\[\{"id":.*\}\],"pagination":\{"hasMore":true,"nextCursor":"[\w-]{51}"\}\}$/);
-    // Sealed for the plain list, as it always was.
+    // The cursor is sealed for the plain list, as it always was.
     const cursor = (JSON.parse(page.text) as { pagination: { nextCursor: string } }).pagination.nextCursor;
     expect((await pinned(key, 'GET', `/contacts?limit=1&cursor=${cursor}`)).text).toBe(list);
   });

@@ -1,4 +1,7 @@
-/** An integrator's day in the sandbox, cut short: `npm run drill -- day` spends a longer one there, and then one with a live key. */
+/**
+ * A shortened day of an integrator in the sandbox: `npm run drill -- day` runs a longer one there, and then one with a
+ * live key.
+ */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -25,7 +28,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** The service as a process of its own on the demo's database, that it can be killed. */
+/** Runs the service as a separate process on the demo's database, so that it can be killed. */
 async function openDay(): Promise<DayService> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -62,6 +65,7 @@ test('a second system and the sandbox of Dealkeep keep in step both ways while p
   expect(day.faults).toEqual([]);
   expect(day).toMatchObject({ serviceKilled: 2 });
   expect(day.systemKilled).toBeGreaterThan(1);
-  // How much people do depends on how soon each of the two is killed: sixteen things at least, of which some are refused.
+  // The number of people's actions depends on how soon each of the two is killed: at least sixteen, of which some are
+  // rejected.
   expect(day.events).toBeGreaterThan(10);
 }, 900_000);

@@ -1,4 +1,4 @@
-/** What keys read of deals: as docs/visibility.md has it for the API key, through HTTP, exactly. */
+/** API keys read of deals, over HTTP, exactly what docs/visibility.md lists for the API key. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
@@ -165,7 +165,7 @@ describe('exactly what a key reads', () => {
       side: 'buyer',
       advises: scene.participants['other buyer'],
     });
-    // The account of a person who has not accepted is not answered.
+    // Until an invitation is accepted, `userId` is the participant's id instead of the account's.
     expect(of('invited')).toMatchObject({ userId: scene.participants['invited'], status: 'invited' });
   });
 
@@ -380,7 +380,7 @@ describe('exactly what a key reads', () => {
       }),
     );
     expect(await of('/periods?startDate=2026-01-02')).toEqual(list());
-    // The snapshot of the scene is not completed: it is read where it is named.
+    // The scene's snapshot is not completed, so it is read only when it is requested by id.
     expect(await of('/customers')).toEqual(list());
     expect(await of(`/customers?snapshotId=${snapshot}&asOf=2026-01-15`)).toEqual(
       list({
@@ -460,13 +460,13 @@ describe('events with their records', () => {
     expect(await told()).toMatchObject([{ type: 'participant.updated', objectId: part!.id, data: { name } }]);
     const email = 'otto.renamed@example.test';
     await sql('update users set email = $2 where id = $1', [scene.people['other buyer'], email]);
-    // Nothing that anybody sees.
+    // Changes nothing that anybody sees, and so causes no event.
     await sql('update users set name = name, suspended_at = null where id = $1', [scene.people['other buyer']]);
     await publish();
     expect(await told()).toMatchObject([{ data: { name } }, { objectId: part!.id, data: { name, email } }]);
   });
 
-  /** By type of object: where its own path answers it. */
+  /** For each object type, the path that returns its records. */
   const paths: readonly (readonly [type: string, path: string])[] = [
     ['participant', '/participants'],
     ['nda', '/ndas'],
@@ -482,7 +482,7 @@ describe('events with their records', () => {
   ];
 
   test('hold each as its own path answers it, to a key with every scope and to one that may know no names', async () => {
-    // The scene was written before anything listened to it: each record changes once more.
+    // The scene was written before anything followed its changes, so these records are changed once more.
     for (const table of ['documents', 'production_documents'])
       await web.service.sql(`update ${table} set category = category || ' ' where deal_id = $1`, [scene.deal]);
     await web.service.sql('update deals set updated_at = updated_at where id = $1', [scene.deal]);
@@ -531,7 +531,7 @@ test('every answer is as the document says, and all that it announces is answere
     check(await as(full, away)('GET', asked));
     if (one !== '') check(await ask('GET', filled(path, nothing)));
     if (document.announced(template).includes(`GET ${template} 400`)) check(await ask('GET', `${asked}?limit=0`));
-    // The view goes on to find a table that is called something else.
+    // A view still finds a renamed table, so the view is renamed, too.
     await sql('alter table deals rename to deals_away; alter view vault.deals_told rename to deals_told_away');
     const back = 'alter table deals_away rename to deals; alter view vault.deals_told_away rename to deals_told';
     check(await ask('GET', asked).finally(() => sql(back)));
@@ -624,7 +624,7 @@ describe('pages', () => {
     ];
     expect((await ask('POST', `/deals/${scene.deal}/qoe/snapshots`, { customers })).status).toBe(201);
     const { body } = await ask('GET', path);
-    // The profit and loss is in dollars.
+    // The currency of the profit and loss is USD, so customers in USD come first.
     expect(body?.data).toMatchObject([
       { customerName: 'Anvil', currency: 'USD', revenueShare: '0.900000', rank: 1 },
       { customerName: 'Birch', currency: 'USD', revenueShare: '0.100000', rank: 2 },
@@ -696,7 +696,8 @@ describe('pages', () => {
     const since = await change(three);
     expect(await walk(`/deals?updatedSince=${since}`, 200)).toEqual([three]);
     expect(await walk(`/deals?updatedSince=${since}&search=${encodeURIComponent('ΟΔΟΣ')}`, 200)).toEqual([three]);
-    // A deal has changed, too, when its sale has come further, and is listed among many that have changed as among few.
+    // A deal also counts as changed when its sale has advanced, and it is listed alike among many changed deals and
+    // among few.
     const later = await change(one, five);
     const stage = `insert into deal_stages (deal_id, state, updated_at) values ($1, 'diligence', '2099-01-01')`;
     await sql(stage, [two]);

@@ -1,4 +1,7 @@
-/** What keys write on deals: by their scopes, as the rules of a sale allow, each with a record of the key in the audit trail. */
+/**
+ * What API keys write on deals: by their scopes, as the rules of a sale allow, each time with an audit record of the
+ * key.
+ */
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,7 +28,7 @@ const admin = () => ({ id: scene.brokerage, admin: scene.people['admin']! });
 const key = (scopes: readonly KeyScope[]) => issueKey(web.service, admin(), { scopes });
 const nothing = '018cc251-0000-7000-8000-000000000000';
 
-/** The latest record of the audit trail with this action. */
+/** The latest audit record with this action. */
 async function latest(action: string) {
   const [record] = await web.service.sql(
     `select key_id, user_id, brokerage_id, deal_id, subject_id, outcome, details, request_id is not null as has_request
@@ -48,7 +51,10 @@ beforeAll(async () => {
 });
 afterAll(() => web.close());
 
-/** Each operation that writes: a body that it takes, its scope, what it is when there is no such deal, and its action in the audit trail. */
+/**
+ * Each operation that writes: a valid body, the scopes to write and to read, the error code when there is no such deal,
+ * and the action in the audit trail.
+ */
 const writes: readonly {
   readonly method: string;
   readonly path: string;
@@ -132,7 +138,7 @@ const conditionIn = (path: string) =>
 const filled = (path: string, deal: string) =>
   path.replace(':deal', deal).replace(':condition', conditionIn(path) ?? '');
 
-/** How many rows there are of what keys write, and of mails. */
+/** The number of rows that keys write, and of mails, and the times of the last changes. */
 const written = () =>
   web.service.sql(
     `select (select count(*) from deals) as deals, (select count(*) from participants) as participants, (select count(*) from vault.outbox) as mails,
@@ -166,7 +172,8 @@ describe('a key', () => {
       const before = await trails();
       for (const deal of [...unreached, 'no-uuid']) {
         answers.push(await ask(method, filled(path, deal), body()));
-        // In the trail of the key's own brokerage it says what was asked for; in that of the deal there is nothing.
+        // The audit trail of the key's own brokerage names the deal that was requested; the audit trail of the deal
+        // gets no record.
         expect(await latest(action)).toMatchObject({
           key_id: full.id,
           brokerage_id: scene.brokerage,
@@ -188,7 +195,7 @@ describe('a key', () => {
     expect([answer.text, answer.status].at(1)).toBe(method === 'PATCH' || path.endsWith('/state') ? 200 : 201);
     expect(await latest(action)).toMatchObject({
       key_id: full.id,
-      // An invitation comes from a person: the one who issued the key.
+      // An invitation is sent in the name of a person: the person who issued the key.
       user_id: scope === 'participants:write' ? scene.people['admin'] : null,
       brokerage_id: scene.brokerage,
       deal_id: path === '/deals' ? answer.body?.id : scene.deal,
@@ -405,7 +412,7 @@ describe('invitations', () => {
       role: 'buyer',
     });
     expect(often.status).toBe(429);
-    // A key gets no link that it could pass on.
+    // The response to a key offers no link that the key could pass on.
     expect(often.body?.error.message).toMatch(
       /^This address was sent many e-mails within this hour: try again after \d\d:00 UTC( on .+)?\.$/,
     );
@@ -493,7 +500,7 @@ describe('invitations', () => {
     await role('broker');
     const refused = await invite('two@else.example');
     expect([refused.status, refused.body?.error.details['required_scope']]).toEqual([403, 'participants:write']);
-    // Also when they become it after the key got in.
+    // The same applies when the issuer loses the role after the key was let in.
     await role('admin');
     const change = 'update members set role = $3 where brokerage_id = $1 and user_id = $2';
     const late = await whileChanging(
@@ -553,7 +560,7 @@ describe('closing conditions', () => {
       completedAt: expect.any(String),
     });
     expect((await ask('GET', `${path}?status=satisfied`)).body?.data).toContainEqual(met.body);
-    // Of what differs in nothing nobody is told: neither who reads events nor who follows the activity of the deal.
+    // A change that alters nothing is reported to nobody, neither to readers of events nor in the activity of the deal.
     const trail = () =>
       web.service.sql(`select count(*)::int as records from audit_records where action = 'condition.change'`);
     const before = await trail();
@@ -670,7 +677,7 @@ describe('accounting snapshots', () => {
 const pdf = aPdf();
 const sha256 = createHash('sha256').update(pdf).digest('hex');
 const octets = { 'Content-Type': 'application/octet-stream' };
-// A category is kept without the space around it.
+// A category is stored without the surrounding spaces.
 const aboutPdf = '?filename=Lease.pdf&category=%20legal%20&confidentiality=nda_gated';
 const upload = (by = ask, more = aboutPdf, headers: Record<string, string> = {}, deal = scene.deal) =>
   by('POST', `/deals/${deal}/documents${more}`, pdf, { ...octets, ...headers });
@@ -729,9 +736,9 @@ describe('documents', () => {
     onTestFinished(() => reads.mockRestore());
     const head = await content(reader.token, added!.id, {}, 'HEAD');
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(pdf.length)]);
-    // What is opened for nobody stays open: a file, or a connection to the bucket.
+    // HEAD opens no body: a file or a bucket connection that nobody reads would stay open.
     expect(reads).not.toHaveBeenCalled();
-    // To go on reading is no new opening, nor is it to ask for the head.
+    // Neither resuming a download nor a HEAD request is recorded as a new opening.
     expect(await openings(added!.id)).toHaveLength(1);
     const none = await content(reader.token, added!.id, { Range: `bytes=${pdf.length}-` });
     expect([none.status, ((await none.json()) as { error: { code: string } }).error.code]).toEqual([
@@ -907,7 +914,7 @@ test('every answer is as the document says, and all that it announces is answere
   expect(document.checked('/deals').filter(writing)).toEqual(document.announced('/deals').filter(writing));
 });
 
-/** The answer to an upload that says how large it is, of which nothing is sent. */
+/** The response to an upload that announces its size and sends no body. */
 async function announcing(deal: string, bytes: number) {
   const request = http.request(`${web.service.restUrl}/deals/${deal}/documents${aboutPdf}`, {
     method: 'POST',

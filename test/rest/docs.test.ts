@@ -22,7 +22,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Opens a browser for the reader, which is 2 MB of script: the second has it compiled already. */
+/** Opens a page for the API reference, whose script is 2 MB; the second page finds it already compiled. */
 async function openReader(): Promise<TestPage> {
   const testPage = await openTestPage(browser, service.origin, { locale: 'en-US' });
   testPage.page.setDefaultTimeout(60_000);
@@ -62,9 +62,9 @@ test('the reference shows the guide and every operation, tries one out, and asks
     return answer;
   };
   const answer = await send();
-  // In the sandbox nothing is lost; what a live key changes is asked for twice.
+  // A test key changes only the sandbox, so its requests are not confirmed; the changes of a live key are.
   expect(questions).toEqual([]);
-  // What is sent when nothing is filled in is an example that a person could have in their address book.
+  // Without any input, the request is an example that could be in a real address book.
   expect([answer.status(), await answer.json()]).toMatchObject([201, { displayName: 'Ron Halvorsen' }]);
   await page.keyboard.press('Escape');
   await page
@@ -90,7 +90,7 @@ test('every error leads to its paragraph of the guide', async () => {
   const heading = page.locator('h3[id$="description/invalid-token"]');
   await heading.waitFor();
   expect(await heading.textContent()).toContain('invalid_token');
-  // The reader has scrolled there: it is within the window.
+  // The reference has scrolled to the paragraph: the heading is within the window.
   await expect
     .poll(async () => Math.abs((await heading.boundingBox())?.y ?? 10_000), { timeout: 60_000 })
     .toBeLessThan(700);
@@ -146,7 +146,7 @@ test('the first steps of the guide can be done as they are written', async ({ sk
   expect(said[2]).toMatch(/^Ron Halvorsen\n(.+\n)*Northside Mechanical\n[0-9a-f-]{36}\n$/);
 });
 
-/** What is used of the linter. */
+/** The part of the linter that is used here. */
 interface Linter {
   createConfig(config: object): Promise<object>;
   lintFromString(of: object): Promise<readonly { ruleId: string; message: string; location: unknown }[]>;
@@ -162,7 +162,7 @@ test('the document passes the strict rules of redocly lint', async ({ skip }) =>
     return;
   }
   const source = await (await fetch(`${service.restUrl}/openapi.json`)).text();
-  // A description of a service is nobody's to license.
+  // The description of a service needs no licence.
   const config = await linter.createConfig({ extends: ['recommended-strict'], rules: { 'info-license': 'off' } });
   expect(await linter.lintFromString({ source, absoluteRef: '/openapi.json', config })).toEqual([]);
   const broken = source.replace('"operationId":"getContact"', '"operationId":"createContact"');

@@ -1,4 +1,4 @@
-/** The published OpenAPI document, held against what really comes back. */
+/** Checks responses against the published OpenAPI document. */
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -35,16 +35,19 @@ interface Answered {
 
 export interface PublishedDocument {
   readonly api: OpenApi;
-  /** What validates by the schema at a pointer: `#/components/schemas/Contact`. */
+  /** The validator of the schema at a pointer such as `#/components/schemas/Contact`. */
   schema(pointer: string): ValidateFunction;
-  /** Fails unless the answer is one that the document announces for this operation: `GET /contacts/{contactId}`. */
+  /** Fails unless the document announces this response for the operation, such as `GET /contacts/{contactId}`. */
   check(operation: string, answer: Answered): void;
-  /** What the document announces for the operations below a path, and what of that was checked, as `GET /contacts 200`. */
+  /**
+   * The responses that the document announces for the operations below a path, and those of them that were checked, as
+   * `GET /contacts 200`.
+   */
   announced(below: string): string[];
   checked(below: string): string[];
 }
 
-/** A pointer to what lies under these names. */
+/** The JSON pointer with these steps. */
 export const pointerTo = (...steps: string[]): string =>
   `#/${steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
 
@@ -92,7 +95,7 @@ export async function readDocument(restUrl: string): Promise<PublishedDocument> 
       )) {
         const value = answer.headers.get(name);
         if (/^idempotent/i.test(name)) continue;
-        // The limit of an address, and a database that is away, come before a key is known.
+        // The limit of an address, and an unavailable database, apply before the key is known.
         if (value === null && /^x-ratelimit/i.test(name) && /429|500|503/.test(String(answer.status))) continue;
         expect(value, `${operation} ${answer.status}: ${name}`).not.toBeNull();
         if (resolve(headers[name]!).schema?.type === 'integer') expect(value).toMatch(/^\d+$/);

@@ -1,4 +1,4 @@
-/** GET /events: what changed, who reads it, and how a reader goes on. */
+/** GET /events: which changes it returns, who reads them, and how a reader continues. */
 
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -33,7 +33,9 @@ interface Page {
   error: { code: string; message: string; details: { faults: { path: string }[] } };
 }
 
-/** Publishes what is committed: others of the cluster may be writing. */
+/**
+ * Publishes every committed change; polled because transactions of other tests in the cluster may still be in progress.
+ */
 const published = () =>
   expect.poll(async () => (await service.database.run(publishChanges())).moved || (await settled())).toBe(true);
 const settled = async () => !(await service.database.run(publishChanges())).waits;
@@ -78,7 +80,7 @@ describe('a page', () => {
     await published();
     const fourth = await events({ after: third.pagination.nextCursor });
     expect(fourth.data.map(({ type }) => type)).toEqual(['contact.restored']);
-    // The same again, under the same ids.
+    // The same page again, with the same event ids.
     expect((await events({ after: begin, limit: '3' })).data).toEqual(first.data);
   });
 
@@ -155,7 +157,7 @@ describe('a cursor', () => {
     const { status, error } = await events({ after: changed });
     expect([status, error.code]).toEqual([410, 'cursor_expired']);
     expect((await events({ after: `${one}AAAA` })).status).toBe(400);
-    // Only a key that may read events is told so.
+    // Only a key that may read events learns that the cursor is gone.
     const other = await tenant.key({ scopes: ['contacts:read'] });
     expect((await events({ after: changed }, other)).status).toBe(403);
   });
@@ -188,14 +190,14 @@ describe('a cursor', () => {
     expect(behind.data).toHaveLength(1);
     const atTheEnd = await events({ after: upToDate }, reader);
     service.clock.advance(3 * 86_400_000);
-    // Still there, and so is everything behind the cursor.
+    // The events are not purged yet, and neither is anything behind the cursor.
     expect((await events({ after: behind.pagination.nextCursor }, reader)).data).toHaveLength(1);
     const fourth = await as(reader, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Fourth' });
     await published();
     await service.sql('select app.purge_changes()');
     const { status, error } = await events({ after: behind.pagination.nextCursor }, reader);
     expect([status, error?.code]).toEqual([410, 'cursor_expired']);
-    // Whoever had read them goes on, as does whoever begins with the oldest.
+    // A reader who has read all of them continues, and so does a reader who starts with the oldest.
     for (const query of [{ after: atTheEnd.pagination.nextCursor }, {}] as Record<string, string>[])
       expect((await events(query, reader)).data.map(({ objectId }) => objectId)).toEqual([fourth.body!.id]);
   });
@@ -215,7 +217,7 @@ describe('a cursor', () => {
       }
       return answer.status;
     };
-    // As days begin, so that an answer and its repetition are of the same one.
+    // Starts after midnight, so that a response and its repetition fall on the same day.
     const untilMidnight = 86_400_000 - (service.clock.now().getTime() % 86_400_000);
     service.clock.advance(untilMidnight + 60_000);
     expect(await ask()).toBe(200);
@@ -240,7 +242,7 @@ describe('a cursor', () => {
       [data[0]!.id],
     );
     expect(seq).toMatch(/^\d+$/);
-    // Whoever knows all else of what it is made from would find the number by trying.
+    // Otherwise, anybody who knows everything else in the tag could find the number by trying.
     const day = headers.get('date')!;
     const tried = [
       [data, seq, new Date(day).toISOString().slice(0, 10)],
@@ -301,7 +303,7 @@ describe('to whom it is told', () => {
     ['financing_source', 'financing:read'],
   ];
 
-  /** A deal with a record of each kind, changed and, where that can be, taken out. */
+  /** Creates a deal with a record of each type, changes them and, where possible, removes them. */
   async function deal(owner: Brokerage): Promise<string> {
     const [made] = await service.sql<{ deal: string; buyer: string; person: string }>(
       `with d as (insert into deals (organization_id, title, state) values ($1, 'A deal', 'listed') returning id),
@@ -370,7 +372,7 @@ describe('to whom it is told', () => {
       expect([type, types.has(type)]).toEqual([type, true]);
     expect([...types].filter((type) => !eventTypes.includes(type))).toEqual([]);
 
-    // With one scope, the records of that scope and no others.
+    // With a single scope, a key gets the records of that scope only.
     for (const [type, scope] of records) {
       const one = await tenant.key({ scopes: ['events:read', scope] });
       const answer = await events({ limit: '200' }, one);

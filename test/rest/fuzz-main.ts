@@ -1,4 +1,7 @@
-/** npm run fuzz [-- --requests 50000 --seed 11]: requests made of the OpenAPI document, each answer held against it. */
+/**
+ * `npm run fuzz [-- --requests 50000 --seed 11]`: sends requests generated from the OpenAPI document and checks each
+ * response against it.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

@@ -1,4 +1,7 @@
-/** Requests made of the OpenAPI document, some of them hostile: each is answered as the document says, and none with a failure of ours. */
+/**
+ * Requests generated from the OpenAPI document, some of them hostile: each response is one that the document announces,
+ * and none has a status of 500 or above.
+ */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
@@ -7,7 +10,7 @@ import { randomOf } from '../hostile/random.ts';
 import { readDocument } from './document.ts';
 import { drawer } from './fuzz.ts';
 
-// `npm run fuzz` sends more, from other seeds.
+// `npm run fuzz` sends more requests, from other seeds.
 const count = Number(process.env['FUZZ_REQUESTS'] ?? 250);
 const seed = Number(process.env['FUZZ_SEED'] ?? 11);
 const atOnce = 8;
@@ -37,7 +40,7 @@ test(`${count} requests from seed ${seed} are answered as the document says`, as
   const problems: string[] = [];
   const answered: Record<string, number> = {};
 
-  /** Remembers ids that are in an answer, for requests to come. */
+  /** Keeps the ids in a response for later requests. */
   function learn(body: unknown): void {
     for (const [, id = ''] of JSON.stringify(body ?? null).matchAll(/"id":"([0-9a-f-]{36})"/g))
       if (ids.length < mostIds) ids.push(id);
@@ -79,6 +82,6 @@ test(`${count} requests from seed ${seed} are answered as the document says`, as
   );
   if (count > 5_000) process.stdout.write(`${JSON.stringify(answered)}\n`);
   expect(problems.slice(0, 20)).toEqual([]);
-  // Most are taken, or nothing would be learnt of what comes after.
+  // Many requests must succeed, or no id would be known for later requests.
   expect(Object.keys(answered)).toEqual(expect.arrayContaining(['200', '201', '400', '401', '403', '404']));
 }, 3_600_000);

@@ -1,11 +1,14 @@
-/** Requests drawn from a seed by what the OpenAPI document says: as it allows, and with something in them that it does not. */
+/**
+ * Requests drawn from a seed by the OpenAPI document: valid requests, and requests with something that it does not
+ * allow.
+ */
 
 import type { JsonSchema } from '../../server/rest/json-schema.ts';
 import { texts } from '../hostile/generate.ts';
 import type { OpenApi } from './document.ts';
 
 export interface Drawn {
-  /** As the document names it: `GET /contacts/{contactId}`. */
+  /** The operation as the document names it: `GET /contacts/{contactId}`. */
   readonly operation: string;
   readonly method: string;
   readonly path: string;
@@ -34,7 +37,9 @@ const bodies = [
   `{"a":"${'x'.repeat(66_000)}"}`,
 ];
 
-/** Draws requests; ids of records are taken from `ids`, to which the caller adds what it is answered. */
+/**
+ * Returns a function that draws requests; record ids come from `ids`, to which the caller adds the ids in responses.
+ */
 export function drawer(random: () => number, api: OpenApi, ids: readonly string[]) {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const often = (share: number): boolean => random() < share;
@@ -53,7 +58,7 @@ export function drawer(random: () => number, api: OpenApi, ids: readonly string[
     return pick(['Two words', 'a@example.com', 'A line\nand another', '12.50', 'é', '🙂']);
   }
 
-  /** A value as the schema describes it, or nearly. */
+  /** A value that the schema allows, or nearly. */
   function fitting(schema: JsonSchema, depth = 0): unknown {
     if (schema.$ref) return fitting(schemas[schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)] ?? {}, depth);
     if ('const' in schema) return schema.const;
@@ -82,7 +87,7 @@ export function drawer(random: () => number, api: OpenApi, ids: readonly string[
 
   const hostile = (): unknown => (often(0.6) ? pick(texts) : pick(odd));
 
-  /** A value for the path, the query or a header: all of them together stay below what a request line may hold. */
+  /** A value for the path, the query or a header, short enough for all of them to fit into a request line. */
   function written(schema: JsonSchema): string {
     const value = often(0.8) ? fitting(schema) : hostile();
     return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 200).toWellFormed();
@@ -107,7 +112,7 @@ export function drawer(random: () => number, api: OpenApi, ids: readonly string[
     let target = path;
     for (const { name, in: where, schema } of parameters) {
       if (where === 'path') {
-        // Segments of dots alone are refused before any route, and an empty one is another path.
+        // Segments of dots alone are rejected before any route, and an empty segment makes another path.
         const value = written(schema).replace(/^\.*$/, '0');
         target = target.replace(`{${name}}`, encodeURIComponent(value));
       } else if (often(0.4)) {

@@ -1,6 +1,7 @@
 /**
- * Clients that the generators of others make of the OpenAPI document compile strictly, and do what integrators do. The generators are no part of a checkout: the first run
- * installs them (115 MB), and without a network the tests say so and are skipped.
+ * Clients that third-party generators make from the OpenAPI document compile in strict mode, and do what integrators
+ * do. The generators are not part of a checkout: the first run installs them (115 MB), and without a network the tests
+ * say so and are skipped.
  */
 
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -24,7 +25,7 @@ beforeAll(async () => {
     ({ fault } = installed);
     return;
   }
-  // A folder for this run, from which what is installed is found.
+  // A directory for this run, in which the installed packages can be resolved.
   const directory = await mkdtemp(path.join(installed.directory, 'run-'));
   await symlink('../node_modules', path.join(directory, 'node_modules'), 'junction');
   setup = {

@@ -25,7 +25,7 @@ test('the same key and body give the first answer again, however the body is wri
   const call = as(await tenant.key(), service.restUrl);
   const first = await call('POST', '/contacts', body('Once'), repeatable('order-1'));
   expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
-  // What has become of the contact since does not matter.
+  // Later changes of the contact do not affect the replay.
   await service.sql(`update contacts set display_name = 'Once', phone = '1' where id = $1`, [first.body?.id]);
   for (const again of [body('Once'), '{ "email":"same@example.com",\n "displayName":"\\u004fnce", "type":"person" }']) {
     const second = await call('POST', '/contacts', again, {
@@ -109,7 +109,7 @@ test('a change whose first answer is kept no more is to be sent again later, and
   const made = await call('POST', '/contacts', body('Forgotten'));
   const change = () => call('PATCH', `/contacts/${made.body!.id}`, { phone: '1' }, repeatable('forgotten'));
   expect((await change()).status).toBe(200);
-  // As the erasure of the person does.
+  // The erasure of the person does the same.
   await service.sql(`update vault.idempotency_keys set answer = null where idempotency_key = 'forgotten'`);
   await service.sql('update contacts set phone = null where id = $1', [made.body!.id]);
   const again = await change();

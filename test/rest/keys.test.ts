@@ -112,7 +112,7 @@ describe('who gets in', () => {
 describe('whoever made the key', () => {
   const withAnotherAdmin = async () => {
     const there = await brokerage(service);
-    // A brokerage keeps an admin: a second one stays.
+    // A brokerage must keep an admin, so a second admin is added, who stays.
     await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
       there.id,
       tenant.admin,
@@ -144,7 +144,7 @@ describe('whoever made the key', () => {
       const { body } = await remaining.ask(`/brokerages/${there.id}/keys`);
       return body.items.find(({ id }: { id: string }) => id === key.id);
     };
-    // The token before is that person's as well.
+    // The previous token was issued by the same person.
     const rotated = mintApiKey('live');
     await service.sql(
       `insert into vault.api_key_digests (digest, key_id, issued_by, valid_until) values ($1, $2, $3, app.now() + interval '1 hour')`,
@@ -199,7 +199,7 @@ describe('whoever made the key', () => {
       expect((await get(token, '/deals')).body?.error.details).toMatchObject({ required_scope: 'deals:read' });
       expect((await get(token, '/me')).body).toMatchObject({ scopes: ['contacts:read', 'events:read'] });
     }
-    // The token that another admin was shown.
+    // The token that was shown to another admin keeps its scopes.
     expect(await of(rotated.token)).toEqual([200, 200, 404, 200, 200]);
     await service.sql(`update members set role = 'admin' where user_id = $1`, [there.admin]);
     expect(await of(token)).toEqual([200, 200, 404, 200, 200]);

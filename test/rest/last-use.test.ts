@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 const minute = 60_000;
-/** What the row says, and which version of it: any write makes another. */
+/** The last use in the row of a key, and the row's version, which any write changes. */
 const row = async (id: string) => {
   const [found] = await service.sql<{ at: Date | null; version: string }>(
     'select last_used_at as at, xmin::text as version from api_keys where id = $1',
@@ -20,7 +20,7 @@ const row = async (id: string) => {
   );
   return { at: found!.at?.getTime() ?? null, version: found!.version };
 };
-/** Moves the clock so many milliseconds into the next minute, where it stands. */
+/** Stops the clock this many milliseconds into the next minute; returns that time. */
 const stand = (millis: number) => {
   const next = Math.ceil((service.clock.now().getTime() + 1) / minute) * minute;
   service.clock.stand(new Date(next + millis));
@@ -38,11 +38,11 @@ test('132. the last use is not written by the request, but aside, with its own t
   await service.noteUses();
   const written = await row(id);
   expect(written.at).toBe(first);
-  // Again within that minute, and at the other node: nothing is written.
+  // Further uses within that minute, also on the other node, are not written.
   await Promise.all([call(0), call(1)]);
   await service.noteUses();
   expect(await row(id)).toEqual(written);
-  // Not used any more: nothing either.
+  // Without further use nothing is written either.
   stand(0);
   await service.noteUses();
   expect(await row(id)).toEqual(written);

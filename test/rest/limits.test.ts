@@ -10,7 +10,7 @@ const limits = (changes: Partial<ReturnType<typeof readConfig>['rateLimits']>) =
   rateLimits: { ...readConfig({}).rateLimits, ...changes },
 });
 
-/** The start of a window: a test that counts does not want to cross into the next. */
+/** Moves the clock to the start of a window, because a test that counts must not run into the next. */
 function toWindowStart(service: TestService): void {
   const now = service.clock.now().getTime();
   service.clock.set(new Date(Math.ceil(now / 60_000) * 60_000 + 1_000));
@@ -150,7 +150,7 @@ describe('two nodes', () => {
     const owner = new pg.Client(service.connections.owner);
     await owner.connect();
     try {
-      // A request for contacts now waits, and is not answered 429.
+      // From here on, a request that reads contacts blocks and does not get 429.
       await owner.query('begin; lock table contacts in access exclusive mode');
       for (const node of [first!, second!]) {
         const answers = await Promise.all([
@@ -161,7 +161,7 @@ describe('two nodes', () => {
         ]);
         expect(answers.map(({ status }) => status)).toEqual([429, 429, 429, 429]);
       }
-      // The first node knows the key by now: not even that is looked up.
+      // The first node has the key in its cache, so it does not even look it up.
       await owner.query('lock table api_keys in access exclusive mode');
       expect((await first!('GET', '/contacts')).status).toBe(429);
     } finally {
@@ -198,7 +198,8 @@ describe('two nodes that do not wait for the shared store', () => {
     const owner = new pg.Client(service.connections.owner);
     await owner.connect();
     try {
-      // A request to the store now gets no answer, and would count the key from the start again.
+      // From here on, a query of the shared store gets no response, and would make the node count the key from the
+      // start again.
       await owner.query('begin; lock table limits.counters in access exclusive mode');
       const statuses = [];
       for (let n = 0; n < 20; n += 1) statuses.push((await call('GET', '/contacts')).status);
@@ -245,7 +246,7 @@ describe('by address', () => {
   });
   afterAll(() => service.close());
 
-  /** A request as the trusted proxy passes it on from `address`. */
+  /** A request as the trusted proxy forwards it from `address`. */
   const from = (address: string, bearer: string | null) =>
     as(bearer === null ? null : { token: bearer }, service.restUrl)('GET', '/contacts', undefined, {
       'X-Forwarded-For': address,
@@ -280,7 +281,7 @@ describe('by address', () => {
       return answers.filter(({ status }) => status === 200).length;
     };
     expect(await send('203.0.113.5', best, 45)).toBe(45);
-    // For all its keys together, and for nobody else.
+    // The limit applies to all keys of the address together, and to no other address.
     expect(await send('203.0.113.5', other, 10)).toBe(5);
     expect(await send('203.0.113.6', token, 20)).toBe(20);
     expect(await send('203.0.113.6', other, 1)).toBe(0);
@@ -288,7 +289,7 @@ describe('by address', () => {
     toWindowStart(service);
     expect(await send('203.0.113.7', token, 25)).toBe(20);
     expect(await send('203.0.113.7', mintApiKey('live').token, 3)).toBe(0);
-    // One that no node has seen yet is looked up although the address has used up its own.
+    // A key that no node has seen yet is looked up although the address has used up its own limit.
     const late = await tenant.key({ ceiling: 30 });
     expect(await send('203.0.113.7', late.token, 12)).toBe(10);
     await service.sql('update vault.api_key_digests set valid_until = app.now() where key_id = $1', [late.id]);

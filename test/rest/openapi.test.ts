@@ -1,4 +1,4 @@
-/** The published document against what really comes back. */
+/** Checks the published document against real responses. */
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
@@ -28,7 +28,7 @@ const check: PublishedDocument['check'] = (operation, answer) => document.check(
 
 describe('answers', () => {
   test('of every operation and status are as the document says, and all that it announces were seen', async () => {
-    // Those over a limit stay so for the whole test: it begins with a minute.
+    // Starts at the beginning of a minute, so that callers over a limit stay over it for the whole test.
     service.clock.advance(60_000 - (service.clock.now().getTime() % 60_000));
     const key = await tenant.key({ scopes: ['contacts:read', 'contacts:write', 'events:read'] });
     const full = as(key, service.restUrl);
@@ -99,7 +99,7 @@ describe('answers', () => {
         { action: 'update', id: firm, contact: { phone: 7 } },
       ],
     };
-    /** What else is asked of an operation: how it comes to the answers that only it has. */
+    /** Further requests, to get the responses that are specific to an operation. */
     const own: [operation: string, path: string, body?: unknown, headers?: Record<string, string>][] = [
       ['GET /me', '/me'],
       ['GET /me', '/me', undefined, { 'If-None-Match': '*' }],
@@ -235,7 +235,7 @@ describe('the document', () => {
 
   test('gives no example that its schemas refuse', () => {
     const wrong: string[] = [];
-    /** Looks at every body that is below a part of the document. */
+    /** Checks the examples of every body below a part of the document. */
     function look(part: unknown, steps: readonly string[]): void {
       if (typeof part !== 'object' || part === null) return;
       const { content } = part as Response;

@@ -1,4 +1,7 @@
-/** What it takes to see an operation refuse as the document announces: a key over its limit, a service whose database is away. */
+/**
+ * What it takes to make an operation refuse as the document announces: a key over its limit, and a service whose
+ * database is unavailable.
+ */
 
 import { onTestFinished } from 'vitest';
 import type { TestService } from '../harness.ts';
@@ -6,10 +9,13 @@ import { startCutOffNode } from '../tools/node.ts';
 import { readDocument } from './document.ts';
 import { as, dealScopesOf, issueKey } from './scene.ts';
 
-/** The document; a client whose key is over its limit until the test ends, and its token; the API of a node without a database. */
+/**
+ * Returns the document, a client whose key is over its limit until the test ends, the key's token, and the URL of the
+ * API of a node without a database.
+ */
 export async function prepareRefusals(service: TestService, admin: Parameters<typeof issueKey>[1]) {
   const { clock, restUrl } = service;
-  // A limit is of a minute: it begins with one, that the key stays over it.
+  // The limit is per minute: starts at the beginning of a minute, so that the key stays over it.
   clock.advance(60_000 - (clock.now().getTime() % 60_000));
   const document = await readDocument(restUrl);
   const node = await startCutOffNode(service);

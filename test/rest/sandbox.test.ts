@@ -1,4 +1,4 @@
-/** The sandbox: test keys work on it and on nothing else, live keys never; nobody is mailed of it, and it can be reset. */
+/** The sandbox: test keys work on it and on nothing else, live keys never; it sends no mail, and it can be reset. */
 
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ let key: Key;
 let onLive: ReturnType<typeof as>;
 let ask: ReturnType<typeof as>;
 
-/** What lists and records have that these tests look at. */
+/** The fields of lists and records that these tests use. */
 interface Row {
   [name: string]: unknown;
   id: string;
@@ -33,13 +33,13 @@ const sandboxId = async () =>
 const deal = async (title: string, by = ask) =>
   (await list('/deals', by)).find((one) => String(one['title']).startsWith(title))!;
 const diligence = async () => (await deal('Heating')).id;
-/** When the last reset is long enough ago. */
+/** Resets the sandbox, once the last reset is long enough ago. */
 const reset = () => {
   service.clock.advance(10_000);
   return ask('POST', '/sandbox/reset');
 };
 
-/** Publishes every change; others of the cluster may be writing, which holds it up. */
+/** Publishes every change; polled because transactions of other tests in the cluster may still be in progress. */
 const settle = () =>
   expect
     .poll(async () => {
@@ -48,7 +48,7 @@ const settle = () =>
     })
     .toBe(false);
 
-/** Every list of one deal, contacts and deals, with what is in them, but for when. */
+/** Every list of one deal, and the lists of contacts and deals, with their contents except for times. */
 async function everything(): Promise<Record<string, unknown[]>> {
   const parts = ['participants', 'offers', 'questions', 'ndas', 'documents', 'conditions', 'findings'];
   const books = ['checklist', 'snapshots', 'periods', 'customers', 'normalizations'].map((part) => `qoe/${part}`);
@@ -154,7 +154,7 @@ describe('a test key', () => {
       expect((await list('/contacts?archived=true', who)).some(({ id }) => id === contact)).toBe(false);
       expect((await list('/deals', who)).some(({ id }) => id === dealId)).toBe(false);
     }
-    // What must be unique is so in each of both.
+    // Values that must be unique are unique in the sandbox and in the live data separately.
     expect((await ask('GET', '/contacts/by-external-id/shared-1')).status).toBe(404);
     const put = { type: 'person', displayName: 'Test' };
     expect((await ask('PUT', '/contacts/by-external-id/shared-1', put)).status).toBe(201);
@@ -165,7 +165,10 @@ describe('a test key', () => {
   });
 
   describe('beside two worlds that differ in what it may not see', () => {
-    /** What a brokerage or sandbox has in one of two worlds: a contact, and a deal with records, all of them with ids of ours. */
+    /**
+     * Fixed ids of the records that a brokerage or sandbox has in only one of two worlds: a contact, and a deal with
+     * records.
+     */
     const added = (nth: number) => (word: string) =>
       `01900000-0000-7000-8000-${hash('md5', `${nth} ${word}`).slice(0, 12)}`;
     async function add(brokerageId: string, keyId: string, id: (word: string) => string): Promise<void> {
@@ -203,7 +206,10 @@ describe('a test key', () => {
         await service.sql(statement!, values);
     }
 
-    /** Every answer to a key, read and refused, of its own records and of hidden ones; without what tells requests apart. */
+    /**
+     * Every response to a key, both reading and refused, about its own records and hidden ones, without the parts that
+     * differ from request to request.
+     */
     async function answers(by: typeof ask, hidden: readonly ((word: string) => string)[], since: string) {
       const { paths } = (await (await fetch(`${service.restUrl}/openapi.json`)).json()) as {
         paths: Record<string, Record<string, unknown>>;
@@ -278,7 +284,7 @@ describe('a test key', () => {
         for (const [nth, [brokerageId, keyId]] of others.entries()) await add(brokerageId, keyId, hidden[nth]!);
         await settle();
         expect(await answers(by, hidden, since)).toEqual(before);
-        // What is broken is found: a policy that lets every key read contacts.
+        // The comparison finds a leak: a policy that lets every key read contacts.
         const [policy] = await service.sql<{ name: string; using: string }>(
           `select policyname as name, qual as using from pg_policies where tablename = 'contacts' and cmd = 'SELECT' and policyname <> 'as_owner'`,
         );
@@ -344,7 +350,7 @@ describe('a test key', () => {
     ).toEqual([{ mails: 0, events: 0 }]);
     const broker = (await list(`/deals/${opened.id}/participants`)).find(({ role }) => role === 'broker')!;
     expect(broker['email']).toMatch(/\.sandbox\.invalid$/);
-    // When a person is erased, so is what was typed of them here.
+    // The erasure of a person includes what was typed about them in the sandbox.
     await service.sql(`select app.erase_person($1, 'operator', null)`, [somebody]);
     expect(JSON.stringify(await list(`/deals/${opened.id}/participants`))).not.toContain(email);
   });
@@ -396,14 +402,14 @@ describe('a reset', () => {
     expect(await everything()).toEqual(before);
     expect((await ask('GET', `/contacts/${mine.id}`)).status).toBe(404);
     expect((await onLive('GET', `/contacts/${ours.id}`)).status).toBe(200);
-    // Admins of the brokerage read of it.
+    // The record belongs to the brokerage, whose admins can read it.
     expect(
       await service.sql(
         `select distinct a.brokerage_id = b.sandbox_of as ours from audit_records a, brokerages b where a.action = 'sandbox.reset' and b.id = $1`,
         [await sandboxId()],
       ),
     ).toEqual([{ ours: true }]);
-    // A key of a repeated request stands for nothing any more.
+    // An Idempotency-Key from before the reset is forgotten.
     expect((await ask('POST', '/contacts', { type: 'person', displayName: 'Another' }, again)).status).toBe(201);
     expect(await service.sql(`select count(*)::int from users where sandbox_id = $1`, [await sandboxId()])).toEqual([
       { count: 7 },
@@ -501,11 +507,11 @@ describe('a reset', () => {
       status: 429,
       body: { error: { code: 'sandbox_just_reset', message: expect.stringMatching(/try again in [1-8] s\.$/) } },
     });
-    // Two at once are one reset.
+    // Of two concurrent resets, one is done.
     service.clock.advance(10_000);
     const both = await Promise.all([ask('POST', '/sandbox/reset'), other('POST', '/sandbox/reset')]);
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 429]);
-    // To be made is no reset.
+    // The creation of the sandbox does not count as a reset.
     const fresh = await brokerage(service);
     const first = as(await fresh.key({ environment: 'test' }), service.restUrl);
     service.clock.advance(1_000);

@@ -19,11 +19,11 @@ export interface KeyOptions {
 export interface Brokerage {
   id: string;
   admin: string;
-  /** Makes an API key as the brokerage's admin would. */
+  /** Issues an API key as the brokerage's admin would. */
   key(options?: KeyOptions): Promise<Key>;
 }
 
-/** Makes an API key as an admin of a brokerage would. */
+/** Issues an API key as an admin of a brokerage would. */
 export async function issueKey(
   service: TestService,
   { id, admin }: { readonly id: string; readonly admin: string },
@@ -42,7 +42,7 @@ export async function issueKey(
   return { id: key!.id, token: minted.token };
 }
 
-/** The scopes that reach deals. */
+/** Returns the scopes that give access to deals. */
 export async function dealScopesOf(service: TestService): Promise<readonly KeyScope[]> {
   const [found] = await service.sql<{ scopes: KeyScope[] }>('select app.deal_scopes() as scopes');
   return found!.scopes;
@@ -50,7 +50,7 @@ export async function dealScopesOf(service: TestService): Promise<readonly KeySc
 
 let made = 0;
 
-/** A brokerage with one admin. */
+/** Creates a brokerage with one admin. */
 export async function brokerage(service: TestService): Promise<Brokerage> {
   const name = `rest-${(made += 1)}`;
   const [row] = await service.sql<{ id: string; admin: string }>(
@@ -68,7 +68,7 @@ export async function brokerage(service: TestService): Promise<Brokerage> {
   };
 }
 
-/** A client of one key; what it gets back is parsed. */
+/** Returns a client that uses a key, or none if null, and parses the responses. */
 export function as(key: Pick<Key, 'token'> | null, baseUrl: string) {
   return async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const response = await fetch(`${baseUrl}${path}`, {
@@ -97,7 +97,7 @@ export function as(key: Pick<Key, 'token'> | null, baseUrl: string) {
   };
 }
 
-/** What the tests look at in an answer. */
+/** The fields of a response that the tests use. */
 export interface Answer {
   id: string;
   type: string;
@@ -115,12 +115,12 @@ export interface Answer {
   };
 }
 
-/** A contact as the operations answer it that tell of another system. */
+/** A contact as returned by the operations for synchronisation with another system. */
 export interface ContactRecord extends Answer {
   externalId: string | null;
   archivedAt: string | null;
   mergedInto: string | null;
 }
 
-/** The status and code of a refusal. */
+/** The status and code of an error response. */
 export const codeOf = ({ status, body }: Awaited<ReturnType<ReturnType<typeof as>>>) => [status, body?.error.code];

@@ -1,4 +1,4 @@
-/** API keys as an admin makes, rotates and revokes them on their page, and what each then opens. */
+/** API keys as an admin creates, rotates and revokes them on their page, and what each then gives access to. */
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

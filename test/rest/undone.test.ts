@@ -1,4 +1,7 @@
-/** What the bench of large platforms measures although it changes something (bench/scale-undone.ts): it is answered as ever, and leaves nothing. */
+/**
+ * The operations that change something and are measured by the benchmark of large platforms (bench/scale-undone.ts):
+ * they get their usual responses, and leave no change.
+ */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startUndoing, type UndoingApp } from '../../bench/scale-undone.ts';

@@ -1,4 +1,7 @@
-/** In which order webhooks are told, and what a look costs: one brokerage's, however many they are and whatever waits, keep nobody else's from being told. */
+/**
+ * The order in which webhooks are served, and the cost of checking for changes: the webhooks of one brokerage, however
+ * many there are and whatever waits for them, do not delay those of others.
+ */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { claimDeliveries, queueWebhooks } from '../../server/domain/webhooks/deliveries.ts';
@@ -10,14 +13,14 @@ const scene = webhookScene();
 const { received, webhook, contact, contacts, settle, deliver } = scene;
 const scopes = ['contacts:read', 'contacts:write', 'webhooks:read', 'webhooks:write'] as const;
 
-/** Adds so many webhooks of a key whose receiver nobody asks, 20 of which the API would let it have. */
+/** Adds this many webhooks to a key, whose receiver is never contacted; the API would allow 20. */
 const addMany = (key: Key, count: number) =>
   scene.service.sql(
     `insert into webhook_endpoints (key_id, url, place, history)
      select $1, 'https://hooks.example.com/' || n, s.published, s.history from vault.change_stream s, generate_series(1, $2::int) n`,
     [key.id, count],
   );
-/** Has so many deliveries wait for each webhook of a key, due a day from now. */
+/** Adds this many waiting deliveries to each webhook of a key, due in a day. */
 const addWaiting = (key: Key, count: number) =>
   scene.service.sql(
     `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, next_attempt_at)
@@ -26,7 +29,7 @@ const addWaiting = (key: Key, count: number) =>
     [key.id, count],
   );
 
-/** How many rows of webhooks and of what they are sent a statement reads. */
+/** How many rows of webhooks, their deliveries, keys and events a statement reads. */
 async function rowsReadBy(statement: string): Promise<number> {
   const client = await connect(scene.service.connections.owner);
   try {
@@ -50,7 +53,7 @@ beforeEach(async () => {
   key = await other.key({ scopes: [...scopes] });
   by = as(key, scene.service.restUrl);
 });
-// Also what other tests have left to be told.
+// Publishes, too, changes that a test has left unpublished.
 afterEach(settle);
 
 describe('a look at what has changed', () => {
@@ -64,7 +67,7 @@ describe('a look at what has changed', () => {
     expect(await scene.service.database.run(queueWebhooks())).toBe(true);
     await contacts(1, other.id);
     await settle();
-    // They are put into the line together, and then one is told at a time.
+    // One call queues all of them, and each further call serves one.
     expect(await scene.service.database.run(queueWebhooks())).toBe(true);
     expect(await rowsReadBy('select app.queue_webhooks()')).toBeLessThan(30);
     await scene.queue();
@@ -113,7 +116,7 @@ describe('a look at what has changed', () => {
     await webhook({ url: `${scene.origin}/suspended` }, by);
     await scene.queue();
     await scene.service.sql('update api_keys set revoked_at = app.now() where id = $1', [trial]);
-    // Not by a suspension, which turns webhooks off.
+    // The key is stopped by a missing second factor and not by a suspension, which would turn webhooks off.
     await scene.service.sql(`update brokerages set requires_second_factor = true where id = $1`, [other.id]);
     await contacts(1, other.id);
     await deliver();

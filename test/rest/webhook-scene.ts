@@ -15,7 +15,7 @@ interface Verifier {
   verify(body: string, headers: http.IncomingHttpHeaders): unknown;
   sign(id: string, at: Date, body: string): string;
 }
-/** The library of the standard, as receivers use it. */
+/** The library of Standard Webhooks, as receivers use it. */
 export const { Webhook } = createRequire(import.meta.url)('standardwebhooks') as {
   Webhook: new (secret: string) => Verifier;
 };
@@ -55,14 +55,17 @@ interface Opened {
   readonly service: TestService;
   readonly tenant: Brokerage;
   readonly key: Key;
-  /** Asks with it. */
+  /** A REST client that uses `key`. */
   readonly rest: Ask;
   readonly nodes: readonly WebhookDelivery[];
-  /** Of the receiver. */
+  /** The origin of the receiver. */
   readonly origin: string;
 }
 
-/** Opens it before the tests of the file that calls this; every test begins without webhooks, and with a receiver that takes everything. */
+/**
+ * Opens the scene before the tests of the calling file; every test begins without webhooks, and with a receiver that
+ * accepts everything.
+ */
 export function webhookScene() {
   const received: Received[] = [];
   let opened: Opened;
@@ -130,7 +133,7 @@ export function webhookScene() {
     },
     receiver,
     received,
-    /** How the receiver answers. */
+    /** How the receiver responds. */
     answering: (_request: Received, response: http.ServerResponse): void => void response.writeHead(204).end(),
     async webhook(more: Record<string, unknown> = {}, by = opened.rest): Promise<Made> {
       const { status, body } = await by('POST', '/webhooks', { url: `${opened.origin}/in`, ...more });
@@ -139,7 +142,7 @@ export function webhookScene() {
     },
     contact: async (displayName: string) =>
       (await opened.rest('POST', '/contacts', { type: 'person', displayName })).body!.id,
-    /** Writes so many contacts at once. */
+    /** Inserts this many contacts at once. */
     contacts: (count: number, of = opened.tenant.id) =>
       opened.service.sql(
         `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'P' || n from generate_series(1, $2::int) n`,
@@ -147,7 +150,7 @@ export function webhookScene() {
       ),
     change: (id: string, phone: string) =>
       opened.service.sql('update contacts set phone = $2 where id = $1', [id, phone]),
-    /** Publishes what is committed. */
+    /** Publishes every committed change. */
     settle: () =>
       expect
         .poll(async () => {
@@ -155,11 +158,11 @@ export function webhookScene() {
           return (await opened.service.database.run(publishChanges())).waits;
         })
         .toBe(false),
-    /** Writes deliveries of what is published, and sends none. */
+    /** Queues deliveries of published changes without sending them. */
     async queue(): Promise<void> {
       while (await opened.service.database.run(queueWebhooks()));
     },
-    /** Publishes what is committed, and delivers it by both nodes at once. */
+    /** Publishes every committed change, and delivers from both nodes at once. */
     async deliver(): Promise<void> {
       await scene.settle();
       await Promise.all(opened.nodes.map((node) => node.deliverDue()));

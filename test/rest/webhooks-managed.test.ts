@@ -1,4 +1,7 @@
-/** Webhooks as they are managed, by the API and in the settings: what is refused, what is bounded, secrets shown once, the log, sending again. */
+/**
+ * Managing webhooks by the API and in the settings: what is rejected, limits, secrets that are shown once, the log, and
+ * redelivery.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -112,7 +115,7 @@ describe('by the API', () => {
       sent.set(verified.event.type, verified.event);
       const told = api.webhooks['event']!.post.parameters.map(({ name }) => headers[name]);
       expect(told).toEqual([verified.id, expect.stringMatching(/^\d+$/), expect.stringMatching(/^v1,/)]);
-      // Its data are always there.
+      // The schema requires `data`.
       expect(validate({ ...event, data: undefined })).toBe(false);
     }
     expect(sent.get('contact.created')).toMatchObject({ objectType: 'contact', objectId: made, data: { id: made } });
@@ -148,7 +151,7 @@ describe('by the API', () => {
        where k.id <> $2 or n < 20`,
       [keys.map((one) => one.id), keys[0]!.id],
     );
-    // 199 are on: of two at once, one is added.
+    // 199 are on: of two concurrent additions, one succeeds.
     const added = () => scene.rest('POST', '/webhooks', { url: `${scene.origin}/in` });
     const both = await Promise.all([added(), added()]);
     expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
@@ -192,7 +195,7 @@ describe('by the API', () => {
     await contact('Not for what is removed');
     await deliver();
     expect(received.map(({ path }) => path)).toEqual(['/stays']);
-    // It does not count among the 20 of its key.
+    // A removed webhook does not count among the 20 of its key.
     for (let n = 1; n < 20; n += 1) await webhook({ url: `${scene.origin}/${n}` });
     const purged = [];
     for (let goesOn = true; goesOn;) {
@@ -241,7 +244,7 @@ describe('what is bounded', () => {
     for (let n = 0; n < 10; n += 1) expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
     const { status, body } = await scene.rest('POST', `/webhooks/${id}/test`);
     expect([status, body?.error.code]).toEqual([409, 'conflict']);
-    // What waits is not sent again.
+    // A waiting delivery cannot be sent again.
     const [waiting] = (await log(id, '?state=waiting')).data;
     const again = await scene.rest('POST', `/webhooks/${id}/deliveries/${waiting!.id}/redeliver`);
     expect([again.status, again.body?.error]).toEqual([
@@ -269,7 +272,7 @@ describe('what is bounded', () => {
     await deliver();
     expect(received).toEqual([]);
     expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(409);
-    // Within the hour after which it is looked at anyway.
+    // Within the hour after which the webhook would be checked anyway.
     scene.service.clock.advance(24 * hour);
     await scene.service.sql(`update webhook_endpoints set queue_at = app.now() + interval '1 hour'`);
     await deliver();
@@ -282,7 +285,7 @@ describe('what is bounded', () => {
 test('a period with more than 10,000 deliveries is sent again in parts, the earliest first, no millisecond divided', async () => {
   const { id } = await webhook();
   const from = scene.service.clock.now().getTime() - hour;
-  // Three in each millisecond.
+  // Three deliveries in each millisecond.
   await scene.service.sql(
     `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, state, created_at, ended_at)
      select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), 'failed', $2::timestamptz + n / 3 * interval '1 ms', app.now()
@@ -332,7 +335,10 @@ describe('in the log', () => {
 });
 
 describe('in the settings', () => {
-  /** Whether the library of the standard signs it alike: it verifies nothing of another day, to which these tests advance the clock. */
+  /**
+   * Whether the library of Standard Webhooks creates the same signature. Its `verify` rejects timestamps of other days,
+   * to which these tests advance the clock.
+   */
   const isSignedWith = (secret: string, { text, headers }: Received): boolean => {
     const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
     const signature = new Webhook(secret).sign(String(headers['webhook-id']), at, text);
@@ -514,7 +520,7 @@ describe('in the settings', () => {
     expect(recorded).toEqual([{ brokerage_id: scene.tenant.id }, { brokerage_id: scene.tenant.id }]);
   });
 
-  /** The states of all webhooks of the brokerage by the path to which they send. */
+  /** The states of all webhooks of the brokerage by the path of their URL. */
   const states = async (by = admin) =>
     Object.fromEntries(
       (await by.ask(`/brokerages/${scene.tenant.id}/webhooks`)).body.items.map(
@@ -560,7 +566,7 @@ describe('in the settings', () => {
     );
     expect(rotated?.details).toMatchObject({ webhooks: 3 });
 
-    // Whoever turns one on has looked at it, and it continues where it stopped.
+    // An admin who turns a webhook on has reviewed it, so it continues where it stopped.
     expect((await admin.ask(`/webhooks/${moved}`, { state: 'on' }, 'PATCH')).status).toBe(200);
     await deliver();
     expect(received.map(({ path }) => path)).toEqual(['/admins', '/moved']);
@@ -613,7 +619,7 @@ describe('in the settings', () => {
     await add({ url: `${scene.origin}/stays` });
     await add({ url: `${scene.origin}/goes` }, leaver);
     await webhook();
-    // And by a token that only the leaver was shown, of a key that others rotate.
+    // Another is added with a token that only the leaver was shown, of a key that others rotate.
     const key = await scene.tenant.key({ scopes: ['contacts:read', 'webhooks:read', 'webhooks:write'] });
     await scene.service.sql('update vault.api_key_digests set issued_by = $2 where key_id = $1', [key.id, other!.id]);
     const byKey = await as(key, scene.service.restUrl)('POST', '/webhooks', { url: `${scene.origin}/key` });
@@ -644,7 +650,10 @@ describe('in the settings', () => {
       suspended: 'update users set suspended_at = app.now() where id = $1',
     };
     let leaver: string;
-    /** An admin who leaves, a webhook of another one, and what the leaver does with webhooks: themself, and by a token of a key of which another has one, too. */
+    /**
+     * Adds an admin who leaves, and a webhook of another admin; returns what the leaver does with webhooks, personally
+     * or by a token of a key of which another admin has a token, too.
+     */
     async function addLeaver(by: By) {
       const { service, tenant, origin } = scene;
       leaver = (
@@ -775,7 +784,8 @@ test('every answer to what manages webhooks is as the document says, and all tha
         await scene.rest(method, method === 'GET' ? `${path}?limit=0` : path, undefined, { 'Idempotency-Key': 'a b' }),
       );
     if (announces(409)) {
-      // Twenty webhooks of a key, 200 that are on, ten test events and ten thousand deliveries are the most that there may be.
+      // The limits are 20 webhooks per key, 200 webhooks that are on, ten waiting test events and 10,000 waiting
+      // deliveries.
       await sql(
         `insert into webhook_endpoints (brokerage_id, key_id, url, place, history)
          select brokerage_id, key_id, url, place, history from webhook_endpoints, generate_series(1, case when $1 then 200 else 20 end) where $2`,

@@ -1,4 +1,7 @@
-/** Webhooks from a change to a real receiver: signed, in order by record, again when refused, switched off in the end, with the rights of a key. */
+/**
+ * Webhooks from a change to a real receiver: signed, in order per record, retried after a failure, finally switched
+ * off, and with the rights of a key.
+ */
 
 import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
@@ -44,7 +47,7 @@ describe('a delivery', () => {
       answer: { status: 204 },
       request: { url: `${scene.origin}/in`, bytes: Buffer.byteLength(text) },
     });
-    // What was sent of the contact is kept nowhere.
+    // The data of the contact that was sent are stored nowhere.
     const kept = await scene.service.sql<{ text: string }>(`select d::text as text from webhook_deliveries d`);
     expect(JSON.stringify(kept)).not.toContain('Ada');
   });
@@ -85,7 +88,7 @@ describe('a delivery', () => {
 
   test('is made once also where the answer holds what the database cannot keep', async () => {
     const { id } = await webhook();
-    // Of the last character one half is beyond what is kept of an answer.
+    // The limit on the stored part of a response cuts the last character in half.
     scene.answering = (_request, response) => response.writeHead(200).end(`a\0b${'x'.repeat(4092)}🙂`);
     await contact('Odd');
     await deliver();
@@ -229,7 +232,7 @@ describe('a receiver that fails', () => {
     await scene.service.database.run(publishChanges());
     const delivering = deliver();
     await expect.poll(() => received.filter(({ path }) => path === '/well').length).toBe(40);
-    // Otherwise a slow machine may come to them only when every answer is broken off.
+    // Otherwise a slow machine may send these only after every response has been broken off.
     await expect.poll(() => received.some(({ path }) => path === '/moved')).toBe(true);
     await expect.poll(() => hanging.length).toBeGreaterThan(0);
     expect(hanging.length).toBeLessThanOrEqual(8);
@@ -243,7 +246,7 @@ describe('a receiver that fails', () => {
   });
 });
 
-/** How an attempt ends that is taken. */
+/** The result of a successful attempt. */
 const taking = {
   outcome: 'delivered',
   url: 'x',
@@ -256,7 +259,7 @@ const taking = {
   millis: 1,
 } as const;
 
-/** With which no more is taken. */
+/** Fields with which no further deliveries are claimed. */
 const none = { more: 0, held: [] } as const;
 
 describe('a batch', () => {
@@ -271,7 +274,7 @@ describe('a batch', () => {
     await deliver();
     scene.receiver.off('connection', count);
     expect(received).toHaveLength(180);
-    // Four of each node, and as many again whenever the machine stood still for so long that they were closed.
+    // Four per node, and as many again each time that the machine paused for so long that they were closed.
     expect(connections).toBeLessThan(90);
   });
 
@@ -280,7 +283,7 @@ describe('a batch', () => {
     scene.answering = (_request, response) => response.writeHead(500).end();
     await contacts(20);
     await deliver();
-    // Up to three more were under way.
+    // Up to three more attempts were in progress.
     expect(received.length).toBeGreaterThanOrEqual(5);
     expect(received.length).toBeLessThanOrEqual(8);
     received.length = 0;
@@ -330,7 +333,8 @@ describe('a batch', () => {
   });
 
   test('of one brokerage leaves room to others, however many of its receivers hang', async () => {
-    // A receiver that does not answer is given up after ten seconds: here later, as a busy machine takes longer for the rest.
+    // A receiver that does not respond is given up after ten seconds: here after ten minutes, because a busy machine
+    // takes longer for the others.
     const later = globalThis.setTimeout;
     const patiently = (work: (...given: unknown[]) => void, millis = 0, ...given: unknown[]) =>
       later(work, millis === 10_000 ? 600_000 : millis, ...given);
@@ -350,7 +354,7 @@ describe('a batch', () => {
       hanging.add(response.on('close', () => hanging.delete(response)));
       most = Math.max(most, hanging.size);
     };
-    // By one node: two that take at the same moment may take a few more.
+    // Only one node delivers: two that claim at the same time may claim a few more.
     const [node] = scene.nodes;
     await contacts(5);
     await settle();
@@ -360,7 +364,7 @@ describe('a batch', () => {
     await settle();
     const meanwhile = node!.deliverDue();
     await expect.poll(() => received.filter(({ path }) => path === '/other').length).toBe(60);
-    // Eight webhooks of the brokerage, four at once to each.
+    // Eight webhooks of the brokerage, with four concurrent requests to each.
     expect(most).toBe(32);
     scene.answering = (_request, response) => response.writeHead(204).end();
     for (const response of hanging) response.writeHead(204).end();
@@ -377,7 +381,7 @@ describe('a batch', () => {
     await expect.poll(() => held.length).toBe(4);
     expect((await scene.rest('PATCH', `/webhooks/${id}`, { url: `${scene.origin}/new` })).status).toBe(200);
     const { body } = await scene.rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 0 });
-    // Records, and with them the address, are looked at anew when they are a second old.
+    // Records, and the URL with them, are read again once they are a second old.
     await wait(1_100);
     scene.answering = (_request, response) => response.writeHead(204).end();
     for (const response of held) response.writeHead(204).end();
@@ -390,7 +394,7 @@ describe('a batch', () => {
       const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
       expect(headers['webhook-signature']).toBe(renewed.sign(event.id, at, text));
     }
-    // What had been sent was noted.
+    // The deliveries sent before the change were recorded.
     expect(new Set(received.map(({ event }) => event.id)).size).toBe(12);
     expect((await log(id)).data.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
       Array(12).fill('delivered 1'),
@@ -408,7 +412,7 @@ describe('a batch', () => {
     try {
       const delivering = scene.nodes[0]!.deliverDue();
       await expect.poll(() => held.length).toBe(3);
-      // What comes second cannot be noted the first two times: together with others, and alone.
+      // Recording the second delivery fails twice: together with others, and alone.
       await scene.service.sql('create sequence tried');
       await scene.service.sql(`create function fails_twice() returns trigger language plpgsql as $$ begin
         if new.event_id = '${received[1]!.event.id}' and nextval('public.tried') <= 2 then raise exception 'disk full'; end if;
@@ -418,7 +422,7 @@ describe('a batch', () => {
       await scene.service.sql(
         'create trigger fails_twice before update of attempts on webhook_deliveries for each row execute function fails_twice()',
       );
-      // While the first is being noted, two more end one after the other.
+      // While the first is being recorded, two more end one after the other.
       await blocking.query('begin');
       await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
       held[0]!.writeHead(204).end();
@@ -451,7 +455,7 @@ describe('a batch', () => {
     try {
       const delivering = scene.nodes[0]!.deliverDue();
       await expect.poll(() => held.length).toBe(4);
-      // Nothing can be noted until the end: what is sent meanwhile is of one batch.
+      // Nothing can be recorded until the end, so everything that is sent meanwhile belongs to one batch.
       await blocking.query('begin');
       await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
       let answered = 0;
@@ -484,7 +488,8 @@ describe('a batch', () => {
     try {
       const delivering = scene.nodes[0]!.deliverDue();
       await expect.poll(() => held.length).toBe(4);
-      // Nothing can be noted but what comes first, while all others come, and with them more is asked for.
+      // Only the first delivery can be recorded. While that waits, all others end, and recording them would also claim
+      // more.
       await scene.service.sql(`create function fails() returns trigger language plpgsql as $$ begin
         if new.event_id <> '${received[0]!.event.id}' then raise exception 'disk full'; end if;
         return new;
@@ -554,7 +559,7 @@ describe('a batch', () => {
       await expect.poll(() => held.length).toBe(3);
       const claims = await scene.service.sql('select distinct claim from webhook_endpoints');
       expect(claims).toHaveLength(1);
-      // While the first is being noted, the two others end.
+      // While the first is being recorded, the two others end.
       await blocking.query('begin');
       await blocking.query('select from webhook_endpoints for update');
       held[0]!.writeHead(204).end();
@@ -605,7 +610,7 @@ describe('a batch', () => {
     try {
       await other.query('begin');
       await other.query('select from webhook_endpoints where id = $1 for update', [id]);
-      // That it has changes is noted without waiting.
+      // That the webhook has changes is recorded without waiting for the lock.
       expect(await scene.service.database.run(queueWebhooks())).toBe(true);
       const queued = scene.service.database.run(queueWebhooks());
       await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
@@ -656,7 +661,7 @@ describe('a batch', () => {
     await other.connect();
     try {
       await other.query('begin');
-      // It has been chosen, and then its key is looked at.
+      // The webhook has been chosen; its key is read next.
       await other.query('lock table api_keys in access exclusive mode');
       const claimed = scene.service.sql('select id from app.claim_deliveries(1)');
       await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
@@ -718,7 +723,7 @@ describe('a batch', () => {
       expect(await entered()).toBe(true);
       await scene.rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 20 });
       expect(await entered()).toBe(false);
-      // Taken again it has both, until the time of the first is over.
+      // Claimed again, the batch has both secrets, until the first expires.
       await scene.service.sql('update webhook_endpoints set claim = null, claimed_until = null, send_at = app.now()');
       [batch] = (await scene.service.database.run(claimDeliveries(1))) as [ClaimedBatch];
       expect([batch.secret_ids.length, await entered()]).toEqual([2, true]);
@@ -821,7 +826,7 @@ describe('a batch', () => {
       expect(await noted()).toEqual({ tried: 1, failures: 1 });
       await note(batch.claim);
       expect(await noted()).toEqual({ tried: 1, failures: 1 });
-      // It is over: the other one is sent at once, the one that failed later.
+      // The claim has ended: the other delivery is sent at once, the failed one later.
       await deliver();
       expect(received).toHaveLength(1);
       scene.service.clock.advance(60_000);

@@ -1,4 +1,4 @@
-/** The rules of a sale that the database keeps: exclusivity, questions, offers, NDAs, invitations, findings. */
+/** The rules of a sale that the database enforces: exclusivity, questions, offers, NDAs, invitations, findings. */
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ const day = 86_400_000;
 let service: TestService;
 let scene: Scene;
 let owner: pg.Client;
-/** Kept open between statements: each connection would read the catalog and plan the policies anew. */
+/** Kept open between statements: each new connection would read the catalog and plan the policies again. */
 let connections: pg.Pool;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 type Rows = Record<string, unknown>[];
 
-/** Runs one statement as the person, for good, at the test's time. */
+/** Runs one statement as the person, at the test's time, and commits it. */
 async function as(person: string, text: string, values: unknown[] = []): Promise<Rows> {
   const client = await connections.connect();
   try {
@@ -54,7 +54,7 @@ const reason = async (attempt: Promise<unknown>): Promise<string> =>
     (error: pg.DatabaseError) => (error.code === 'DK001' ? (error.hint ?? '') : (error.code ?? String(error))),
   );
 
-/** Waits until so many wait for a lock of another session. */
+/** Waits until this many sessions wait for a lock. */
 async function waitingFor(people: number): Promise<void> {
   const waiting = () =>
     service.sql<{ waiting: number }>(
@@ -426,7 +426,7 @@ describe('what a buyer submits', () => {
       deal,
     ]);
     expect(stored).toEqual([{ most: 32_768 }]);
-    // And so for the owner, who loads data past the rules of submitting.
+    // The limit also holds for the owner, who loads data without the rules for submitting an offer.
     await expect(
       owner.query(
         `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
@@ -511,7 +511,7 @@ describe('people', () => {
         `insert into participants (deal_id, user_id, role, status, advises) values ($1, $2, 'advisor', 'active', $3) returning id`,
         [deal, scene.people['outsider'], buyer],
       );
-      // They leave together, and the advisor is back first.
+      // Both leave, and the advisor returns first.
       for (const [id, status] of [
         [buyer, 'removed'],
         [buyer, 'invited'],
@@ -814,7 +814,7 @@ describe('a closed deal', () => {
     expect(
       await reason(as('outsider', `insert into closing_conditions (deal_id, name) values ($1, 'C')`, [deal])),
     ).toBe('42501');
-    // What is no change of the record: reading, leaving, and a broker for the brokerage.
+    // Statements that do not change the record: reading, leaving, and inviting a broker.
     const allowed: [person: string, text: string, ...values: unknown[]][] = [
       ['other buyer', `select * from app.open_document('simple', $1, false)`, id('documents/public')],
       [

@@ -105,7 +105,7 @@ test.each([...taken.map((text) => [text, true] as const), ...refused.map((text) 
   '%j: %s',
   async (text, is) => {
     expect(isEmailAddress(text)).toBe(is);
-    // The database takes no null character at all.
+    // PostgreSQL accepts no null characters.
     if (!text.includes('\0')) expect(await service.database.run(inSql(text))).toEqual({ is });
   },
 );
@@ -131,7 +131,7 @@ test('addresses made of pieces that matter are judged alike in TypeScript and in
     '%',
     'é',
   ];
-  // A generator of its own, so that every run judges the same.
+  // A generator with a fixed seed, so that every run checks the same addresses.
   let seed = 7;
   const next = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
   const made = Array.from({ length: 20_000 }, () =>

@@ -1,4 +1,4 @@
-/** Leaving a brokerage: what a member loses with it, at once and through every interface, and who takes their deals over. */
+/** Leaving a brokerage: what a member loses, at once and in every interface, and who takes over their deals. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';

@@ -1,4 +1,7 @@
-/** The table of states and moves in the decisions, pair by pair, against the database itself. */
+/**
+ * The states of deals, questions, NDAs and other records: each pair of states checked against the database, for whether
+ * a record may move from one to the other.
+ */
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -22,9 +25,9 @@ afterAll(async () => {
 
 interface Subject {
   states: string[];
-  /** "from": every state that it may go to. */
+  /** By state, all states that it may change to. */
   moves: Record<string, string[]>;
-  /** Makes one in that state; its id. */
+  /** Makes a row in that state; returns its id. */
   make: (state: string) => Promise<string>;
   move: string;
 }
@@ -60,7 +63,7 @@ const subjects: Record<string, Subject> = {
         role: 'buyer',
         status: 'active',
       });
-      // A deal enters exclusivity by granting it: here it runs already, whatever the state.
+      // Granting exclusivity moves a deal to that state; here the exclusivity exists already, whatever the state.
       await withoutTriggers(owner, ['exclusivities']);
       await insert('exclusivities', {
         deal_id: id,

@@ -13,7 +13,7 @@ afterAll(async () => {
   await behindProxies.close();
 });
 
-/** The address under which a request with these headers is logged. */
+/** Returns the address that is logged for a request with these headers. */
 async function seenBy(service: TestService, headers: Record<string, string>): Promise<unknown> {
   const answer = await fetch(`${service.origin}/nowhere`, { headers });
   const id = answer.headers.get('x-request-id');
@@ -30,13 +30,13 @@ test('137. without trusted proxies nobody chooses their own address', async () =
 
 test.for([
   ['203.0.113.9', '203.0.113.9'],
-  // What the client wrote itself stands on the left, and is not reached.
+  // What the client itself wrote is on the left, and is not reached.
   ['198.51.100.1, 203.0.113.9', '203.0.113.9'],
   ['198.51.100.1, 203.0.113.9, 10.1.2.3', '203.0.113.9'],
   ['203.0.113.9, fd12::7', '203.0.113.9'],
   ['::ffff:203.0.113.9', '203.0.113.9'],
   ['2001:db8::5', '2001:db8::5'],
-  // The zone is that of the proxy, and says nothing of who it is.
+  // The zone is the proxy's, and does not identify the client.
   ['fe80::5%eth0', 'fe80::5'],
   ['rubbish', '127.0.0.1'],
   ['203.0.113.9, rubbish', '127.0.0.1'],

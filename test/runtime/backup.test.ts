@@ -1,4 +1,4 @@
-/** The commands backup and restore, on a service that people are working with, as an operator types them. */
+/** The commands `backup` and `restore`, run as an operator would, on a service in use. */
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -45,7 +45,7 @@ beforeAll(async () => {
   await keepDemoBodies(openFileStorage(path.join(service.config.dataDir, 'documents')));
   folder = await newDataDir();
   env = environmentOf(service.connections, service.config.dataDir);
-  // As the first start of the service does.
+  // The first start of the service does the same.
   expect(await run(['documents', 'adopt'], env)).toMatchObject({ code: 0, stderr: '' });
 });
 afterAll(async () => {
@@ -61,7 +61,7 @@ function environmentOf({ owner, server }: TestService['connections'], dataDir: s
   return { DATA_DIR: dataDir, DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner) };
 }
 
-/** An empty database and an empty DATA_DIR to restore into. */
+/** Makes an empty database and an empty DATA_DIR to restore into. */
 async function emptyPlace(): Promise<{ owner: pg.ClientConfig; env: Record<string, string>; dataDir: string }> {
   const name = `restored_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ ...inject('owner'), database: 'dealkeep' });
@@ -89,7 +89,7 @@ async function backUp(place: string, more: Record<string, string> = {}, args: st
   return JSON.parse(stdout) as BackupLine;
 }
 
-/** Backs up although older ones, or what belongs to them, cannot be deleted. */
+/** Makes a backup, which must succeed although older backups, or files of theirs, cannot be deleted. */
 async function backUpWithout(place: string, more: Record<string, string>, args: string[]): Promise<BackupLine> {
   const { code, stdout, stderr } = await run(['backup', '--json', '--place', place, ...args], { ...env, ...more });
   expect(stderr).toBe('');
@@ -97,11 +97,11 @@ async function backUpWithout(place: string, more: Record<string, string>, args: 
   return JSON.parse(stdout) as BackupLine;
 }
 
-/** Names of backups differ from one second to the next. */
+/** Names of backups have a resolution of one second. */
 const secondAfter = (name: string) =>
   vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(name)) + 1_000), 5_000);
 
-/** When the last backup of all succeeded and failed. */
+/** Returns when a backup last succeeded and last failed. */
 const noted = async () => {
   const [found] = await service.sql<{ succeeded: Date | null; failed: Date | null }>(
     `select last_success_at as succeeded, last_failure_at as failed from app.job_runs where job = 'backup'`,
@@ -109,7 +109,7 @@ const noted = async () => {
   return found ?? { succeeded: null, failed: null };
 };
 
-/** In which history the changes of a database are numbered. */
+/** Returns the history to which the change numbers of a database belong. */
 async function historyOf(owner: pg.ClientConfig): Promise<unknown> {
   const client = new pg.Client(owner);
   await client.connect();
@@ -117,7 +117,7 @@ async function historyOf(owner: pg.ClientConfig): Promise<unknown> {
   return rows[0];
 }
 
-/** Every table with its rows, written by PostgreSQL; where the documents are is another store's. */
+/** Returns the rows of every table, as text written by PostgreSQL, except for tables that differ after a restore. */
 async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>> {
   const client = new pg.Client(owner);
   await client.connect();
@@ -129,7 +129,8 @@ async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>>
     );
     const found: Record<string, string> = {};
     for (const { name } of tables) {
-      // Which store the documents are in; that a backup was made is noted when it has been; what is restored has a history of its own.
+      // The name of the documents' store, the times of backups (recorded after the backup), and the change history
+      // differ in a restored database.
       if (['vault.document_store', 'app.job_runs', 'vault.change_stream'].includes(name)) continue;
       const { rows } = await client.query<{ text: string | null }>(
         `select string_agg(t::text, E'\\n' order by t::text collate "C") as text from ${name} t`,
@@ -142,7 +143,10 @@ async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>>
   }
 }
 
-/** What keeps rows from who may not have them: the policies of each table, also for its owner, and the triggers that are switched on. */
+/**
+ * Returns what protects the rows of each table: whether row-level security is enabled and applies to the owner, the
+ * triggers with their state, and the foreign keys.
+ */
 async function guardsOf(owner: pg.ClientConfig): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(owner);
   await client.connect();
@@ -160,7 +164,7 @@ async function guardsOf(owner: pg.ClientConfig): Promise<Record<string, unknown>
   return rows;
 }
 
-/** The last number that each sequence has given out. */
+/** Returns the last number that each sequence has given out. */
 async function numbersOf(owner: pg.ClientConfig): Promise<Map<string, number>> {
   const client = new pg.Client(owner);
   await client.connect();
@@ -172,7 +176,7 @@ async function numbersOf(owner: pg.ClientConfig): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, last }) => [name, Number(last)]));
 }
 
-/** The bodies below a directory, by their names. */
+/** Returns the bodies (in base64) below a directory, by file name. */
 async function bodiesIn(directory: string): Promise<Record<string, string>> {
   const names = (await readdir(directory, { recursive: true })).toSorted();
   const found: Record<string, string> = {};
@@ -208,7 +212,7 @@ test('backs up while people write, and what is restored is one moment of it; the
   await writing;
   expect(during.documents).toBeGreaterThan(10);
 
-  // Each contact was written with the key's record of the request, or not at all.
+  // Each contact was written together with the idempotency key of its request, or not at all.
   const early = await emptyPlace();
   const one = await run(['restore', during.name, '--place', folder, '--json'], early.env);
   expect(one.stderr).toBe('');
@@ -222,11 +226,11 @@ test('backs up while people write, and what is restored is one moment of it; the
   await secondAfter(during.name);
   const numbers = await numbersOf(service.connections.owner);
   expect([...numbers.values()].some((last) => last > 1)).toBe(true);
-  // BACKUP_KEEP is about BACKUP_TO, and this place is named by hand.
+  // BACKUP_KEEP applies only to BACKUP_TO, and this place is given on the command line.
   const after = await backUp(folder, { BACKUP_KEEP: '1' });
   expect(after).toMatchObject({ new_documents: 0, deleted: [] });
   const late = await emptyPlace();
-  // What would fail after the rows were loaded is found before.
+  // An error that would otherwise occur after the rows are loaded is found before.
   const nobody = { DATABASE_URL: late.env['DATABASE_URL']?.replace('//', '//nobody_') ?? '' };
   const unreachable = await run(['restore', '--place', folder], { ...late.env, ...nobody });
   expect(unreachable).toMatchObject({
@@ -236,26 +240,27 @@ test('backs up while people write, and what is restored is one moment of it; the
   const restored = await run(['restore', '--place', folder], late.env);
   expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--continue') });
   expect(await everyRow(late.owner)).toEqual(await everyRow(service.connections.owner));
-  // What was switched off while the rows were loaded is on again, as it was.
+  // Everything that was disabled while the rows were loaded is enabled again.
   const guards = await guardsOf(service.connections.owner);
   expect(guards.filter(({ relforcerowsecurity }) => relforcerowsecurity).length).toBeGreaterThan(10);
   expect(await guardsOf(late.owner)).toEqual(guards);
-  // No number is given out again.
+  // No sequence gives out a number twice.
   const goesOn = await numbersOf(late.owner);
   expect([...numbers].filter(([name, last]) => !(goesOn.get(name)! >= last))).toEqual([]);
-  // Before a node runs on it: cursors of what came after the backup have expired.
+  // Before a node runs on the restored database, its history is new: cursors from after the backup are expired.
   expect(await historyOf(late.owner)).not.toEqual(await historyOf(service.connections.owner));
   expect(await bodiesIn(path.join(late.dataDir, 'documents'))).toEqual(
     await bodiesIn(path.join(service.config.dataDir, 'documents')),
   );
   expect((await stat(path.join(folder, after.name, 'rows'))).mode & 0o777).toBe(0o600);
 
-  // What is full is refused.
+  // A database that is not empty is refused.
   const again = await run(['restore', '--place', folder], late.env);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database is not empty') });
   expect(again.stderr).toContain('dealkeep documents adopt');
 
-  // What was restored is another database from now on: its backups would delete those of the one that goes on.
+  // A restored database counts as another one: its backups would otherwise delete those of the original, which is still
+  // in use.
   const fromCopy = await run(['backup', '--place', folder, '--keep', '1'], late.env);
   expect(fromCopy).toMatchObject({ code: 1, stderr: expect.stringContaining('--continue') });
 
@@ -271,7 +276,7 @@ test('backs up while people write, and what is restored is one moment of it; the
 
 test('takes the body of a removed document along while it is on hold, which would be cleared away otherwise', async () => {
   const documentsIn = async () => (await backUp(await newDataDir())).documents;
-  // The demo removed one before, whose body is not there: it counts as cleared away.
+  // The demo removed a document whose body does not exist; count this body as cleared.
   await service.sql('update documents set body_cleared_at = now() where removed_at is not null');
   const all = await documentsIn();
   const [removed] = await service.sql<{ id: string; deal_id: string; organization_id: string; uploaded_by: string }>(
@@ -304,7 +309,7 @@ describe('an encrypted backup', () => {
     target = await emptyPlace();
   });
 
-  /** Restores from a copy of the place to which something was done; nothing may come of it. */
+  /** Restores from a changed copy of the place, which must fail; returns stderr. */
   async function restoreAfter(change: (copy: string) => Promise<void>, more: Record<string, string> = { BACKUP_KEY }) {
     const copy = await newDataDir();
     await cp(place, copy, { recursive: true });
@@ -372,7 +377,7 @@ describe('an encrypted backup', () => {
     const TMPDIR = path.dirname(await newDataDir());
     const program = dealkeep(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR });
     const left = () => readdirSync(TMPDIR).filter((name) => name.startsWith('dealkeep-verify-'));
-    /** Of the PostgreSQL that it has started; 0 until then. */
+    /** Process id of the PostgreSQL that `verify` has started; 0 until then. */
     const pid = () => {
       const [name = ''] = left();
       const file = path.join(homeDirectory(path.join(TMPDIR, name, 'data')), 'cluster', 'postmaster.pid');
@@ -388,7 +393,7 @@ describe('an encrypted backup', () => {
   });
 });
 
-/** The variables with which a bucket is reached. */
+/** Returns the variables that configure access to a bucket. */
 const bucketVariables = ({ endpoint = '', region, accessKeyId = '', secretAccessKey = '' }: S3Config) => ({
   S3_ENDPOINT: endpoint,
   S3_REGION: region,
@@ -410,7 +415,7 @@ test('is kept in a bucket as in a folder', async () => {
       stderr: '',
     });
     await secondAfter(made.name);
-    // Left by backups that were killed, and what is somebody else's.
+    // Two uploads left by killed backups, and one that is not Dealkeep's.
     s3.beginUpload(`kept/here/${made.name}/rows`);
     s3.beginUpload('kept/here/documents/ab/0123456789abcdef01ab');
     s3.beginUpload('kept/here/film');
@@ -461,7 +466,7 @@ test('is restored beside its original into a store of its own, and into that of 
     expect(await run(['migrate'], at(copy))).toMatchObject({ code: 0 });
     expect(await run(['restore', '--place', place], copy.env)).toMatchObject({ code: 0, stderr: '' });
 
-    // The database is lost, and its store is not.
+    // The database is lost, but its store of documents is not.
     const successor = await emptyPlace();
     const taken = await run(['restore', '--place', place, '--continue'], at(successor));
     expect(taken).toMatchObject({ code: 0, stderr: '' });
@@ -474,7 +479,7 @@ test('is restored beside its original into a store of its own, and into that of 
     await second.ready;
     second.child.kill('SIGTERM');
     expect((await second.ended).code).toBe(0);
-    // A backup of the original still names bodies that its successor needs.
+    // A backup of the original still names bodies that the successor needs, so a copy may not use the same bucket.
     const late = await run(['restore', '--place', place], at(await emptyPlace()));
     expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('Give the copy a bucket') });
   } finally {
@@ -494,7 +499,7 @@ describe('what is deleted', () => {
       const named = { ...env, ...bucket, S3_BUCKET: 'sales' };
       expect(await run([...args, 's3://sales'], named)).toMatchObject({ code: 2, stderr: refused });
       expect(await run([...args, service.config.dataDir], env)).toMatchObject({ code: 2, stderr: refused });
-      // The bucket of a service that these variables do not name.
+      // The variables do not say that a service keeps its documents in this bucket.
       const one = await backUp('s3://sales', bucket);
       await secondAfter(one.name);
       expect(await backUp('s3://sales', bucket, ['--keep', '1'])).toMatchObject({ deleted: [one.name] });
@@ -511,7 +516,8 @@ describe('what is deleted', () => {
     const bodies = Object.keys(await bodiesIn(path.join(place, 'documents')));
     expect(bodies).toHaveLength(plain.documents);
     await writeFile(path.join(place, 'documents/notes.txt'), 'mine');
-    // Left by a backup that was killed, being written, and somebody else's.
+    // Files left by a killed backup, one that is not Dealkeep's (film.mp4), and one that is still being written
+    // (manifest).
     const daysAgo = new Date(Date.now() - 2 * 86_400_000);
     const incoming = (name: string) => path.join(place, 'incoming', name);
     const old = ['rows.0123456789ab', '0123456789abcdef01ab.0123456789ab', 'film.mp4'];
@@ -531,7 +537,7 @@ describe('what is deleted', () => {
     expect(next).toMatchObject({ deleted: [plain.name, sealed.name], new_documents: 0 });
     expect(Object.keys(await bodiesIn(path.join(place, 'documents')))).toEqual(['notes.txt']);
 
-    // A folder in which a service keeps its documents, however it came to be there.
+    // The documents folder of the place has become a service's document store, for whatever reason.
     const store = openFileStorage(path.join(place, 'documents'));
     const key = randomBytes(20).toString('hex');
     const body = async function* () {
@@ -623,7 +629,7 @@ test('has the name of the next second that no other has', async () => {
   const [, series = ''] = /Z(-.*)$/.exec(name) ?? [];
   const stamp = (second: number) => new Date(second * 1_000).toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const begin = Math.floor(Date.now() / 1_000);
-  // As if each had been broken off.
+  // Each looks like an interrupted backup.
   const others = Array.from({ length: 300 }, (_, at) => `backup-${stamp(begin + at)}${series}`).filter(
     (other) => other !== name,
   );
@@ -661,7 +667,7 @@ test('is made by the service itself when the latest is old enough, and kept as o
        from app.job_runs where job = 'backup'`,
     );
   expect(await runs()).toEqual([{ made: true, failed: false }]);
-  // It is young enough.
+  // The latest backup is recent enough.
   const again = await run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
   expect(again).toMatchObject({ code: 0, stdout: 'null\n' });
   const doctor = async (more: Record<string, string>) => {
@@ -678,7 +684,7 @@ test('is made by the service itself when the latest is old enough, and kept as o
     expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old\.$/),
   ]);
 
-  // A place that cannot be written: a file stands there.
+  // A place that cannot be written to: a file is in its path.
   const taken = path.join(place, 'taken');
   await writeFile(taken, '');
   const failing = dealkeep(['serve', '--json'], {

@@ -1,4 +1,4 @@
-/** How long a body may take: as long as it comes on. */
+/** How long the body of a request may take: as long as it keeps arriving. */
 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => listener?.close(1));
 
-/** A connection of our own; `said` is what came back until it ended. */
+/** Opens a connection; `said` is all that was received until it closed. */
 function open(): { socket: Socket; said: Promise<string> } {
   const socket = connect(listener.port, '127.0.0.1');
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -44,7 +44,7 @@ function open(): { socket: Socket; said: Promise<string> } {
 const head = (length: number, path = '/read', method = 'POST') =>
   `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
 
-/** Sends parts one after the other until the connection is closed; how many were sent. */
+/** Sends parts one after another until the connection is closed; returns how many were sent. */
 async function trickle(socket: Socket, size: number, every: number, times: number): Promise<number> {
   let sent = 0;
   for (; sent < times && !socket.destroyed; sent += 1) {

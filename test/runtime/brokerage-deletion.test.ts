@@ -1,4 +1,4 @@
-/** The end of a brokerage: who asks for it and takes it back, what stops it, and what is left afterwards. */
+/** Deletion of a brokerage: who requests and withdraws it, what stops it, and what is left afterwards. */
 
 import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { cleanUp, run } from './program.ts';
 import { deliverToFiles, fileMailer, mailFiles, readers } from './mail-files.ts';
 import { tablesWith } from './tables-with.ts';
 
-// Every command is a process of its own, on a machine that may be busy.
+// Every command is a process of its own, and the machine may be busy.
 vi.setConfig({ testTimeout: 240_000 });
 
 const day = 86_400_000;
@@ -23,7 +23,6 @@ let env: Record<string, string>;
 let brokerage: { id: string; name: string; slug: string };
 let admin: SignedIn;
 
-/** A socket has no place in a URL but its query. */
 beforeAll(async () => {
   service = await openService({ demo: true, config: { smtpUrl: 'smtp://127.0.0.1:1' } });
   const { owner, server } = service.connections;
@@ -48,7 +47,7 @@ const ask = (who: SignedIn, confirmation = brokerage.slug) => who.ask(at(), { co
 const take = (who: SignedIn) => who.ask(at(), undefined, 'DELETE');
 const deletion = () => service.sql<{ due_at: Date }>('select due_at from vault.brokerage_deletions');
 
-/** A member of the brokerage in this role, signed in. */
+/** Adds a member with this role to the brokerage, and signs them in. */
 async function member(role: string, name: string): Promise<SignedIn & { readonly userId: string }> {
   const [user] = await service.sql<{ id: string }>('insert into users (email, name) values ($1, $2) returning id', [
     `${name.toLowerCase().replaceAll(' ', '.')}@members.example`,
@@ -87,7 +86,7 @@ test('an admin who has just signed in and types its short name has it deleted; e
   const due = Date.parse(String(asked.body.deleted_at));
   expect(Math.abs(due - service.clock.now().getTime() - 30 * day)).toBeLessThan(600_000);
   expect(await ask(admin)).toMatchObject({ status: 409, body: { error: { code: 'deletion_asked' } } });
-  // The people who work there read it; nobody else does.
+  // The members of the brokerage see the date; nobody else does.
   expect((await broker.ask(`/brokerages/${brokerage.id}`)).body).toMatchObject({ deleted_at: asked.body.deleted_at });
   const admins = await service.sql<{ email: string }>(
     `select email from users u join members m on m.user_id = u.id
@@ -98,7 +97,7 @@ test('an admin who has just signed in and types its short name has it deleted; e
   const told = (await service.deliver()).filter(({ subject }) => subject.includes('will be deleted on'));
   expect(told.map(({ to }) => to).toSorted()).toEqual(admins.map(({ email }) => email));
   expect(told[0]?.text).toContain(brokerage.name);
-  // Nobody's zone is known in a mail: it says the hour, and which zone it is in.
+  // The recipient's time zone is unknown, so the mail gives the time together with its zone.
   const [, said = ''] = / will be deleted on (.* UTC)$/.exec(told[0]?.subject ?? '') ?? [];
   expect(Date.parse(said.replace(' at ', ' '))).toBe(due - (due % 60_000));
   expect(told[0]?.text).toContain(`On ${said} its deals`);
@@ -216,7 +215,7 @@ test('one that is named as a word that stands in every mail takes none of the ma
     expect(await one.ask(`/brokerages/${one.id}/members`, { email, name: 'Gus Guest', role: 'staff' })).toMatchObject({
       status: 201,
     });
-  // A mail about a deal, as notifications are.
+  // A mail that belongs to a deal, as notifications do.
   for (const { deal, id } of [word, neighbour])
     await service.sql(
       `insert into vault.outbox (kind, recipient, deal_id, urgent, facts)
@@ -240,7 +239,8 @@ test('one that is named as a word that stands in every mail takes none of the ma
   service.clock.advance(-31 * day);
   expect(await service.sql('select 1 from brokerages where id = $1', [word.id])).toEqual([]);
   expect(await readers(service)).toEqual(before.filter((to) => !ofWord.includes(to)));
-  // What counts their mails, with the addresses of those who got them, is gone as well, and nothing of others.
+  // The counts of its mails, which contain the recipients' addresses, are deleted too; those of other brokerages are
+  // not.
   expect(await counted(word)).toEqual([]);
   expect(await service.sql(`select from vault.mail_counts where subject like '%@word.example'`)).toEqual([]);
   expect(await counted(neighbour)).toEqual(ofNeighbour);
@@ -270,7 +270,8 @@ test('from when it has begun nobody gets at its deals any more, also while a leg
     const invitations = async () => JSON.stringify((await (await as('invited')).ask('/home')).body.invitations);
     for (const who of callers) expect([who, await reached(who)]).toMatchObject([who, { listed: true, tool: true }]);
     expect(await invitations()).toContain(scene.participants['invited']);
-    // Members without a second factor are kept out by the brokerage that requires one; it has no members once its deletion has begun.
+    // A brokerage that requires a second factor keeps out members without one; but once its deletion has begun, it has
+    // no members any more.
     await its.sql('update brokerages set requires_second_factor = true where id = $1', [scene.brokerage]);
     expect((await (await as('broker')).ask(deal)).status).not.toBe(200);
 
@@ -285,7 +286,8 @@ test('from when it has begun nobody gets at its deals any more, also while a leg
     expect(await its.sql('select from deals where id = $1', [scene.deal])).toHaveLength(1);
     const nothing = { pages: [404, 404, 404], listed: false, home: false, tool: false, toolListed: false };
     for (const who of callers) expect([who, await reached(who)]).toEqual([who, nothing]);
-    // Nor does anybody come onto one: by the list of invitations, by a link, or with a change of who is on it.
+    // Nobody can join one of its deals either: not from the list of invitations, by a link, or by a change of its
+    // participants.
     const invited = await as('invited');
     expect(await invitations()).not.toContain(scene.participants['invited']);
     expect((await invited.ask(`/invitations/${scene.participants['invited']}/accept`, {})).status).toBe(404);
@@ -297,7 +299,7 @@ test('from when it has begun nobody gets at its deals any more, also while a leg
     ).toEqual([]);
     await its.sql(`update participants set status = 'active' where id = $1`, [scene.participants['invited']]);
     expect((await invited.ask(deal)).status).toBe(404);
-    // Who alone ran one can hand it over no more, and is erased all the same.
+    // A person who alone ran a deal can no longer hand it over, and is erased nevertheless.
     await its.sql('delete from vault.legal_holds');
     expect(await its.sql(`select app.erase_person($1, 'operator', null) as name`, [scene.people['broker']])).toEqual([
       { name: expect.stringMatching(/^Former participant/) },
@@ -307,7 +309,7 @@ test('from when it has begun nobody gets at its deals any more, also while a leg
   }
 });
 
-/** A digest of everything that another brokerage has, and of its people. */
+/** Returns digests of everything that the other brokerages have, and of their people. */
 async function restOfTheWorld(): Promise<unknown> {
   const tables = await service.sql<{ name: string; condition: string }>(
     `select name, condition from app.rows_of_brokerage('any (array(select id from public.deals where organization_id = $1))', false)`,
@@ -337,7 +339,8 @@ async function bodies(): Promise<string[]> {
 }
 
 test('when its time has come nothing of it is found in any table, line of the log or mail in its name, and nothing else has changed', async () => {
-  // What a brokerage in use leaves beside its deals: mails, notifications, keys, a shared client, an invitation, a person with an account of their own.
+  // What a brokerage in use has besides its deals: mails, notifications, keys, a shared client, an invitation, a person
+  // with an account of their own.
   const both = await member('broker', 'Bianca Both');
   await service.sql(
     `insert into members (brokerage_id, user_id, role) select id, $2, 'staff' from brokerages where id <> $1 and sandbox_of is null limit 1`,
@@ -370,7 +373,7 @@ test('when its time has come nothing of it is found in any table, line of the lo
      from documents d join deals l on l.id = d.deal_id where l.organization_id = $1 limit 1`,
     [brokerage.id],
   );
-  // The demo's bodies are put into the store when the first is asked for.
+  // The demo's bodies are put into the store when the first one is read.
   await service.services.storage.read(document!.storage_key);
   await service.services.storage.write(document!.storage_key, Readable.from([randomBytes(10)]));
   expect(await bodies()).toEqual(expect.arrayContaining([document!.storage_key]));
@@ -399,14 +402,15 @@ test('when its time has come nothing of it is found in any table, line of the lo
     'A client for all',
     ...named.map(({ word }) => word),
   ]
-    // What another brokerage calls something of its own the same is no trace.
+    // A word that another brokerage uses too is no trace of this one.
     .filter((word) => !kept.some((other) => other.word.toLowerCase().includes(word.toLowerCase())));
   expect(words.length).toBeGreaterThan(50);
   expect((await tablesWith(service, words)).length).toBeGreaterThan(15);
   expect(await service.sql('select sandbox_of from brokerages where sandbox_of is not null')).toEqual([
     { sandbox_of: brokerage.id },
   ]);
-  // What test keys leave in the sandbox: webhooks with deliveries, and contacts with addresses of people whom other brokerages are held for.
+  // What test keys leave in the sandbox: webhooks with deliveries, and a contact with the address of a person of
+  // another brokerage who is under a legal hold.
   await service.sql(
     `with added as (
        insert into webhook_endpoints (key_id, url, place, history)
@@ -429,9 +433,9 @@ test('when its time has come nothing of it is found in any table, line of the lo
 
   expect((await ask(admin)).status).toBe(200);
   service.clock.advance(31 * day);
-  // Counts of mails to a mailbox are nobody's, and go after two days.
+  // Counts of mails to a mailbox belong to no brokerage, and are deleted after two days.
   await service.sql('select app.purge_sign_in()');
-  // It is broken off at any point and gone on with: a few rows at a time, then by the job.
+  // The deletion can be interrupted at any point and continued: a few rows at a time first, then by the job.
   const part = () =>
     service.sql<{ finished: boolean }>(
       'select p.finished from app.brokerage_to_delete($1) b, app.delete_brokerage_part(b, 40) p',
@@ -445,7 +449,7 @@ test('when its time has come nothing of it is found in any table, line of the lo
   expect(await service.sql('select id from brokerages where sandbox_of is not null')).toEqual([]);
   expect(await service.sql('select id from users where sandbox_id is not null')).toEqual([]);
   expect(await tablesWith(service, words)).toEqual([]);
-  // Its id is in the line that says that it was done, and nowhere else.
+  // Its id is in the audit record of its deletion, and nowhere else.
   expect(await tablesWith(service, [brokerage.id])).toEqual([
     'public.audit_records',
     expect.stringMatching(/^vault\.audit_records_/),
@@ -470,13 +474,14 @@ test('when its time has come nothing of it is found in any table, line of the lo
   expect(service.log.join('\n')).not.toContain(brokerage.name);
   expect(await bodies()).not.toContain(document!.storage_key);
   expect(await bodies()).toContain(document!.kept);
-  // What somebody else says of it stays.
+  // A mail in which somebody else mentions the brokerage is kept.
   expect((await mailFiles(service)).filter((content) => content.startsWith(`To: ${mail.to}`))).toEqual([
     expect.stringContaining(`${brokerage.name} is named.`),
   ]);
   expect(await restOfTheWorld()).toEqual(before);
 
-  // A member of another brokerage signs in as before; of a member of this one alone no name is left.
+  // A person who is also a member of another brokerage signs in as before; the name of a person who was a member of
+  // this one alone is erased.
   expect(await service.sql('select name, erased_at from users where id = $1', [both.userId])).toEqual([
     { name: 'Bianca Both', erased_at: null },
   ]);

@@ -1,4 +1,7 @@
-/** What a brokerage takes along: everything from the command line, in the settings what the admin may see; and nothing of anybody else. */
+/**
+ * The export of a brokerage: from the command line everything, from the settings what the admin may see, and nothing of
+ * other brokerages.
+ */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
@@ -23,7 +26,7 @@ import { aPng } from '../pictures.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { cleanUp, dealkeep, run } from './program.ts';
 
-// Every command is a process of its own, on a machine that may be busy.
+// Every command is a process of its own, and the machine may be busy.
 vi.setConfig({ testTimeout: 240_000 });
 
 let service: TestService;
@@ -33,7 +36,7 @@ let brokerage: { id: string; name: string; slug: string };
 let adminId: string;
 let admin: SignedIn;
 
-/** A socket has no place in a URL but its query. */
+/** Returns the URL of a connection; the directory of a Unix socket can only be given in the query. */
 const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
   `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
 
@@ -69,7 +72,7 @@ const table = (files: Files, name: string) =>
   JSON.parse(text(files, `data/${name}.json`)) as Record<string, string | null>[];
 const manifestOf = (files: Files) => JSON.parse(text(files, 'manifest.json')) as ExportManifest;
 
-/** Holds the archive to its manifest: every file but the manifest itself, with its size and digest. */
+/** Checks the archive against its manifest: every file but the manifest itself, with its size and digest. */
 function checkManifest(files: Files): ExportManifest {
   const manifest = manifestOf(files);
   expect(manifest.files.map((file) => file.path).toSorted()).toEqual(
@@ -122,7 +125,7 @@ test('the operator exports every row and document of a brokerage, as of one mome
       [brokerage.id],
     );
     const short = name.replace('public.', '');
-    // The export itself is written down when it is done.
+    // The audit record of the export is written when the export is complete.
     const rows = held!.rows - (short === 'audit_records' ? 1 : 0);
     expect([short, manifest.tables.find((one) => one.name === short)?.rows]).toEqual([short, rows]);
   }
@@ -135,7 +138,8 @@ test('the operator exports every row and document of a brokerage, as of one mome
   expect(archived.toSorted()).toEqual(bodies.map(({ sha256 }) => sha256).toSorted());
   expect(table(files, 'people').map(({ email }) => email)).toContain('ida@export.example');
 
-  // Exact for programs; for spreadsheets nothing that they would run, and numbers as they are.
+  // JSON has exact values, for programs; CSV has nothing that a spreadsheet would run as a formula, and numbers
+  // unchanged.
   expect(table(files, 'contacts').map((row) => row['display_name'])).toContain('=HYPERLINK("http://evil.example")');
   expect(text(files, 'data/contacts.csv')).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
   expect(text(files, 'data/contacts.csv')).not.toMatch(/^=|,[=+@-]/m);
@@ -173,7 +177,7 @@ test('an export that a signal ends leaves nothing, and one that cannot be writte
   const holder = new pg.Client(service.connections.owner);
   await holder.connect();
   onTestFinished(() => holder.end());
-  // What it waits for, with a part of the archive written.
+  // The export waits for this lock once a part of the archive has been written.
   await holder.query('begin');
   await holder.query('lock table public.deals');
   const program = dealkeep(['brokerages', 'export', brokerage.slug, '--to', path.join(place, 'all.zip')], env);
@@ -201,7 +205,7 @@ async function download(who: SignedIn): Promise<{ status: number; content: Buffe
   return { status: response.status, content: Buffer.from(content) };
 }
 
-/** How many portions of tables the service has read so far for archives of admins. */
+/** Returns how many portions of tables the service has read so far for archives of admins. */
 async function portionsRead(): Promise<number> {
   const metrics = await (await fetch(`${service.origin}/metrics`)).text();
   return Number(/^dealkeep_statements_total\{statement="export_rows"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
@@ -216,7 +220,7 @@ test('in the settings an admin exports what they may see, and of a sale in which
     return files;
   };
   const files = await inside();
-  // Each table once for both of its files, and those of documents once more for the bodies.
+  // Each table is read once for both of its files, and those of documents once more for the bodies.
   expect(await portionsRead()).toBe(manifestOf(files).tables.length - 1 + 2);
   const deals = await service.sql<{ id: string }>('select id from deals where organization_id = $1', [brokerage.id]);
   expect(
@@ -239,10 +243,10 @@ test('in the settings an admin exports what they may see, and of a sale in which
   expect(seen.length).toBeGreaterThan(0);
   expect(new Set(seen.map(({ confidentiality }) => confidentiality))).toEqual(new Set(['public']));
   expect(Object.keys(files).filter((name) => name.startsWith('documents/'))).toHaveLength(seen.length);
-  // The id of an account that has not joined is not in it.
+  // There are no account ids, so none of an account that has not joined.
   expect(text(files, 'data/participants.csv').split('\r\n')[0]).not.toContain('user_id');
 
-  // On the deal they see more of it, and of it alone.
+  // On a deal in which they participate they see more, and on this deal only.
   const [deal] = await service.sql<{ id: string }>(
     `select d.id from deals d where organization_id = $1 and exists (select from offers o where o.deal_id = d.id)
        and exists (select from questions q where q.deal_id = d.id) limit 1`,
@@ -286,7 +290,7 @@ test('a node writes two archives at once and of a brokerage one, whenever they w
   }
   expect(await noted()).toBe(before);
 
-  // What is being written waits for this table, so that none is done before the last one is asked for.
+  // Archives in progress wait for this lock, so that none is complete before the last one is requested.
   const holder = new pg.Client(service.connections.owner);
   await holder.connect();
   const stops = new Map<Response, AbortController>();
@@ -310,7 +314,7 @@ test('a node writes two archives at once and of a brokerage one, whenever they w
       status: 503,
       body: { error: { code: 'busy' } },
     });
-    // A client that goes away gives its place to another.
+    // A client that disconnects frees its place for another.
     stops.get(begun[0]!)!.abort();
     let next: Response | undefined;
     await expect.poll(async () => (next = await begin(third)).status, { timeout: 60_000, interval: 100 }).toBe(200);
@@ -353,7 +357,7 @@ test('an archive breaks off, without a manifest, when its admin is none any more
 
 test('who takes nothing of an archive or a document is disconnected: an archive gives its place to another', async () => {
   const { services } = service;
-  // More than the system takes for a connection that is not read.
+  // More than the operating system buffers for a connection that is not read.
   const key = newStorageKey();
   await services.storage.write(key, Readable.from([randomBytes(32_000_000)]));
   const [document] = await service.sql<{ id: string }>(
@@ -398,7 +402,7 @@ test('who takes an archive too slowly is disconnected, and a document goes on', 
   );
   const listener = await listen('127.0.0.1', 0);
   onTestFinished(() => listener.close(1));
-  // Nothing is late but what must keep its pace, and of that everything that waits for its reader.
+  // Only responses that must keep a pace can be too slow, and at this pace every one that waits for its reader is.
   const limits = { ...usualUnreadLimits, pace: { bytes: 1_000_000_000, millis: 300 } };
   listener.answerWith(createApp(services), { ...services, lookAfterAnswers: openUnreadAnswers(limits, services.log) });
   const ask = (what: string) => fetch(`http://127.0.0.1:${listener.port}/api/web${what}`, { headers: admin.headers });

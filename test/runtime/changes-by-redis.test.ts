@@ -1,4 +1,4 @@
-/** Live changes of several nodes that get them through Redis. */
+/** Live changes of several nodes that receive them through Redis. */
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
@@ -22,7 +22,8 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
       config: { redisUrl: redis.url, streamHeartbeatSeconds: 60 },
     });
     scene = service.scene;
-    // An installation whose database has the name of this one, or a node of an earlier release, which goes by the name alone.
+    // Set by an installation whose database has the same name, or by a node of an earlier release, which uses only the
+    // name.
     const client = await openRedis(redis.url);
     await client.set(`dealkeep:changes:${service.connections.server.database}:listener`, 'another');
     client.destroy();
@@ -35,7 +36,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
   const patience = { timeout: 60_000, interval: 100 };
   const anything = { topic: 'deal', deal_id: null };
 
-  /** How many connections listen to the database. */
+  /** Returns how many connections listen to the database. */
   async function listening(): Promise<number> {
     const [found] = await service.sql<{ count: string }>(
       `select count(*) from pg_stat_activity where application_name = 'dealkeep changes' and datname = current_database()`,
@@ -43,7 +44,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     return Number(found?.count);
   }
 
-  /** What the database is called in Redis. */
+  /** Returns the database's name in Redis keys. */
   async function identity(): Promise<string> {
     const [found] = await service.sql<{ name: string }>(
       `select concat_ws('/', (pg_control_system()).system_identifier, oid, datname) as name from pg_database where datname = current_database()`,
@@ -51,7 +52,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     return found?.name ?? '';
   }
 
-  /** A stream of each node: what it received so far, and whether it ended. */
+  /** Opens a stream from each node; returns what each has received so far, and whether it has ended. */
   async function follow(caller: string, nodes: readonly { readonly origin: string }[] = service.nodes) {
     const person = await signInAs(service, scene.people[caller]!);
     return Promise.all(
@@ -84,7 +85,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
       .toBe(true);
   }
 
-  /** Waits until every stream has said that anything may have changed. */
+  /** Waits until every stream has received the event that anything may have changed. */
   async function isReceivedByAll(streams: readonly { received: unknown[] }[]): Promise<void> {
     const isSaid = ({ received }: { received: unknown[] }) =>
       received.some((event) => JSON.stringify(event) === JSON.stringify(anything));
@@ -118,7 +119,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     for (const stream of streams) stream.received.length = 0;
     await redis.start();
     await expect.poll(listening, patience).toBe(1);
-    // What happened between the one and the other may have been missed.
+    // Changes in the meantime may have been missed.
     await isReceivedByAll(streams);
     await isReceived(streams);
   });
@@ -129,7 +130,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     for (const stream of streams) stream.received.length = 0;
     const client = await openRedis(redis.url);
     const key = `dealkeep:changes:${await identity()}:listener`;
-    // What a killed node leaves behind: it listens no more, and what says that it does lasts for some seconds.
+    // The state that a killed node leaves: it no longer listens, and its key in Redis expires after some seconds.
     await client.set(key, 'somebody who was killed', { expiration: { type: 'PX', value: 5_000 } });
     await expect.poll(listening, patience).toBe(0);
     await expect.poll(listening, patience).toBe(1);
@@ -155,7 +156,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
       config: { listenDatabaseUrl: urlOf(network.connection) },
     });
     onTestFinished(cutOff.stop);
-    // Nobody else is left to listen.
+    // No other node is left to listen.
     await service.nodes[1]!.services.changes.close();
     await expect.poll(() => network.state.opened, patience).toBe(1);
     const other = await startNode(service, service.connections.server);

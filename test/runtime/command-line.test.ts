@@ -205,7 +205,7 @@ test.for([
 });
 
 test.for(['backup', 'restore'])('%s says what keeps it from a database that is away', async (command) => {
-  // Where localhost has two addresses, the error of both has no message.
+  // Where localhost has two addresses, the error that combines both errors has no message.
   const away = 'postgres://keeper@localhost:9/deals';
   const made = path.join(import.meta.dirname, '../../database/releases/030');
   const place = command === 'restore' ? made : await newDataDir();
@@ -249,7 +249,7 @@ test('the demo is loaded once, and described in a file for our eyes alone', asyn
     headers: { Authorization: `Bearer ${described.keys['full']}` },
   });
   expect(answer.status).toBe(200);
-  // Who tries webhooks has their receiver on the same machine.
+  // Somebody who tries webhooks has their receiver on the same machine.
   const webhook = await fetch(`${rest_url}/webhooks`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${described.keys['full']}`, 'Content-Type': 'application/json' },

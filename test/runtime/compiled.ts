@@ -9,7 +9,7 @@ const root = path.join(import.meta.dirname, '../..');
 const kept = path.join(root, 'node_modules/.cache/program');
 const main = 'dist/server/main.js';
 
-/** Whether something that it is compiled of changed since. */
+/** Whether a source has changed since the program was compiled. */
 function isOutdated(): boolean {
   if (!existsSync(path.join(kept, main))) return true;
   const directories = ['bin', 'server', 'database', 'web/src'].map((name) => newest(path.join(root, name)));
@@ -18,8 +18,8 @@ function isOutdated(): boolean {
 }
 
 /**
- * Compiles it, unless it is as its sources are, and gives the folder in which it lies as in one that npm installed. That is
- * below node_modules, where it finds the Node.js and the PostgreSQL of the checkout.
+ * Compiles the program unless it is up to date; returns its folder, laid out like one that npm installed. The folder is
+ * below node_modules, where the program finds the Node.js and the PostgreSQL of the checkout.
  */
 export async function compiledProgram(): Promise<string> {
   if (!isOutdated()) return kept;
@@ -28,7 +28,7 @@ export async function compiledProgram(): Promise<string> {
   try {
     const outDir = path.join(made, path.dirname(main));
     await build(['--config', path.join(root, 'pack.config.ts'), '--outDir', outDir], new AbortController().signal);
-    // Not a link: it tells by where it lies that it is packed.
+    // Not a link: the program recognizes by its location that it is packed.
     await cp(path.join(root, 'bin'), path.join(made, 'bin'), { recursive: true });
     for (const name of ['web', 'database', 'deploy', 'docs', 'CHANGELOG.md', 'package.json'])
       await symlink(path.join(root, name), path.join(made, name));

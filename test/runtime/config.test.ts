@@ -180,7 +180,7 @@ test('a secret can be given by a file, whose last line break does not count', ()
   const config = readConfig({
     DATABASE_URL_FILE: file('url', 'postgres://a:b@c/d\n'),
     METRICS_TOKEN_FILE: file('token', 'sixteen letters or more\r\n'),
-    // It counts as set for what depends on it, too.
+    // Requires DATABASE_URL, which its file provides.
     MIGRATE_DATABASE_URL: 'postgres://o:p@c/d',
   });
   expect(config).toMatchObject({
@@ -236,7 +236,7 @@ test('variables of other programs do not stop it', () => {
     'TEST_DATABASE_URL DATA_URL BASE_DIR XDG_DATA_DIRS XDG_DATA_HOME HOST_URL POST PORTS KUBERNETES_PORT KUBERNETES_SERVICE_HOST ' +
     'NOTIFY_SOCKET INVOCATION_ID OTEL_METRICS_EXPORTER OTEL_LOGS_EXPORTER OTEL_BLRP_MAX_QUEUE_SIZE OTEL_EXPORTER_OTLP_METRICS_ENDPOINT CI COLORTERM SSH_AUTH_SOCK npm_config_port';
   expect(faultsOf(Object.fromEntries(names.split(' ').map((name) => [name, '1'])))).toEqual([]);
-  // Ours is set: what lies near it is not for us.
+  // REDIS_URL is set, so a similar name is not meant for Dealkeep.
   expect(faultsOf({ REDIS_URI: 'x', REDIS_URL: 'redis://cache:6379' })).toEqual([]);
   expect(faultsOf({ REDIS_URI: 'x', REDIS_URL_FILE: file('redis', 'redis://cache:6379') })).toEqual([]);
   expect(faultsOf({ DATABSE_URL: '' })).toEqual([]);

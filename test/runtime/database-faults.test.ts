@@ -1,4 +1,7 @@
-/** What each interface and /readyz say while the database is away, silent, full, or takes no writes. */
+/**
+ * What each interface and /readyz respond while the database is unreachable, does not answer, is full, or accepts no
+ * writes.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -23,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A change as a page sends it. */
+/** Sends a change as a page does. */
 async function send(url: string, { headers }: SignedIn, json: object) {
   const answer = await fetch(url, {
     method: 'PATCH',
@@ -202,7 +205,7 @@ test('a database that takes no writes is said by /readyz, and found writable aga
   expect(await ready()).toEqual([503, 'The database takes no writes: it is a standby, or was set to read-only.\n']);
   expect((await as(key, `${node.origin}/api/v1`)('POST', '/contacts', contact)).status).toBe(503);
   await set('reset default_transaction_read_only');
-  // What was found read-only has been left.
+  // Connections that were found read-only have been closed.
   expect(await ready()).toEqual([200, 'ready\n']);
   expect((await as(key, `${node.origin}/api/v1`)('POST', '/contacts', contact)).status).toBe(201);
 });
@@ -238,6 +241,6 @@ test('a full disk under the documents is a 507, and leaves nothing behind', asyn
   const large = Buffer.concat([aPdf(), Buffer.alloc(300_000)]);
   const { status, body } = await upload(service, broker, scene.deal, large);
   expect([status, body.error.code]).toEqual([507, 'storage_full']);
-  // What had been written of it is gone, so that there is room again for a small one.
+  // The part that was written has been deleted, so that there is room for a small document.
   expect((await upload(service, broker, scene.deal, aPdf())).status).toBe(201);
 });

@@ -1,4 +1,4 @@
-/** What lies in deploy/ fits the product: its variables, its files and its secrets. */
+/** The files in deploy/ match the product: its variables, its files and its secrets. */
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -89,9 +89,9 @@ test('compose.yaml names nothing that is not there, and its secrets make a confi
     s3: { bucket: 'dealkeep', forcePathStyle: true },
   });
   expect(config.migrateDatabaseUrl).toBeUndefined();
-  // Commands see what the service sees, and the owner's login as well.
+  // Commands have the configuration of the service, and the owner's login as well.
   expect(configOf('operator')).toEqual({ ...config, migrateDatabaseUrl: configOf('migrate').migrateDatabaseUrl });
-  // What the store knows is what the service says.
+  // The store accepts the credentials that the service has.
   const identities = readFileSync(path.join(directory, 'secrets/s3.json'), 'utf8');
   expect(JSON.parse(identities)).toMatchObject({
     identities: [{ credentials: [{ accessKey: config.s3?.accessKeyId, secretKey: config.s3?.secretAccessKey }] }],
@@ -102,7 +102,7 @@ test('a command by systemd-run has the settings and the variables of the service
   const [head = '', ...settings] = read('dealkeep.service').split('[Unit]');
   const unit = settings.join('').split('\n');
   const properties = [...head.matchAll(/ -p (\w+=\S+)/g)].map((match) => match[1] ?? '');
-  // Of the service it is the name of the unit.
+  // The service needs no User=: its user has the name of the unit.
   expect(properties.filter((property) => !unit.includes(property))).toEqual(['User=dealkeep']);
   const specifiers = { '%S': '/var/lib', '%d': '/run/credentials/dealkeep-command.service' };
   const variables = unit.filter((line) => /^Environment=.*%/.test(line));
@@ -122,7 +122,7 @@ if (!systemd) console.warn('There is no systemd or no /usr/bin/node here: the ch
 test.skipIf(!systemd)('systemd takes the unit without a word', () => {
   const unit = path.join(root, 'deploy/dealkeep.service');
   const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' });
-  // Units of the machine that ours comes after may have words said about them.
+  // Other units of the machine, after which ours is started, may cause messages of their own.
   const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes('dealkeep'));
   expect([status, said]).toEqual([0, []]);
 });

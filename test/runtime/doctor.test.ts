@@ -1,4 +1,4 @@
-/** `dealkeep doctor`, each of its faults produced once. */
+/** `dealkeep doctor`, with each of its findings provoked once. */
 
 import { spawnSync } from 'node:child_process';
 import { appendFile, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -34,7 +34,7 @@ async function doctor(env: Record<string, string> = {}, ...args: string[]) {
   return { code, ...(JSON.parse(stdout) as { status: string; findings: Finding[] }) };
 }
 
-/** What is found wrong, as "check: message", but for what is wrong with every installation of the tests. */
+/** Findings that are not ok, as "check: message", except those of every installation of the tests. */
 const usual = /CVE-2026-14680|SMTP_URL is not set|SECRETS_KEY|BACKUP_TO is not set/;
 const wrong = (findings: readonly Finding[]): string[] =>
   findings
@@ -154,7 +154,7 @@ test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
 test('behind a pooler finds what the login does not set, and nothing once its commands were run', async () => {
   const server = (await runningConnections(DATA_DIR))?.server ?? {};
   const pooled = { DATABASE_URL: urlOf(server), DATABASE_PREPARE: 'off' };
-  // The one of tests has it off for everybody, as the one that comes with the product has.
+  // The database of the tests has it off for everybody, like the database that comes with the product.
   const database = pg.escapeIdentifier(server.database ?? '');
   await owner.query(`alter database ${database} set jit = on`);
   onTestFinished(async () => void (await owner.query(`alter database ${database} reset jit`)));
@@ -173,7 +173,7 @@ test('behind a pooler finds what the login does not set, and nothing once its co
 });
 
 test('takes a database without connections left for no pooler', async () => {
-  // One for the doctor, none for the two that tell whether there is one.
+  // One connection for the doctor, none for the two that detect a pooler.
   await owner.query(`create role narrow login password 'narrow' connection limit 1; grant dealkeep_server to narrow`);
   onTestFinished(async () => void (await owner.query('drop role narrow')));
   const server = (await runningConnections(DATA_DIR))?.server ?? {};
@@ -234,7 +234,7 @@ test('finds a transaction that holds changes back, deliveries that wait, and web
     await open.query('begin');
     await open.query('select pg_current_xact_id()');
     await owner.query(`update contacts set phone = phone where id = (select id from contacts limit 1)`);
-    // The service that runs publishes once a second.
+    // The running service publishes once a second.
     await expect
       .poll(async () => (await owner.query('select from vault.change_stream where mark is not null')).rowCount, {
         timeout: 60_000,
@@ -253,7 +253,7 @@ test('finds a transaction that holds changes back, deliveries that wait, and web
     await open.query('rollback');
     await open.end();
     await owner.query('delete from webhook_endpoints');
-    // The tests that follow find what was held back told.
+    // The following tests expect that the changes held back have been published.
     await expect
       .poll(async () => (await owner.query('select from vault.change_stream where mark is not null')).rowCount, {
         timeout: 60_000,
@@ -263,7 +263,7 @@ test('finds a transaction that holds changes back, deliveries that wait, and web
 });
 
 test('finds mails that wait or were given up, and events without their notifications', async () => {
-  // The service that runs takes what is due: these are tried again in a while.
+  // The running service takes what is due, so these are due later.
   const later = `app.now() + interval '9 hours'`;
   const mail = `insert into vault.outbox (kind, recipient, urgent, facts, created_at, next_attempt_at, given_up_at)
     values ('security_change', 'late@example.com', true, '{}', app.now() - interval '3 hours', ${later}, $1)`;

@@ -1,4 +1,4 @@
-/** Erasing somebody where there are very many rows: theirs, or those of others. */
+/** Erasing a person when there are very many rows, theirs or other people's. */
 
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** `dealkeep people` and `dealkeep hold`: what a person takes along, what is left of them, and what stops it. */
+/**
+ * `dealkeep people` and `dealkeep hold`: the export of a person's data, what is left of them after erasure, and what
+ * prevents it.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +21,6 @@ import { tablesWith } from './tables-with.ts';
 let service: TestService;
 let env: Record<string, string>;
 
-/** A socket has no place in a URL but its query. */
 beforeAll(async () => {
   service = await openService({ demo: true, config: { smtpUrl: 'smtp://127.0.0.1:1' } });
   const { owner, server } = service.connections;
@@ -33,7 +35,10 @@ const name = 'Zebulon Quackenbush-Öhr';
 const email = 'zebulon.quackenbush@people.example';
 const documentUrl = 'https://assistant.example/oauth/client.json';
 
-/** The buyer of the demo with the most on deals: an NDA signed under their name, offers, questions; with an account in full use. */
+/**
+ * Prepares the demo's buyer with the most records on deals (a signed NDA, offers, questions) and an account in full
+ * use.
+ */
 async function aBuyerInFullUse() {
   const [buyer] = await service.sql<{ id: string; participation: string; deal: string; brokerage: string }>(
     `select p.user_id as id, p.id as participation, p.deal_id as deal, d.organization_id as brokerage
@@ -71,7 +76,6 @@ async function aBuyerInFullUse() {
   const session = browser.cookies.get('dealkeep') ?? '';
   const person = { ...account, session, cookie: `dealkeep=${session}` };
   const grant = await connect(service, person, await addClient(service, person, { name: `Claude of ${name}` }));
-  // Another address of theirs, of which a mail tells the one of before.
   await service.sql(
     `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name) values ($1, 'c', '\\x00', 0, '{}', $2)`,
     [id, `${name}'s phone`],
@@ -87,7 +91,7 @@ async function aBuyerInFullUse() {
     digest,
     lastFour,
   ]);
-  // What a request with an Idempotency-Key was answered.
+  // Stored responses to requests with an Idempotency-Key.
   for (const answer of [{ userId: id, name }, { email }, { displayName: 'Somebody' }])
     await service.sql(
       `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, made_at, answer)
@@ -124,10 +128,10 @@ test('of an erased person nothing is found in any table, line of the log or mail
   const rows = await service.sql<{ id: string }>('select id from vault.outbox where caused_by = $1', [buyer.id]);
   for (const { id } of rows) await mailer.send({ ...mail, messageId: `${id}@x`, text: 'A mail which they caused.' });
   await mailer.send({ ...mail, messageId: 'a@x', to: email, text: 'A mail that they got.' });
-  // In both files a line is broken within the address, or all is in base64.
+  // In the files of both mails the address is broken over two lines, or all is in base64.
   await mailer.send({ ...mail, messageId: 'b@x', text: `A mail with ${email}.\n`.repeat(9), html: email.padStart(99) });
   await mailer.send({ ...mail, messageId: 'c@x', text: `A mail with <${email}>, ${'日本語'.repeat(30)}` });
-  // What others say of them stays; and so does what has another address, which theirs is a part of.
+  // Mails in which others mention them are kept, and so are mails with another address that contains theirs.
   const kept = [`${name} joined.`, `Ask jo.${email}.`, `Ask ${email}.org.`, 'Nothing about anybody.'];
   for (const [place, text] of kept.entries()) await mailer.send({ ...mail, messageId: `kept-${place}@x`, text });
   const records = () =>
@@ -339,7 +343,7 @@ test('people take their data along and erase themselves after a recent sign-in, 
   expect([...browser.cookies.keys()]).toEqual([]);
   expect(await tablesWith(service, [account.email, account.name])).toEqual([]);
   expect(service.log.join('\n')).not.toMatch(/vandermeer/i);
-  // By which the operator erases them again after a restore.
+  // The id by which the operator erases them again after a restore.
   expect(service.log.map((line) => JSON.parse(line) as object)).toContainEqual(
     expect.objectContaining({ level: 'info', msg: 'erased a person', person: account.id }),
   );
@@ -363,10 +367,10 @@ test('who has not shown that the mailbox is theirs erases nothing, and what othe
   const browser = await signedInVisitor(service, account);
   const erase = () => browser.change('/api/auth/erase', { confirmation: account.email });
 
-  // As it is after an invitation whose link was passed on by hand.
+  // The state after an invitation whose link was passed on by hand.
   await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
   await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('brokerage', $1)`, [brokerage]);
-  // Nor do they learn that a brokerage under a hold knows the address.
+  // The response does not reveal either that a brokerage under a hold knows the address.
   expect(await erase()).toMatchObject({
     status: 409,
     body: { error: { code: 'address_unproven', message: expect.stringContaining('request a new password') } },
@@ -459,7 +463,7 @@ test('whoever is named as a word that stands in every mail takes none of the mai
     });
   expect(await invite(account.id, 'of-hello@people.example')).toMatchObject({ status: 201 });
   expect(await invite(other.id, 'of-other@people.example')).toMatchObject({ status: 201 });
-  // Anybody has a link sent to somebody.
+  // Anybody can have a link sent to any address.
   const links = () =>
     service.sql(`select 1 from vault.outbox where kind = 'password_reset' and recipient in ($1, $2)`, [
       account.email,

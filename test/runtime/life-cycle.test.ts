@@ -21,7 +21,7 @@ import {
 
 afterAll(cleanUp);
 
-/** A running service with one brokerage, an admin, and an API key of it. */
+/** Starts a service with one brokerage, an admin, and an API key of the brokerage. */
 async function startWithKey(
   dataDir: string,
   more: Readonly<Record<string, string>> = {},
@@ -113,7 +113,7 @@ test('after kill -9 the next start recovers by itself, and every contact that wa
   const { program, addresses, key } = await startWithKey(dataDir);
   const [server, orphan] = [await program.serverPid(), await postmaster(dataDir)];
   const kept: string[] = [];
-  // Written until the moment of death: the last requests find nobody any more.
+  // Writes until the server is killed; the last requests fail.
   const writing = (async () => {
     for (let nth = 0; nth < 10_000; nth += 1) {
       const answer = await createContact(addresses, key, `Contact ${nth}`).catch(() => null);
@@ -271,7 +271,7 @@ test('a request that never ends does not keep the server: it is dropped after SH
 
   program.child.kill('SIGINT');
   await dropped;
-  // A body that comes too slowly is given up after a minute, with an answer; nobody waited for that.
+  // A body that arrives too slowly gets an error response after a minute; the shutdown did not wait for that.
   expect(answered).toBe(taken);
   expect((await program.ended).code).toBe(0);
 });

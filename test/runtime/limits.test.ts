@@ -29,7 +29,7 @@ afterAll(async () => {
 type Kind = 'memory' | 'postgres' | 'redis';
 
 async function storeOf(kind: Kind, database = 'one'): Promise<LimitStore | undefined> {
-  // However busy the machine is, the store is not given up.
+  // Long enough that a busy machine does not make the store fail.
   const waitMillis = 30_000;
   if (kind === 'postgres') return postgresStore(service.connections.server, true, keepSeconds, waitMillis);
   return kind === 'redis' ? redisStore(await openRedis(redis!.url), database, keepSeconds, waitMillis) : undefined;
@@ -41,7 +41,7 @@ function openOn(store: LimitStore | undefined, logged = log): RateLimits {
   return limits;
 }
 
-/** Limits that count in a store of this kind. */
+/** Opens limits that count in a store of this kind. */
 const open = async (kind: Kind): Promise<RateLimits> => openOn(await storeOf(kind));
 
 let subjects = 0;
@@ -122,13 +122,14 @@ for (const kind of shared) {
         answers.push(...(await Promise.all(Array.from({ length: ceiling / 10 }, (_, nth) => ask(nth + round)))));
       const passed = answers.filter(({ allowed }) => allowed);
       expect(passed).toHaveLength(ceiling);
-      // No two were told the same: each has a place of its own.
+      // All remaining counts differ: each request has a position of its own.
       expect(new Set(passed.map(({ remaining }) => remaining)).size).toBe(ceiling);
     }
   });
 
   there(`${kind}: a node whose clock is minutes off takes nothing away of what others count`, async () => {
-    // The others have the time of the store, give or take half a minute, and it stands: no window ends meanwhile.
+    // The other nodes have the store's time, within half a minute, and a clock that stands still, so that no window
+    // ends meanwhile.
     const time = Math.floor(Date.now() / 60_000) * 60_000 + 30_000;
     const at = async (offMillis: number) => {
       const store = await storeOf(kind);
@@ -142,7 +143,7 @@ for (const kind of shared) {
     for (let round = 0; round < 10; round += 1) expect((await one.take('tools', key, 10)).allowed).toBe(true);
     for (const minutes of [-4, -1, 1, 2, 4]) {
       const off = await at(minutes * 60_000);
-      // It looks for what has expired after its first count, and has done so when the second comes back.
+      // The node deletes expired counts after its first count, and has done so when the second returns.
       for (let round = 0; round < 3; round += 1) await off.take('tools', someone(), 10);
       const late = await off.take('tools', key, 10);
       expect([minutes, late.allowed]).toEqual([minutes, true]);
@@ -182,7 +183,7 @@ for (const kind of shared) {
     };
     let passed = 0;
     while (passed < 100 && (await take())) passed += 1;
-    // One by one, until a lot is half used: then it is asked for the next, a tenth of a second later.
+    // One by one, until a block is half used: the next one is fetched a tenth of a second later.
     while (!seen.isAhead && passed < 300 && (await take())) {
       passed += 1;
       await pause(150);
@@ -206,7 +207,7 @@ for (const kind of shared) {
     const [key, other] = [someone(), someone()];
     for (let round = 0; round < 250; round += 1)
       await Promise.all(Array.from({ length: 16 }, () => limits.take('tools', key, 1_000_000)));
-    // Unless the machine stands still for a fifth of a second again and again, it is twenty.
+    // About twenty, unless the machine repeatedly stalls for a fifth of a second.
     expect(trips).toBeLessThan(200);
 
     for (let round = 0; round < 11; round += 1) await limits.take('tools', other, 10);
@@ -219,7 +220,7 @@ for (const kind of shared) {
   });
 }
 
-/** A way to the database that can be cut and mended. */
+/** A proxy to the database whose connections can be cut and restored. */
 async function openGate(target: string): Promise<{ port: number; cut(): void; mend(): void; close(): Promise<void> }> {
   const sockets = new Set<Socket>();
   let passing = true;

@@ -1,4 +1,4 @@
-/** What becomes of requests when more are sent than can be answered, or when a table is locked. */
+/** How requests are handled when more are sent than can be answered, or when a table is locked. */
 
 import { once } from 'node:events';
 import { Agent, request as send, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
@@ -24,7 +24,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Sends a request on a connection of its own: fetch would keep some back until others are answered. */
+/** Sends a request on a connection of its own: fetch would hold some requests back until others are answered. */
 function ask(origin: string, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = send(`${origin}${path}`, { agent: false, headers, method }, (response) => {
@@ -62,13 +62,13 @@ const waitingForLocks = async (service: TestService): Promise<number> => {
 interface Node {
   readonly origin: string;
   readonly load: LoadShedding;
-  /** The names at /hold/ that are being answered, in the order in which they began. */
+  /** The names requested at /hold/, in the order in which their handlers began. */
   readonly begun: readonly string[];
-  /** Lets the answer at /hold/ go out that has waited longest. */
+  /** Sends the response at /hold/ that has been held longest. */
   letGo(): void;
 }
 
-/** The app of the service behind limits of its own, with a path /hold/:name at which an answer waits for the test. */
+/** Opens the service's app behind limits of its own, with a path /hold/:name whose response waits for the test. */
 async function openNode(service: TestService, limits: LoadLimits): Promise<Node> {
   const load = openLoadShedding({ burstMillis: 0, ...limits }, service.services.log);
   const begun: string[] = [];
@@ -96,7 +96,7 @@ test('connections that came while the process was busy are taken within few turn
   const count = 200;
   const listener = await listen('127.0.0.1', 0);
   onTestFinished(() => listener.close(1));
-  // The system opens them while this process, which takes them, does something else.
+  // The operating system establishes the connections while this process, which accepts them, is busy.
   const answers = Array.from({ length: count }, () => ask(`http://127.0.0.1:${listener.port}`, '/healthz'));
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   let turns = 0;
@@ -114,7 +114,7 @@ test('connections that came while the process was busy are taken within few turn
 test('a port takes whoever is connected before it closes, and whoever connects meanwhile', async () => {
   let left = 30;
   const outcomes: Promise<string>[] = [];
-  // The system makes the connection as soon as this code ends, before anybody takes it.
+  // The operating system establishes the connection as soon as this code ends, before the server accepts it.
   const enter = () =>
     outcomes.push(
       new Promise((resolve) => {
@@ -200,7 +200,7 @@ describe('when as many requests are being answered as there is room for', () => 
 
     expect(service.log.filter((line) => line.includes('requests are refused with 503'))).toHaveLength(1);
 
-    // From now on the answer is ready: the same, with an id of its own.
+    // From now on the response is prebuilt: the same one, with a request id of its own.
     const again = await ask(origin, '/api/v1/contacts', key);
     expect(again.text).toBe(rest.text.replaceAll('mine-1', String(again.headers['x-request-id'])));
     expect(Object.keys(again.headers).toSorted()).toEqual(Object.keys(rest.headers).toSorted());
@@ -220,7 +220,7 @@ describe('when as many requests are being answered as there is room for', () => 
     const { origin, load, begun, letGo } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
     const held = ['1', '2', '3', '4'].map((name) => ask(origin, `/hold/${name}`, session('greedy')));
     await expect.poll(() => load.state()).toMatchObject({ answering: 2, waiting: 2 });
-    // A token or session that is another's is not said by another cookie beside it.
+    // Another cookie before the session cookie does not hide whose request it is.
     held.push(ask(origin, '/hold/5', { Cookie: 'theme=dark; dealkeep=greedy' }));
     await expect.poll(() => load.state()).toMatchObject({ answering: 2, waiting: 3 });
     expect((await ask(origin, '/api/v1/contacts', bearer(await tenant.key()))).status).toBe(200);
@@ -234,7 +234,7 @@ describe('when as many requests are being answered as there is room for', () => 
 
   test('whose request it is says the token where programs ask, and the session elsewhere', async () => {
     const { origin, load, letGo } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
-    // Half of the turns are those of one credential already.
+    // One credential already has half of the positions.
     const held = ['1', '2'].map((name) => ask(origin, `/hold/${name}`, session('greedy')));
     await expect.poll(() => load.state()).toMatchObject({ answering: 2, waiting: 0 });
     const token = bearer({ token: 'greedy' });
@@ -253,7 +253,7 @@ describe('when as many requests are being answered as there is room for', () => 
 
   test('few who wait have their turn in order, of many the last comes first', async () => {
     const { origin, load, begun, letGo } = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
-    // On one connection they come in this order, and at once.
+    // On one connection the requests arrive in this order, and at once.
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');
     onTestFinished(() => void socket.destroy());
     const lines = (name: string) => `GET /hold/${name} HTTP/1.1\r\nHost: localhost\r\nCookie: dealkeep=${name}\r\n\r\n`;
@@ -322,7 +322,7 @@ describe('when as many requests are being answered as there is room for', () => 
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 503, 503, 200, 200]);
   });
 
-  /** Holds the only turn, and lets so many wait so long that the queue is kept short. */
+  /** Occupies the only position, and keeps so many requests waiting for so long that the queue is kept short. */
   async function overload({ origin, load }: Node): Promise<void> {
     for (let nth = 0; !load.isOverloaded(); nth += 1) {
       const before = load.state().refused.get('pages') ?? 0;
@@ -344,7 +344,7 @@ describe('when as many requests are being answered as there is room for', () => 
       const refusals = () => load.state().refused.get('pages') ?? 0;
       let sent = 0;
       let ended = 0;
-      /** Sends twenty of twenty people, and waits until all that were sent are there. */
+      /** Sends twenty requests of twenty people, and waits until all requests sent so far have arrived. */
       const come = async (): Promise<void> => {
         for (let nth = 0; nth < 20; nth += 1, sent += 1)
           ask(origin, `/hold/${sent}`, session(`person ${sent}`)).catch(() => {});
@@ -352,13 +352,13 @@ describe('when as many requests are being answered as there is room for', () => 
         await expect.poll(() => arrived()).toBe(sent);
       };
       let found = 0;
-      // It may have calmed down meanwhile, on a busy machine.
+      // On a busy machine the overload may have ended meanwhile.
       for (let isSure = false; !isSure; isSure = load.isOverloaded()) {
         while (!load.isOverloaded()) {
           await come();
           await setTimeout(100);
         }
-        // Before half as many are answered as there were, nobody who waits begins.
+        // No waiting request begins until half of those in progress have been answered.
         const there = () => load.state().answering + load.state().waiting;
         while (load.state().waiting > 0) {
           const before = there();
@@ -366,7 +366,7 @@ describe('when as many requests are being answered as there is room for', () => 
           ended += 1;
           await expect.poll(there, { interval: 2 }).toBeLessThan(before);
         }
-        // The pace is counted for so long.
+        // The rate is measured over this time.
         await setTimeout(100);
         await come();
         found = load.state().waiting;
@@ -396,7 +396,7 @@ describe('when as many requests are being answered as there is room for', () => 
       await setTimeout(2);
     }
     ended = sent - refusals();
-    // No overload lasts longer.
+    // Longer than any overload lasts.
     await setTimeout(4_000);
     await come(10);
     expect(load.state()).toMatchObject({ answering: 2, waiting: 8 });
@@ -406,13 +406,16 @@ describe('when as many requests are being answered as there is room for', () => 
     expect(refusals() - before).toBe(12);
   });
 
-  /** What one connection is answered to these parts, sent one after the other, and to a last request for /healthz. */
+  /**
+   * Sends these parts one after another on one connection, then a last request for /healthz; returns all that was
+   * received.
+   */
   async function sayTo(origin: string, parts: readonly string[]): Promise<string> {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1').setNoDelay();
     onTestFinished(() => void socket.destroy());
     let text = '';
     socket.on('data', (part: Buffer) => (text += part.toString('latin1')));
-    // A part may come after the server has closed.
+    // The server may have closed the connection before a part is sent.
     socket.on('error', () => {});
     const ended = new Promise((resolve) => socket.on('close', resolve));
     for (const part of parts) {
@@ -475,7 +478,7 @@ describe('when as many requests are being answered as there is room for', () => 
     };
     for (const [name, [parts, statuses]] of Object.entries(cases)) {
       let answer = '';
-      // It may have calmed down meanwhile, on a busy machine.
+      // On a busy machine the overload may have ended meanwhile.
       for (let isSure = false; !isSure;) {
         await overload(node);
         answer = await sayTo(origin, parts);
@@ -534,7 +537,7 @@ test('of many answers of 429 some wait, and hold no turn meanwhile', async () =>
   socket.on('data', (part: Buffer) => (said += part.toString('latin1')));
   socket.write('GET /over HTTP/1.1\r\nHost: localhost\r\n\r\n');
   await expect.poll(() => refused).toBe(2);
-  // More may not wait than one.
+  // At most one refusal is delayed at a time.
   expect((await ask(origin, '/over')).status).toBe(429);
   expect((await ask(origin, '/')).status).toBe(200);
   expect(said).toBe('');
@@ -550,7 +553,7 @@ test('a lock on one table does not hold up pages that do not touch it', async ()
   const unlock = await lockContacts(service);
   const held = keys.map((key) => ask(service.origin, '/api/v1/contacts', bearer(key)));
   await expect.poll(() => waitingForLocks(service)).toBeGreaterThanOrEqual(4);
-  // None of the thirty is answered before these: they hold eight of ten connections at most.
+  // None of the 30 requests is answered before these: they use at most eight of the ten connections.
   for (let round = 0; round < 5; round += 1) expect((await person.ask('/me')).status).toBe(200);
   expect(await waitingForLocks(service)).toBeLessThanOrEqual(8);
   await unlock();

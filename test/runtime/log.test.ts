@@ -90,7 +90,7 @@ test('an error of the database holds nothing of the row that it quotes, and no n
   await service.asServer(note('ann@example.com', 'x'));
   const twice: unknown = await service.asServer(note('ann@example.com', 'x')).catch((error: unknown) => error);
   expect(twice).toBeInstanceOf(Conflict);
-  // As an error is written that nobody has caught.
+  // The format in which an uncaught error is printed.
   expect(inspect(twice, { depth: null })).toContain('23505');
   expect(inspect(twice, { depth: null })).not.toContain('ann@example.com');
 

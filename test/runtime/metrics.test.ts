@@ -1,4 +1,4 @@
-/** /metrics: what is counted, and that nothing which a client sends makes a new series. */
+/** /metrics: what is counted, and that nothing sent by a client creates a new series. */
 
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -62,7 +62,7 @@ const call = async (name: string, args: object) => {
   await answer.text();
 };
 
-/** Requests of every interface whose paths, methods, tools and headers a stranger chose. */
+/** Sends requests to every interface, with paths, methods, tools and headers chosen by a stranger. */
 async function hostile(): Promise<void> {
   const word = randomUUID();
   const targets = [
@@ -89,7 +89,7 @@ async function hostile(): Promise<void> {
 
 test('hostile paths, methods and names of tools make no new series', async () => {
   await hostile();
-  // Being read is counted too.
+  // Reading the metrics is counted too.
   await read();
   const before = await read();
   for (let round = 0; round < 3; round += 1) await hostile();
@@ -135,7 +135,7 @@ test('scheduled jobs are counted, those that fail apart', async () => {
   expect(await sum('dealkeep_job_failures_total', { scheduled_job: 'purge_mails' })).toBe(1);
   expect(await sum('dealkeep_job_last_success_timestamp_seconds', { scheduled_job: 'purge_mails' })).toBe(0);
   expect(await sum('dealkeep_job_last_success_timestamp_seconds', { scheduled_job: 'sweep' })).toBeGreaterThan(0);
-  // Kept for all nodes to see.
+  // Stored in the database, where all nodes see it.
   const noted = () =>
     service.sql<{ job: string }>(
       'select job from app.job_runs where last_failure_at is not null and last_success_at is null',
@@ -149,7 +149,7 @@ test('a scheduled job does not begin again while its last run goes on', async ()
   const began: string[] = [];
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
   const { services } = other;
-  // A store and a database that keep these jobs waiting, as much to do does.
+  // A store and a database that keep these jobs waiting, as a large backlog would.
   const storage = {
     ...services.storage,
     async tidy() {
@@ -175,7 +175,7 @@ test('a scheduled job does not begin again while its last run goes on', async ()
   vi.advanceTimersByTime(3 * 3_600_000);
   await expect.poll(() => began.toSorted()).toEqual(all);
   letGo();
-  // What did not begin does not wait either.
+  // A run that was skipped is not queued either.
   await expect
     .poll(async () => (await other.sql('select job from app.job_runs')).length)
     .toBe(scheduledJobs.length + 2);
@@ -199,7 +199,7 @@ test('mails, events and backups are told', async () => {
     `insert into vault.events (kind, at, last_error) values ('new_device', app.now() - interval '1 hour', null), ('new_device', app.now(), 'x')`,
   );
   await other.sql(`select app.note_job_run('backup', true)`);
-  // On a busy machine the database is not waited for as long as it takes.
+  // On a busy machine, /metrics does not wait for the database until it answers.
   const told = async () => (await fetch(`${other.origin}/metrics`)).text();
   await expect.poll(told).toContain('dealkeep_mails{state="waiting"} 1\n');
   expect(await told()).toContain('dealkeep_mails{state="given_up"} 1\n');
@@ -227,7 +227,10 @@ test('a scheduled job that deletes so many rows at a time goes on until there ar
   await expect.poll(() => other.sql('select from webhook_deliveries limit 1')).toEqual([]);
 });
 
-/** What only the database can tell, as a node gives it whose database answers when `letGo` is called, or never. */
+/**
+ * Opens a node whose database answers when `letGo` is called, or never; `told` reads the metrics that come from the
+ * database.
+ */
 async function slowNode() {
   const { services } = service;
   const held: (() => void)[] = [];
@@ -292,7 +295,7 @@ test('changes that are held back and webhooks are told', async () => {
        values ($1, gen_random_uuid(), 'contact.created', 'contact', gen_random_uuid(), app.now(), $2, app.now() - interval '2 hours')`,
       [webhook, attempts],
     );
-  // As the publisher leaves it while a transaction is under way.
+  // The state that the publisher leaves while a transaction is in progress.
   await other.sql(`select nextval('vault.change_order')`);
   await other.sql(
     `update vault.change_stream set origin = 'held', mark = published + 1, mark_xid = '9999999999'::xid8, mark_at = app.now() - interval '1 hour'`,
@@ -336,7 +339,7 @@ describe('deploy/', () => {
 
   test('every metric that the alerts and the dashboard name is one that is given, and every one given is looked at', async () => {
     const given = new Set((await text()).matchAll(/^# TYPE (\w+) /gm).map(([, name = '']) => name));
-    // Told by the process that holds the workers: test/runtime/workers.test.ts.
+    // Reported by the process that manages the workers: test/runtime/workers.test.ts.
     given.add('dealkeep_workers');
     const named = [...`${alerts}\n${dashboard}`.matchAll(/\bdealkeep_\w+/g)].map(([name]) =>
       name.replace(/_bucket$/, ''),
@@ -376,7 +379,7 @@ describe('deploy/', () => {
       }));
       const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-test-'));
       const file = path.join(directory, 'cases.yml');
-      // JSON is YAML.
+      // JSON is valid YAML.
       writeFileSync(
         file,
         JSON.stringify({ rule_files: [path.join(folder, 'alerts.yml')], evaluation_interval: '1h', tests: cases }),
@@ -394,7 +397,7 @@ describe('deploy/', () => {
       expect([rules.status, rules.stderr]).toEqual([0, '']);
       const metrics = spawnSync('promtool', ['check', 'metrics'], { encoding: 'utf8', input: await text() });
       expect([metrics.status, metrics.stderr]).toEqual([0, '']);
-      // The same check takes each expression of the dashboard, with what Grafana puts into it.
+      // The same check accepts each expression of the dashboard, with values in place of Grafana's variables.
       const { panels } = JSON.parse(dashboard) as { panels: readonly { targets?: readonly { expr: string }[] }[] };
       const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
       expect(expressions.length).toBeGreaterThan(20);

@@ -1,4 +1,4 @@
-/** The service on a PostgreSQL of one's own: DATABASE_URL and MIGRATE_DATABASE_URL. */
+/** The service on an external PostgreSQL: DATABASE_URL and MIGRATE_DATABASE_URL. */
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const dataDir = await newDataDir();
   const settings = { fsync: 'off', full_page_writes: 'off' };
   await (await startEmbedded({ dataDir, settings })).stop();
-  // A superuser that may sign in is made as on any PostgreSQL whose administrator forgot the password.
+  // Makes a superuser that may sign in, as on any PostgreSQL whose administrator forgot the password.
   const { engine, directory, prefix, user } = preparedHome(dataDir, await installedEngine());
   const [program = '', ...args] = [
     ...prefix,
@@ -56,14 +56,15 @@ interface OwnDatabase {
 }
 
 let count = 0;
-/** A database with an owner and a login for the server, as the documentation says to make them. */
+/** Makes a database with an owner and a login for the server, as documented. */
 async function newDatabase(): Promise<OwnDatabase> {
   count += 1;
   const [name, owner, login] = [`deals_${count}`, `owner_${count}`, `app_${count}`];
   await admin.query(`create role ${owner} login createrole password '${password}'`);
   await admin.query(`create role ${login} login password '${password}'`);
   await admin.query(`create database ${name} owner ${owner}`);
-  // A cluster has one dealkeep_server; the owner who migrates another database of it must be able to grant it.
+  // A cluster has one role dealkeep_server; the owner who migrates another database of the cluster must be able to
+  // grant it.
   await admin.query(
     `do $$ begin if not exists (select from pg_roles where rolname = 'dealkeep_server') then create role dealkeep_server nologin; end if; end $$`,
   );
@@ -74,7 +75,7 @@ async function newDatabase(): Promise<OwnDatabase> {
 
 let migrated: Promise<OwnDatabase> | undefined;
 
-/** One that its owner has migrated, for tests of what comes after that: a copy of the first. */
+/** Returns a database that its owner has migrated, for tests of what follows the migration: a copy of the first one. */
 async function migratedDatabase(): Promise<OwnDatabase> {
   migrated ??= (async () => {
     const made = await newDatabase();
@@ -131,7 +132,7 @@ test.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)(
   'behind a pooler in transaction mode it says to set DATABASE_PREPARE=off, and serves with it',
   async () => {
     const { name, login, env } = await migratedDatabase();
-    // One refuses our settings; the other swallows them, and is known by what it does with connections.
+    // One pooler rejects our settings; the other ignores them, and is recognized by how it handles connections.
     for (const settings of ['', 'ignore_startup_parameters = statement_timeout,lock_timeout,options\n']) {
       const bouncer = await startPooler({ ...postgres.owner, user: login, database: name, password }, settings);
       onTestFinished(bouncer.stop);
@@ -322,7 +323,7 @@ test('nodes that keep documents in two places: the second is refused until the m
     node.child.kill('SIGTERM');
     expect((await node.ended).code).toBe(0);
   };
-  // At once, so that each could take itself for the first.
+  // Started at the same time, so that each could take itself for the first.
   const both = [dealkeep(['serve', '--json'], env), dealkeep(['serve', '--json'], elsewhere)];
   const outcomes = await Promise.allSettled(both.map(({ ready }) => ready));
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);

@@ -1,4 +1,4 @@
-/** What `npm pack` puts into the file. That it installs and serves is shown by `npm run drill -- pack`. */
+/** The contents of the file that `npm pack` makes. `npm run drill -- pack` tests that it installs and serves. */
 
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -39,10 +39,9 @@ test('the packed file holds what runs, its pages, deploy and docs, and nothing o
     [...tops].filter((top) => /^(test|bench|drill|server|screenshots|node_modules|\..*)$/.test(top ?? '')),
   ).toEqual([]);
   expect(files.filter((file) => /\.(tsx?|test\.\w+|map)$|^web\/(?!dist\/|src\/styles\/)/.test(file))).toEqual([]);
-  // One for each migration, in order: a release that lacks one would refuse its own database.
+  // Every migration: a release that lacks one would refuse its own database.
   const migrations = globSync('database/migrations/*.sql', { cwd: root }).toSorted();
   expect(files.filter((file) => file.startsWith('database/')).toSorted()).toEqual(migrations);
-  // npm reads the whole tree for it.
 });
 
 test('what is installed beside the packed file is Node.js and PostgreSQL alone, each for its platform', () => {
@@ -54,8 +53,8 @@ test('what is installed beside the packed file is Node.js and PostgreSQL alone, 
 });
 
 test('modules that find files by where they lie find them in the compiled server too', () => {
-  // There every module lies in dist/server. One more of them: see that pack.config.ts brings its files, and that
-  // `npm run drill -- pack` asks for them.
+  // In the compiled server, every module is in dist/server. When a module is added to this list, check that
+  // pack.config.ts includes its files, and that `npm run drill -- pack` requests them.
   const known = {
     'cli/web-build.ts': '../..',
     'database/migrate.ts': '../../database/migrations',

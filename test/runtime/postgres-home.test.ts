@@ -22,7 +22,7 @@ async function directory(mode: number, ...inside: string[]): Promise<string> {
 }
 
 let common: Promise<string> | undefined;
-/** The same for all tests that are not about making a cluster, which takes longer than what they do with it. */
+/** Shared by all tests that are not about making a cluster, which takes longer than what they do with it. */
 const commonDirectory = () => (common ??= directory(0o755, 'data'));
 
 /** Starts PostgreSQL in `dataDir`, does `work`, and stops it. */
@@ -38,7 +38,7 @@ async function during<T>(dataDir: string, work: (client: pg.Client) => Promise<T
   }
 }
 
-/** What one start writes the next one finds. */
+/** Checks that what one start writes is found by the next. */
 async function keepsData(dataDir: string): Promise<void> {
   await during(dataDir, (client) => client.query('create table if not exists kept as select 42 as number'));
   const { rows } = await during(dataDir, (client) => client.query('select number from kept'));
@@ -83,14 +83,14 @@ test.runIf(isRoot)(
   'where namespaces are forbidden and nobody else can reach DATA_DIR, it goes elsewhere and says where',
   async () => {
     const dataDir = await directory(0o700, 'data');
-    // Without the program there is no way to a user namespace, as in most containers.
+    // Without `unshare` no user namespace can be made, as in most containers.
     vi.stubEnv('PATH', '/nowhere');
     await keepsData(dataDir);
     vi.unstubAllEnvs();
     const elsewhere = (await readFile(path.join(dataDir, 'postgres-is-in'), 'utf8')).trim();
     made.push(elsewhere);
     expect((await stat(path.join(elsewhere, 'cluster'))).uid).not.toBe(0);
-    // Once there it stays there.
+    // The next start uses the same place.
     await keepsData(dataDir);
   },
 );
@@ -117,7 +117,7 @@ test('data of another version of PostgreSQL is left as it is, and named', async 
   const right = await readFile(version, 'utf8');
   await writeFile(version, '14\n');
   try {
-    // It ended by itself: nobody waited until it would have to answer.
+    // PostgreSQL ended by itself, before the timeout for its start.
     const refused = 'did not start (ended with code 1). The data was written by PostgreSQL 14: back it up with';
     await expect(startEmbedded({ dataDir, settings: fast })).rejects.toThrow(refused);
   } finally {

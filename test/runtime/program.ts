@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** The bin of what the test run has compiled, or of the sources. */
+/** The bin directory of the program that the test run has compiled; otherwise that of the sources. */
 const bin = path.join(process.env['DEALKEEP_TEST_PROGRAM'] ?? path.join(import.meta.dirname, '../..'), 'bin');
 const launcher = path.join(bin, 'dealkeep.js');
 const { program } = (await import(path.join(bin, 'program.js'))) as typeof import('../../bin/program.js');
@@ -28,24 +28,24 @@ export interface Addresses {
 
 export interface Program {
   readonly child: ChildProcess;
-  /** What `serve --json` prints when it is ready; rejects when it ends before. */
+  /** What `serve --json` prints once it is ready; rejects when the process ends before. */
   readonly ready: Promise<Addresses>;
   readonly ended: Promise<Ended>;
-  /** The process id of the server itself, behind bin/dealkeep.js. */
+  /** Returns the process id of the server itself, which bin/dealkeep.js starts. */
   serverPid(): Promise<number>;
 }
 
 const running = new Set<ChildProcess>();
 const directories: string[] = [];
 
-/** A new DATA_DIR, removed by {@link cleanUp}. */
+/** Returns a new DATA_DIR, which {@link cleanUp} removes. */
 export async function newDataDir(): Promise<string> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-test-'));
   directories.push(directory);
   return path.join(directory, 'data');
 }
 
-/** A DATA_DIR with a migrated database in it, made once for all files of a test run, which has a directory for that. */
+/** Returns a DATA_DIR with a migrated database, made once for all files of a test run that has a directory for it. */
 async function makeMigrated(): Promise<string> {
   const ofRun = process.env['DEALKEEP_TEST_DIRECTORY'];
   const kept = ofRun === undefined ? undefined : path.join(ofRun, 'migrated');
@@ -54,7 +54,7 @@ async function makeMigrated(): Promise<string> {
   const { code, stderr } = await run(['migrate'], { DATA_DIR: directory });
   if (code !== 0) throw new Error(stderr);
   if (kept === undefined) return directory;
-  // Another file may have been quicker: one is as good as the other.
+  // Another file may have been quicker; its directory is as good as this one.
   await rename(directory, kept).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
   });
@@ -63,20 +63,22 @@ async function makeMigrated(): Promise<string> {
 
 let migrated: Promise<string> | undefined;
 
-/** A new DATA_DIR with a migrated database in it, for tests of what comes after that. Removed by {@link cleanUp}. */
+/**
+ * Returns a new DATA_DIR with a migrated database, for tests of what follows the migration. {@link cleanUp} removes it.
+ */
 export async function migratedDataDir(): Promise<string> {
   migrated ??= makeMigrated();
   const directory = await newDataDir();
-  // With the owners of the files: PostgreSQL is run by another user when the tests are run by root.
+  // Keeps the owners of the files: PostgreSQL is run by another user when the tests are run by root.
   await promisify(execFile)('cp', ['-a', await migrated, directory]);
   return directory;
 }
 
-/** Stops what the tests left running, and removes their directories. */
+/** Stops the processes that the tests left running, and removes their directories. */
 export async function cleanUp(): Promise<void> {
   await Promise.all(
     [...running].map(async (child) => {
-      // Not SIGTERM, after which a service goes on for as long as a test had it drain.
+      // Not SIGTERM, after which a service drains for as long as the test configured.
       child.kill('SIGINT');
       await once(child, 'exit');
     }),
@@ -85,18 +87,18 @@ export async function cleanUp(): Promise<void> {
   await Promise.all(directories.splice(0).map((directory) => rm(directory, { recursive: true, force: true })));
 }
 
-// Compiled once for all the processes: without it each spends half a second of its start on that.
+// A compile cache for all processes: without it each spends half a second of its start on compiling.
 const NODE_COMPILE_CACHE = path.join(import.meta.dirname, '../../node_modules/.cache/node');
 
 /** Starts `dealkeep` with these arguments and variables, as a supervisor does. */
 export const dealkeep = (args: readonly string[], env: Readonly<Record<string, string>>): Program =>
   started([launcher, ...args], env);
 
-/** The same on a Node.js of the test's own, without bin/dealkeep.js before it. */
+/** Starts `dealkeep` on the test's own Node.js, without bin/dealkeep.js. */
 export const dealkeepOn = (node: string, args: readonly string[], env: Readonly<Record<string, string>>): Program =>
   started([...program, ...args], env, node);
 
-/** Nothing of our own environment but where things are reaches it. */
+/** Starts a process that inherits only PATH and HOME from this environment, and the directory for temporary files. */
 function started(args: readonly string[], env: Readonly<Record<string, string>>, node = process.execPath): Program {
   const { PATH = '', HOME = '' } = process.env;
   const TMPDIR = os.tmpdir();
@@ -122,19 +124,22 @@ function started(args: readonly string[], env: Readonly<Record<string, string>>,
     });
     void ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.stderr}${end.stdout}`)));
   });
-  // Who does not wait for it to be ready has no use for the rejection.
+  // A test that does not wait for the program to be ready does not handle the rejection.
   ready.catch(() => {});
   const serverPid = async () => Number(await readFile(path.join(env['DATA_DIR'] ?? '', 'dealkeep.pid'), 'utf8'));
   return { child, ready, ended, serverPid };
 }
 
-/** Sends a signal to one process. Throws for what is no id of one: 0 would be all of this group, with whoever runs the tests. */
+/**
+ * Sends a signal to one process. Throws for an invalid process id: 0 would mean this process group, including the test
+ * runner.
+ */
 export function signal(pid: number | undefined, name: NodeJS.Signals): void {
   if (!pid || pid < 2) throw new Error(`${pid} is not the id of a process.`);
   process.kill(pid, name);
 }
 
-/** Runs a command to its end: the program that bin/dealkeep.js starts, which would only add a process to each. */
+/** Runs a command to its end, without bin/dealkeep.js, which would only add a process to each. */
 export function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
   return started([...program, ...args], env).ended;
 }

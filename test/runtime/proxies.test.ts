@@ -15,7 +15,7 @@ import { aPdf } from '../web/uploads.ts';
 
 const megabyte = 1_048_576;
 
-/** A PDF of so many megabytes, in parts. */
+/** Yields a PDF of this many megabytes, in parts. */
 function* largeFile(megabytes: number): Generator<Buffer> {
   yield aPdf();
   const part = randomBytes(megabyte);
@@ -74,7 +74,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       for await (const part of answer) parts.push(part as Buffer);
       return { status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(parts).toString() };
     }
-    /** Headers of a signed-in person, under the cookie's name for https. */
+    /** Returns the headers of a signed-in person, with the cookie's name for https. */
     async function as(caller: string): Promise<Record<string, string>> {
       const { headers } = await web.as(caller);
       return { ...headers, cookie: headers['cookie']!.replace(/^/, '__Host-') };
@@ -108,7 +108,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       expect((await ask(where)).status).toBe(404);
       await isKeptIn(directory, 404);
 
-      // One whose nodes are both away.
+      // A proxy whose nodes are both unavailable.
       const alone = path.join(directory, 'alone');
       await mkdir(alone);
       for (const name of ['cert.pem', 'key.pem']) await copyFile(path.join(directory, name), path.join(alone, name));
@@ -125,7 +125,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
     test.runIf(kind === 'haproxy' && canLeaveRoot())('started as root, the proxy has become another user', async () => {
       const users: string[] = [];
       for (const id of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-        // One that has ended meanwhile has nothing to tell.
+        // A process that has ended meanwhile has no such file any more.
         const of = (name: string) => readFile(`/proc/${id}/${name}`, 'utf8').catch(() => '');
         if ((await of('cmdline')).includes(`${directory}/haproxy.cfg`))
           users.push(/^Uid:\s+(\d+)/m.exec(await of('status'))?.[1] ?? '');
@@ -162,7 +162,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
     });
 
     test('the address of whoever asks gets through', async () => {
-      // This machine is a trusted proxy itself, so what it says of another one counts.
+      // This machine is a trusted proxy itself, so the address that it forwards counts.
       await ask('/sign-in', { headers: { 'x-forwarded-for': '203.0.113.9' } });
       const line = web.service.log.findLast((candidate) => candidate.includes('"path":"/sign-in"'));
       expect(JSON.parse(line ?? '{}')).toMatchObject({ address: '203.0.113.9' });

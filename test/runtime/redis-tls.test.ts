@@ -11,7 +11,7 @@ import { withoutRedis } from '../redis.ts';
 
 const withoutTls = withoutRedis ?? (spawnSync('openssl', ['version']).status === 0 ? null : 'openssl is not installed');
 
-/** Starts a Redis that speaks TLS alone, with a certificate that nobody has signed but itself. */
+/** Starts a Redis that accepts only TLS, with a self-signed certificate. */
 async function openRedisWithTls(): Promise<{ url: string; certificate: string }> {
   const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-redis-tls-'));
   const [key, certificate] = [path.join(directory, 'key.pem'), path.join(directory, 'certificate.pem')];
@@ -38,7 +38,10 @@ async function openRedisWithTls(): Promise<{ url: string; certificate: string }>
   return { url: `rediss://127.0.0.1:${port}`, certificate };
 }
 
-/** What a process of ours is answered by the Redis at `url`; Node.js reads certificates to trust when it starts. */
+/**
+ * Returns what the Redis at `url` answers to PING, or the name of the error. Runs in a new process, since Node.js reads
+ * trusted certificates when it starts.
+ */
 async function pong(url: string, env: NodeJS.ProcessEnv): Promise<string> {
   const module = path.join(import.meta.dirname, '../../server/redis/connection.ts');
   const program = `

@@ -1,4 +1,4 @@
-/** How long rows live: every table is spoken of in docs/operation.md, and what has run out is gone when its job has run. */
+/** How long rows are kept: docs/operation.md mentions every table, and expired rows are gone once their job has run. */
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -24,7 +24,9 @@ const kept: readonly Kept[] = section
     return { tables: [...tables.matchAll(/`([a-z_.]+)`/g)].map(([, name = '']) => name), clearedBy };
   });
 
-/** What is done by the clock: the job, where it has a name, and how often. */
+/**
+ * Matches a table that is cleared on a schedule: the job, if it has a name, and its interval; null for other tables.
+ */
 const clockOf = ({ clearedBy }: Kept) =>
   /^(?:`([a-z_]+)`|every node), every (?:(\d+) )?(minute|minutes|seconds)$/.exec(clearedBy);
 const byClock = kept.filter((row) => clockOf(row) !== null);
@@ -46,7 +48,7 @@ test('the documentation speaks of every table once, and of no other', async () =
 
 test('it names jobs that there are, and how often they run', () => {
   const jobs = new Map(scheduledJobs.map(({ every, name }): [string, number] => [name, every / 60_000]));
-  // The one that has no statement of its own.
+  // The only job that has no statement of its own.
   jobs.set('clear_store', 60);
   for (const row of byClock) {
     const [, job, count = '1'] = clockOf(row) ?? [];
@@ -55,7 +57,10 @@ test('it names jobs that there are, and how often they run', () => {
   expect(byClock.length).toBeGreaterThan(15);
 });
 
-/** A row that has run out some day, for each table that is cleared by the clock; what the demo brings comes on top. */
+/**
+ * For each table that is cleared on a schedule, SQL that inserts a row which will expire, in addition to the demo's
+ * rows.
+ */
 const digest = (name: string) => `sha256(convert_to('${name}', 'UTF8'))`;
 const person = `(select id from users order by id limit 1)`;
 const deal = `(select id from deals order by id limit 1)`;
@@ -68,7 +73,7 @@ const seeds: Readonly<Record<string, string>> = {
   'vault.password_resets': `insert into vault.password_resets (digest, user_id) values (${digest('reset')}, ${person})`,
   'vault.address_changes': `insert into vault.address_changes (digest, user_id, new_email) values (${digest('change')}, ${person}, 'new@example.test')`,
   'vault.set_up_links': `insert into vault.set_up_links (digest) values (${digest('set-up')})`,
-  // Nobody has entered whose mails could be counted.
+  // The trigger counts the mails of the caller, and there is no caller here.
   'vault.invitations': `alter table vault.invitations disable trigger count_invitation;
     insert into vault.invitations (digest, user_id, brokerage_id, mailed)
       values (${digest('invitation')}, ${person}, (select id from brokerages order by id limit 1), true);
@@ -89,7 +94,7 @@ const seeds: Readonly<Record<string, string>> = {
   'vault.reminders': `insert into vault.reminders (subject, subject_id, kind, remind_at, due_at, deal_id)
     values ('offers', app.uuid_v7(), 'offer_expiring', app.now() + interval '1 day', app.now() + interval '3 days', ${deal})`,
   'vault.notifications': `insert into vault.notifications (event_id, user_id, kind, at) values (app.uuid_v7(), ${person}, 'new_device', app.now())`,
-  // What the demo brought.
+  // The demo has inserted rows already.
   'public.change_events': `select from change_events`,
   'public.webhook_deliveries': `insert into webhook_endpoints (key_id, url, place, history)
       select id, 'https://hooks.example.com/', 0, gen_random_uuid() from api_keys order by id limit 1;
@@ -100,7 +105,7 @@ const seeds: Readonly<Record<string, string>> = {
   'vault.sent_reminders': `insert into vault.sent_reminders (subject, subject_id, recipient_id, deal_id, sent_by)
     values ('ndas', app.uuid_v7(), ${person}, ${deal}, ${person})`,
   'vault.visits': `insert into vault.visits (user_id, deal_id, tab) values (${person}, ${deal}, 'documents')`,
-  // Counted by the clock of the machine.
+  // Expires by the clock of the machine.
   'limits.counters': `insert into limits.counters (key, points, expire) values ('old', 1, 1)`,
   'vault.idempotency_keys': `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, contact_id, made_at)
     values ((select id from api_keys order by id limit 1), 'once', ${digest('body')}, app.uuid_v7(), app.now())`,
@@ -111,7 +116,7 @@ const seeds: Readonly<Record<string, string>> = {
   'public.audit_records': `select from audit_records`,
 };
 
-/** Which rows must be gone in the end, where it is not all of them. */
+/** The rows that must be gone in the end, for tables in which others are kept. */
 const old: Readonly<Record<string, string>> = { 'public.audit_records': `at < app.now() - interval '14 months'` };
 
 test('what has run out is gone after some years, of every table that is cleared by the clock', async () => {
@@ -133,7 +138,7 @@ test('what has run out is gone after some years, of every table that is cleared 
     service.clock.advance(366 * 86_400_000);
     for (const { job } of scheduledJobs) for (let lot = 0; lot < 3; lot += 1) await database.run(job());
     await deleteUnusedBodies(service.services);
-    // What became due meanwhile is notified once more; in the last years nothing is left that could be.
+    // Events that became due meanwhile cause notifications once more; in the last years no such events are left.
     for (let batch = 0; batch < 50 && (await database.run(createNotifications(100))) > 0; batch += 1);
     await database.run(queueNotificationMails(200));
     await service.deliver();
@@ -171,7 +176,7 @@ test('a job that looks at a part each time goes on where it stopped, and begins 
   await run('purge_changes');
   expect(await left('change_events')).toBe(0);
 
-  // What is left of one brokerage is deleted at once, by another run.
+  // While rows of one brokerage are left, the job reports that it must run again at once.
   await sql(
     `insert into change_events (brokerage_id, object_type, object_id, change) select $1, 'contact', app.uuid_v7(), 'created' from generate_series(1, 100001)`,
     [brokerage!.id],
@@ -184,7 +189,7 @@ test('a job that looks at a part each time goes on where it stopped, and begins 
 
 test('jobs take so many rows at a time, and go on at once until none is left', async () => {
   const { database, sql } = service;
-  /** What there is of each a row more than is taken in two runs, and where it is. */
+  /** For each job: SQL that inserts one row more than two runs handle, and the condition that selects these rows. */
   const parts: readonly (readonly [job: string, seed: string, where: string])[] = [
     [
       'queue_reminders',
@@ -236,7 +241,7 @@ test('jobs take so many rows at a time, and go on at once until none is left', a
   const stop = startScheduledJobs(service.services);
   try {
     for (const [, , where] of parts) await expect.poll(() => rowsOf(where)).toBe(0);
-    // The grant goes when its tokens have gone.
+    // The grant is deleted after its tokens.
     await expect.poll(() => rowsOf(`vault.token_families where resource = 'many'`)).toBe(0);
   } finally {
     stop();

@@ -34,7 +34,7 @@ test('secrets are put under a key and under the next one, and a start without th
   expect(examined.code).toBe(2);
   expect(examined.stdout).toContain('SECRETS_KEY does not hold');
 
-  // A node that was not restarted with the new key first.
+  // A node that should have been restarted with the new key before the rotation.
   const left = dealkeep(['serve', '--json'], { ...env, SECRETS_KEY: older });
   const { url } = await left.ready;
   expect((await fetch(`${url}readyz`)).status).toBe(200);
@@ -53,7 +53,7 @@ test('secrets are put under a key and under the next one, and a start without th
   await left.ended;
   const program = dealkeep(['serve'], { ...env, SECRETS_KEY: newer });
   const link = path.join(env.DATA_DIR, 'set-up-link');
-  // Its output goes to a log, which holds no link that lets a person in.
+  // The output goes to a log, which must not contain a link that grants access.
   await expect.poll(() => readFile(link, 'utf8').catch(() => '')).toMatch(/\/set-up#token=[A-Za-z0-9_-]{43}\n$/);
   expect((await stat(link)).mode & 0o777).toBe(0o600);
   await expect.poll(() => stat(path.join(env.DATA_DIR, 'dealkeep.pid')).then(() => true)).toBe(true);

@@ -1,4 +1,7 @@
-/** `dealkeep users suspend`, `restore` and `remove-factors`: what a person can still do the moment after, through every interface. */
+/**
+ * `dealkeep users suspend`, `restore` and `remove-factors`: what a person can still do immediately afterwards, in every
+ * interface.
+ */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
@@ -12,7 +15,6 @@ import { cleanUp, run } from './program.ts';
 let service: TestService;
 let env: Record<string, string>;
 
-/** A socket has no place in a URL but its query. */
 beforeAll(async () => {
   service = await openService();
   const { owner, server } = service.connections;

@@ -3,7 +3,9 @@
 import { expect } from 'vitest';
 import type { TestService } from '../harness.ts';
 
-/** Every table with a row in which one of the words stands, as text or as the bytes of the text. */
+/**
+ * Returns every table with a row that contains one of the words, as text or as the bytes of the text in hexadecimal.
+ */
 export async function tablesWith(service: TestService, words: readonly string[]): Promise<string[]> {
   const tables = await service.sql<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -1,4 +1,6 @@
-/** Traces of OpenTelemetry: what of a request, a tool call, a job and a mail reaches a collector, and what never does. */
+/**
+ * OpenTelemetry traces: which parts of a request, a tool call, a job and a mail reach a collector, and which never do.
+ */
 
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -34,7 +36,7 @@ interface Attribute {
 const attributesOf = (given: readonly Attribute[]) =>
   Object.fromEntries(given.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? '']));
 
-/** Takes what is posted to it, as a collector does, by OTLP over HTTP. */
+/** Starts a collector that accepts posts by OTLP over HTTP. */
 async function openCollector() {
   const posts: { url: string; headers: IncomingHttpHeaders; body: string }[] = [];
   const server = createServer((request, response) => {
@@ -105,14 +107,14 @@ afterAll(async () => {
 
 const ids = { trace: '4bf92f3577b34da6a3ce929d0e0e4736', parent: '00f067aa0ba902b7' };
 let made = 0;
-/** The traceparent of a caller that traces itself, with a trace id of its own. */
+/** Makes a trace id, and the traceparent header of a caller that is traced itself. */
 function caller(flags = '01') {
   made += 1;
   const trace = `${ids.trace.slice(0, 28)}${String(made).padStart(4, '0')}`;
   return { trace, headers: { traceparent: `00-${trace}-${ids.parent}-${flags}` } };
 }
 
-/** The spans of a trace, once that of the request, which ends last, has come. */
+/** Returns the spans of a trace, once the span of the request, which ends last, has arrived. */
 async function spansOf(trace: string): Promise<Span[]> {
   const found = () => collector.spans().filter(({ traceId }) => traceId === trace);
   await expect.poll(() => found().some(({ kind }) => kind === 2), { timeout: 60_000 }).toBe(true);
@@ -155,7 +157,7 @@ test('a request of a page is a span under that of its caller, and each statement
   expect(trip?.attributes['db.system.name']).toBe('postgresql');
   const statements = spans.filter(({ parentSpanId }) => parentSpanId === trip?.spanId);
   expect(statements).toHaveLength(Number(trip?.attributes['db.operation.batch.size']));
-  // In their order, within the trip, with the text as it stands in the source.
+  // In order, within the round trip, and with the text as in the source.
   let before = BigInt(trip?.startTimeUnixNano ?? 0);
   for (const { name, attributes, startTimeUnixNano, endTimeUnixNano } of statements) {
     expect(attributes).toMatchObject({ 'db.query.summary': name, 'db.query.text': expect.stringMatching(/select/) });
@@ -166,7 +168,7 @@ test('a request of a page is a span under that of its caller, and each statement
   }
   expect(statements.map(({ attributes }) => attributes['db.query.text']).join(' ')).toContain('$1');
 
-  // What the log says of it leads to the trace, and the other way round.
+  // The log line of the request leads to the trace, and the other way round.
   const line = service.log.find((written) => written.includes('"requestId":"asked-by-a-test"')) ?? '{}';
   expect(JSON.parse(line)).toMatchObject({ msg: 'request', trace_id: trace, span_id: request?.spanId });
 });
@@ -285,7 +287,7 @@ test('a collector that is away stops nobody, and the log says so, not more than 
   expect(code).toBe(0);
   const said = stdout.split('traces cannot be sent').length - 1;
   expect(said).toBeGreaterThan(0);
-  // At most once a minute, however long this machine takes.
+  // At most once a minute, however slow this machine is.
   expect(said).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 60_000));
 });
 

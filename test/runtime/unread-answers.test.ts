@@ -1,4 +1,4 @@
-/** Answers that nobody takes: what a node keeps of them has a bound. */
+/** Responses that no client reads: a node buffers a limited amount of them. */
 
 import { connect, type Socket } from 'node:net';
 import { Hono } from 'hono';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** Asks for a path, takes the beginning of the answer, and then nothing any more. */
+/** Requests a path, reads the beginning of the response, and then nothing more. */
 async function askWithoutReading(origin: string, path: string): Promise<Socket> {
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);
@@ -46,7 +46,7 @@ test('the largest of those that nobody takes are ended when too much waits to be
   const small = await askWithoutReading(origin, '/small');
   const large = await Promise.all([1, 2, 3].map(() => askWithoutReading(origin, '/large')));
   await expect.poll(ended).toBe(2);
-  // Neither more than has to be, nor one that is smaller, nor anybody who reads.
+  // No more responses are ended than necessary, no smaller ones, and none that is read.
   expect((await (await fetch(`${origin}/small`)).arrayBuffer()).byteLength).toBe(size / 4);
   expect(ended()).toBe(2);
   let taken = 0;
@@ -60,6 +60,6 @@ test('the reader of the reference is kept once, however many ask for it and take
   await (await fetch(`${service.origin}${asked}`)).arrayBuffer();
   const before = process.memoryUsage().arrayBuffers;
   for (let nth = 0; nth < 30; nth += 1) await askWithoutReading(service.origin, asked);
-  // Each takes 4.4 MB on its way.
+  // Each of the 30 responses has 4.4 MB.
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40_000_000);
 });

@@ -1,4 +1,6 @@
-/** Work that is done in a process of its own ends with the service, however that ends, and is the same on every host. */
+/**
+ * Work in a process of its own ends with the service, however the service ends, and has the same result on every host.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +60,7 @@ test('a time of a workbook without a zone has the same day on a host east of UTC
     process.execPath = execPath;
     await rm(directory, { recursive: true, force: true });
   });
-  // There a process that is given no zone has that of the host.
+  // Simulates a host whose time zone a process without TZ would use.
   process.execPath = path.join(directory, 'node');
   const host = `#!/bin/sh\nexport TZ="\${TZ:-Asia/Tokyo}"\nexec '${execPath}' "$@"\n`;
   await writeFile(process.execPath, host, { mode: 0o755 });

@@ -21,7 +21,7 @@ interface Line {
   readonly pid?: number;
 }
 
-/** The lines of the log so far. */
+/** Returns a function that returns the lines logged so far. */
 function logOf({ child }: Program): () => Line[] {
   let text = '';
   child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -72,7 +72,7 @@ test('both workers answer, and /metrics adds up what they count', async () => {
   await expect.poll(() => Math.min(requestsOf(1), requestsOf(2)), patience).toBeGreaterThan(10);
   await writing.stop();
   expect(await metrics()).toContain('dealkeep_workers 2\n');
-  // Until both have sent their counters within a second, and the log is written.
+  // Both workers need up to a second to send their counters, and the log takes time to be written.
   const uncounted = async () => {
     const [, counted] = /dealkeep_requests_total\{interface="rest",status="2xx"\} (\d+)/.exec(await metrics()) ?? [];
     return requestsOf(1) + requestsOf(2) - Number(counted);
@@ -90,14 +90,17 @@ test('a worker that is killed is replaced, the other goes on, and nothing acknow
   const { length } = writing.attempts;
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(length + 20);
   await writing.stop();
-  // None is led to the new one before it can answer.
+  // No request reaches the new worker before it can answer.
   expect(writing.attempts.filter(({ outcome }) => outcome === 503)).toEqual([]);
   const { acknowledged, lost, duplicated } = await tally(writing, owner);
   expect({ acknowledged: acknowledged > 40, lost, duplicated }).toEqual({ acknowledged: true, lost: 0, duplicated: 0 });
   await expect.poll(metrics, patience).toContain('dealkeep_workers 2\n');
 });
 
-/** Sends a contact on a connection of its own; resolves with the status, or with the code of what kept the answer away. */
+/**
+ * Sends a contact on a connection of its own; resolves with the status, or with the error code when no complete
+ * response arrives.
+ */
 function postAlone(url: string, name: string): Promise<number | string> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -132,13 +135,13 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   const writing = await writers(false, url);
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
   own.child.kill('SIGTERM');
-  // Asked until each of the workers has been.
+  // Repeated until each of the workers has been asked.
   const ready = async () => (await fetch(`${url}readyz`)).status;
   await expect.poll(async () => [await ready(), await ready(), await ready()], patience).toEqual([503, 503, 503]);
   await writing.stop();
   expect(writing.attempts.filter(({ outcome }) => outcome !== 201)).toEqual([]);
 
-  // Its body is still coming, and the worker has said that it may.
+  // The request's body is still being sent, and the worker has answered 100 Continue.
   const inFlight = request(`${rest_url}/contacts`, {
     method: 'POST',
     agent: false,
@@ -164,7 +167,7 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   expect(code).toBe(0);
   expect(stdout).toContain('"msg":"stopped"');
   expect(stdout).not.toContain('"level":"fatal"');
-  // What the workers had gathered is written down before they end.
+  // The workers store the times of last use that they have collected before they end.
   const { rows: keys } = await client.query('select last_used_at from api_keys').finally(() => client.end());
   expect(keys).toEqual([{ last_used_at: expect.any(Date) }]);
 });
@@ -185,11 +188,11 @@ test('at a stop clients that connect anew for each request are answered until th
     expect((await node.ended).code).toBe(0);
   }
   const failed = outcomes.filter((outcome) => outcome !== 201 && outcome !== 'ECONNREFUSED');
-  // In the moment in which a socket is closed the system may still connect a client to it: one in many stops.
+  // While a socket is being closed, the system may still connect a client to it, about once in many stops.
   expect(failed.length, failed.join(', ')).toBeLessThan(3);
 });
 
-/** Kills a process, which may have ended since it was seen. */
+/** Kills a process that may have ended meanwhile. */
 function kill(pid: number): void {
   try {
     signal(pid, 'SIGKILL');
@@ -202,7 +205,7 @@ test('workers that end at each start end the service with a sentence', async () 
   const other = dealkeep(['serve', '--json'], env);
   await other.ready;
   const killing = setInterval(() => {
-    // bin/dealkeep.js, the process that holds the workers, and they.
+    // The child of bin/dealkeep.js is the process that manages the workers; its children are the workers.
     for (const holder of childrenOf(other.child.pid ?? 0)) for (const pid of childrenOf(holder)) kill(pid);
   }, 100);
   const { code, stdout } = await other.ended.finally(() => clearInterval(killing));
@@ -221,7 +224,7 @@ test('each worker may fail to start some times, also when all do', async () => {
     childrenOf(other.child.pid ?? 0)
       .flatMap(childrenOf)
       .filter((pid) => !killed.has(pid));
-  // First those that answer, then three times those that would replace them.
+  // First the workers that answer, then three times those that would replace them.
   for (let round = 0; round < 4; round += 1) {
     await expect.poll(() => started().length, patience).toBe(2);
     for (const pid of started()) {
@@ -234,7 +237,7 @@ test('each worker may fail to start some times, also when all do', async () => {
   expect((await other.ended).code).toBe(0);
 });
 
-/** A service on a Node.js that can be taken away, as while another is installed. */
+/** Starts a service on a Node.js that can be moved away, as happens while another is installed. */
 async function openOnOwnNode() {
   const directory = await newDataDir();
   const node = path.join(directory, 'node');
@@ -244,7 +247,7 @@ async function openOnOwnNode() {
   const own = dealkeepOn(node, ['serve', '--json'], env);
   const told = logOf(own);
   await own.ready;
-  // It is ready once one answers; what the log says of that may be read later.
+  // The service is ready once one worker answers; the log may be read later.
   await expect.poll(() => answeringIn(told()).length, patience).toBe(2);
   const killFirst = () => signal(answeringIn(told())[0]?.pid, 'SIGKILL');
   return { node, away, own, told, killFirst };

@@ -14,7 +14,7 @@ interface Demo {
   readonly deals: { readonly with_everything: string };
 }
 
-/** A page: under which name it is kept, and its path. */
+/** A page: the name of its screenshots, and its path. */
 interface Shot {
   readonly name: string;
   readonly path: string;
@@ -28,14 +28,17 @@ const wanted = process.argv.slice(2);
 let taken = 0;
 const faults: string[] = [];
 
-/** Resolves when the page has its heading and nothing in it is still on its way. */
+/** Resolves when the page has its heading and has finished loading. */
 async function loaded(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor({ timeout: 45_000 });
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached', timeout: 45_000 });
   await page.evaluate('document.fonts.ready.then(() => true)');
 }
 
-/** Keeps one page of one person in every size and scheme; notes what is wider than the window, and errors of scripts. */
+/**
+ * Takes screenshots of one page of one person in every size and scheme; records pages that are wider than the window or
+ * cannot be loaded.
+ */
 async function take(page: Page, who: string, { name, path: at }: Shot, origin: string): Promise<void> {
   for (const [size, viewport] of Object.entries(sizes)) {
     const label = `${who}-${name}-${size}`;
@@ -59,7 +62,7 @@ async function take(page: Page, who: string, { name, path: at }: Shot, origin: s
   }
 }
 
-/** The paths that a page links to below `prefix`, itself among them, as shots. */
+/** Returns the paths below `prefix` that a page links to, and its own path, as shots. */
 async function linksOn(page: Page, url: string, prefix: string, name: string): Promise<Shot[]> {
   await page.goto(url);
   await loaded(page);
@@ -82,7 +85,7 @@ async function contextOf(browser: Browser, origin: string, cookies: string): Pro
   return context;
 }
 
-/** Where the person's own client asks for their consent. */
+/** Returns the path at which the person's own client asks for their consent. */
 function consentPath({ client_id }: DemoPerson, redirectUri: string): string {
   const query = new URLSearchParams({
     client_id,

@@ -1,4 +1,7 @@
-/** What stands beside the specified records of an answer, how long answers are, and writing once however often a call is sent. */
+/**
+ * Fields beside the specified records of an answer, the length of answers, and writing only once however often a call
+ * is sent.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog, writingTools } from '../../server/tools/catalog/index.ts';
@@ -41,7 +44,7 @@ afterAll(() => service.close());
 
 describe('people', () => {
   let finding: string;
-  /** The keys under which records hold the id of a person. */
+  /** The fields in which records hold the id of a person. */
   const mentions = [
     'user_id',
     'exclusive_buyer_user_id',
@@ -301,7 +304,7 @@ describe('length', () => {
     'ebitda',
   ];
 
-  /** Months back from September 2026, each in a snapshot, with amounts to the cent. */
+  /** Monthly rows of an upload, back from September 2026, with amounts to the cent. */
   const months = (snapshot_id: string, count: number): Row[] =>
     Array.from({ length: count }, (_, back) => {
       const first = new Date(Date.UTC(2026, 8 - back, 1)).toISOString().slice(0, 10);
@@ -354,12 +357,13 @@ describe('length', () => {
     const some = await call('svc_qoe_pl_periods');
     const { summary, ...rows } = some.structuredContent;
     expect(tokensIn(JSON.stringify(rows))).toBeLessThanOrEqual(2_500);
-    // These figures contradict themselves in every month: of each kind two are named, and how many there are.
+    // These figures contradict each other in every month: two contradictions of each kind are named, with the total
+    // number.
     expect(summary).toMatchObject({ contradictions: { length: 4 }, contradictions_in_all: 72 });
     expect(tokensIn(some.content[0]!.text)).toBeLessThanOrEqual(2_850);
     expect(tokensIn(JSON.stringify(some.structuredContent))).toBeLessThanOrEqual(2_850);
     expect(rowsOf('svc_qoe_pl_periods', some.structuredContent)).toEqual(plain(kept));
-    // With answers as long as they may be, too.
+    // Also with explanations of the maximum length.
     const broker = await signInAs(service, own.people.broker.userId);
     const { contradictions } = (await broker.ask(`/deals/${own.deal}/qoe/computed`)).body;
     const why = 'The accountant booked the prepaid rent of the second half of the year in one month. '

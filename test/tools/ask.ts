@@ -1,4 +1,4 @@
-/** Calls tools and holds every answer to what the tool promises. */
+/** Calls tools and checks every answer against the tool's contract. */
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -15,7 +15,7 @@ const promised = new Map<string, ValidateFunction>(
 );
 const exactly = new Map(catalog.map(({ name, output }) => [name, output]));
 
-/** The page, below that of the deal, that shows what a tool answers. */
+/** The page, below the deal's, that shows what a tool answers, by prefix of the tool's name. */
 const pages: readonly (readonly [prefix: string, page: string])[] = [
   ['svc_deals_get', ''],
   ['svc_qoe_', '/qoe'],
@@ -27,7 +27,10 @@ const pages: readonly (readonly [prefix: string, page: string])[] = [
   ['svc_closing_', '/closing'],
 ];
 
-/** Holds the links of a success to the pages that there are: none without anything to show or a hint that leads there, one for a deal, a pattern for the pipeline. */
+/**
+ * Checks the links of a success: none if there is nothing to show and no hint that leads to a page, one page for a
+ * deal, a pattern for the pipeline.
+ */
 function checkLinks(name: string, { url, deal_url, hint, ...told }: Readonly<Record<string, unknown>>): void {
   const isEmpty = Object.values(told).every((value) => value === null || (Array.isArray(value) && value.length === 0));
   const leadsToPage = hint !== undefined && !Object.hasOwn(hint as object, 'known');
@@ -44,7 +47,7 @@ function checkLinks(name: string, { url, deal_url, hint, ...told }: Readonly<Rec
   expect(pathname).toMatch(new RegExp(`^/deals/[0-9a-f-]{36}${page}$`));
 }
 
-/** Holds an answer to the output schema; a success also to having every field and no other. */
+/** Checks an answer against the output schema; a success must also have every field and no other. */
 export function check(name: string, { content, structuredContent, isError }: ToolAnswer): void {
   expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
   expect(promised.get(name)?.(structuredContent), `${name}: ${JSON.stringify(promised.get(name)?.errors)}`).toBe(true);
@@ -58,7 +61,7 @@ export function check(name: string, { content, structuredContent, isError }: Too
 type Input = Record<string, unknown>;
 type Row = Record<string, unknown>;
 
-/** The months of an answer of svc_qoe_pl_periods as its description says that they are read, each with every field by its name. */
+/** The months of an answer of svc_qoe_pl_periods, read as its description says, each with every field by name. */
 function periodsOf({ snapshots, columns, periods }: Input): Row[] {
   return (periods as Row[]).map(({ snapshot = 0, amounts, ...period }) => {
     const start = String(period['period_start_date']);
@@ -73,7 +76,7 @@ function periodsOf({ snapshots, columns, periods }: Input): Row[] {
   });
 }
 
-/** The rows of an answer's first list, with what stands once beside the list put back into each. */
+/** The rows of an answer's first list, each with the values added that the answer states once beside the list. */
 export function rowsOf(tool: string, answer: Input): Row[] {
   if (tool === 'svc_qoe_pl_periods') return periodsOf(answer);
   const beside = Object.entries(answer).filter(([name, value]) => typeof value === 'string' && !name.endsWith('url'));
@@ -81,7 +84,7 @@ export function rowsOf(tool: string, answer: Input): Row[] {
   return list.map((row) => ({ ...Object.fromEntries(beside), ...row }));
 }
 
-/** Asks as the holder of a token. `ok` insists on success, `refused` on a refusal; both give the object. */
+/** Calls tools with an access token. `ok` expects success, `refused` a refusal; both return the structured content. */
 export function asking(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'token'>) {
   const call = caller(node, access);
   const answer = async (name: string, input: Input, isError: boolean): Promise<Input> => {
@@ -93,14 +96,14 @@ export function asking(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'tok
   return {
     ok: (name: string, input: Input = {}) => answer(name, input, false),
     refused: (name: string, input: Input = {}) => answer(name, input, true),
-    /** The rows of a success that is one list. */
+    /** The rows of a success that consists of one list. */
     async rows<R = Record<string, unknown>>(name: string, input: Input = {}): Promise<R[]> {
       return rowsOf(name, await answer(name, input, false)) as R[];
     },
   };
 }
 
-/** How many rows of a deal a tool gives each role, of those that it gives any. */
+/** The number of a deal's rows that a tool returns to each role, without the roles that get none. */
 export async function countsByRole(
   node: Pick<TestNode, 'mcpUrl'>,
   { deal, people }: FullDeal,

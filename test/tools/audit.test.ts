@@ -1,4 +1,4 @@
-/** What every call leaves behind: a record in the audit trail and a line in the log, with nothing in them that is nobody's business. */
+/** What every call leaves behind: an audit record and a log line, without confidential content. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
@@ -28,7 +28,6 @@ interface AuditRecord {
   details: Record<string, unknown>;
 }
 
-/** The records of a request. */
 const recordsOf = (requestId: string) =>
   service.sql<AuditRecord>(
     `select action, outcome, deal_id, subject_id, brokerage_id, user_id, client_id, key_id, host(address) as address, request_id, details
@@ -100,7 +99,7 @@ test('every outcome has its record: who, through which client, what, on what, fr
         details: {},
       },
     ]);
-    // What was changed has a record of its own, the same that a page leaves.
+    // A change has a record of its own, the same as a change on a page.
     const written = name === 'svc_qoe_normalization_create' && outcome === 'ok';
     expect(records.filter(({ action }) => !action.startsWith('tool:'))).toEqual(
       written
@@ -243,14 +242,14 @@ test('a call that asks for books that the node does not hold leaves one record: 
     const records = await recordsOf(await call(token, 'svc_offers_list', { deal_id: own.deal }));
     return records.map(({ outcome }) => outcome);
   };
-  // Only the transaction that reads the books asks this.
+  // Only the transaction that reads the books calls this function.
   await service.sql('alter function app.books_in_sight(uuid, integer, integer) rename to books_gone');
   try {
     expect(await outcomes()).toEqual(['internal_error']);
   } finally {
     await service.sql('alter function app.books_gone(uuid, integer, integer) rename to books_in_sight');
   }
-  // Read, then held, then changed.
+  // The books are read, then cached, then changed.
   expect([await outcomes(), await outcomes()]).toEqual([['ok'], ['ok']]);
   await service.sql(`update deals set currency = 'EUR' where id = $1`, [own.deal]);
   expect([await outcomes(), await outcomes()]).toEqual([['ok'], ['ok']]);

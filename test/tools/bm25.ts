@@ -1,11 +1,11 @@
-/** Ranks texts by BM25 (Robertson and Zaragoza, 2009; k1 1.2, b 0.75), as hosts do that look for a tool among many. */
+/** Ranks texts by BM25 (Robertson and Zaragoza, 2009; k1 1.2, b 0.75), as hosts do to find a tool among many. */
 
 const words = (text: string): string[] =>
   (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).map((word) =>
     word.length > 3 ? word.replace(/ies$/, 'y').replace(/([^s])s$/, '$1') : word,
   );
 
-/** The places of the texts that hold a word of a question, the best first. */
+/** Returns a function that gives the indexes of the texts that contain a word of a question, best first. */
 export function openRanking(texts: readonly string[]): (question: string) => number[] {
   const documents = texts.map(words);
   const average = documents.reduce((sum, { length }) => sum + length, 0) / documents.length;

@@ -1,4 +1,4 @@
-/** What models read of the tools: schemas, annotations, descriptions, and how much of it there is. */
+/** What models read of the tools: schemas, annotations, descriptions, and how long they are in all. */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { catalog, listedWith } from '../../server/tools/catalog/index.ts';
 import { instructions } from '../../server/tools/instructions.ts';
 import { tokensIn } from './tokens.ts';
 
-/** What is read of the schema of an input. */
+/** The parts of an input's schema that the tests read. */
 interface Described {
   readonly description?: string;
   readonly enum?: readonly string[];
@@ -17,7 +17,7 @@ interface Described {
 }
 
 test.each(catalog.map((tool) => [tool.name, tool] as const))('%s is what it was', async (name, { listed }) => {
-  // A change that is meant: look at the difference, then run vitest with -u.
+  // After an intended change: review the difference, then run vitest with -u.
   const readable = await format(JSON.stringify(listed), { parser: 'json', printWidth: 120 });
   await expect(readable).toMatchFileSnapshot(`snapshots/${name}.json`);
 });
@@ -75,7 +75,7 @@ test('no pattern is so long that a model would stumble over it', () => {
 
 test.each([true, false])('the whole list stays under 5,000 tokens, with features on: %s', (on) => {
   const tools = catalog.map((tool) => listedWith(tool, { findings: on, financing: on }));
-  // For 19 tools. One more may add 250, up to the 6,000 that the specification allows.
+  // The limit for 19 tools. Each further tool may add 250, up to the 6,000 that the specification allows.
   const most = Math.min(6000, 5000 + 250 * (tools.length - 19));
   expect(tokensIn(JSON.stringify({ tools }))).toBeLessThanOrEqual(most);
 });

@@ -1,4 +1,4 @@
-/** svc_deals_list and svc_deals_get: who sees which deals, as what, and what of them. */
+/** svc_deals_list and svc_deals_get: who sees which deals, in which role, and which fields. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
@@ -71,7 +71,7 @@ describe('svc_deals_get', () => {
     expect(await as('new buyer').ok('svc_deals_get', { deal_id: scene.deal })).toMatchObject({
       caller: { ...named('new buyer', 'buyer'), nda_status: 'none' },
     });
-    // How it stands is no business of whoever only views.
+    // Viewers are not shown the state of the NDA.
     expect(JSON.stringify(await as('viewer').ok('svc_deals_get', { deal_id: scene.deal }))).not.toContain('nda_status');
   });
 
@@ -217,7 +217,7 @@ describe('svc_deals_list', () => {
     expect(await ids({ state: 'diligence' })).toEqual([scene.deal]);
     expect(await ids({ state: 'listed' })).toEqual([]);
     expect(await ids({ state: 'no such state' })).toEqual([]);
-    // To a buyer whom the exclusivity does not name it is under offer.
+    // For a buyer who does not have the exclusivity, the deal is under offer.
     const states = async (role: Role, state: string) =>
       (await as(role).rows('svc_deals_list', { state })).map((row) => row['state']);
     expect(await states('other buyer', 'under_offer')).toEqual(['under_offer']);
@@ -276,7 +276,7 @@ describe('svc_deals_list', () => {
       .slice(0, 200);
     expect(rows.map(({ id }) => id)).toEqual(newestFirst.map(({ id }) => id));
 
-    // Beside a list that is cut stands a hint with what narrows it.
+    // A truncated list comes with a hint that says how to narrow it.
     const hint = async (input: Record<string, unknown>) => {
       const { deals: listed, hint: found } = await broker.ok('svc_deals_list', input);
       return [(listed as unknown[]).length, found];
@@ -349,7 +349,7 @@ test('a client of a brokerage tells who is no member of it, or no longer, nothin
   expect(await called()).toBe(401);
   await insert(service, 'members', { brokerage_id, user_id: userId, role: 'staff' });
   expect(await called()).toBe(200);
-  // A trigger revokes the token too, but each call asks for itself.
+  // A trigger revokes the token too, but each call also checks the membership itself.
   await service.sql('alter table members disable trigger user');
   await service.sql(`update members set status = 'removed' where user_id = $1`, [userId]);
   await service.sql('alter table members enable trigger user');

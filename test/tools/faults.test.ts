@@ -1,4 +1,7 @@
-/** What goes wrong around a call: the database, the client, the crowd, a node. Clear answers, nothing stuck, nothing lost. */
+/**
+ * Failures around a call: the database, the client, many concurrent calls, a node. Clear answers, nothing stuck,
+ * nothing lost.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'node:net';
@@ -30,7 +33,7 @@ const asked = async (text: string): Promise<number> =>
 
 beforeAll(async () => {
   const rateLimits = { ...readConfig({}).rateLimits, tools: 1_000_000 };
-  // No more at once than may wait for a connection: the others wait for their turn.
+  // No more concurrent requests than may wait for a connection; further requests wait for their turn.
   service = await openService({ config: { rateLimits, load: { atOnce: 450, waitMillis: 60_000 } } });
   scene = await addFullDeal(service);
   await allow(service, scene.people['exclusive buyer'], ['svc_questions_create'], [scene.deal]);
@@ -42,14 +45,14 @@ test('the database goes away in the middle of a call, stays away, and comes back
   // Longer than a busy machine takes to answer.
   const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(async () => {
-    // First the network: a connection that was begun in the silence waits for its answer until then.
+    // The network first: connections opened during the silence wait for a response until the network stops.
     await network.stop();
     await node.stop();
   });
   const { token } = scene.people['exclusive buyer'];
   expect((await send(node, token, get())).status).toBe(200);
 
-  // Silent: the call has arrived, its answer never does.
+  // The statement arrives, its response never does.
   const [into, after] = [`asked into the silence ${randomUUID()}`, `asked after the silence ${randomUUID()}`];
   network.state.silent = true;
   const lost = await send(node, token, ask(into));
@@ -61,7 +64,7 @@ test('the database goes away in the middle of a call, stays away, and comes back
   expect(lost.text).not.toMatch(/postgres|socket|ECONN|select/i);
   const away = await send(node, token, get());
   expect(away.status).toBe(503);
-  // A token that this node has not seen yet cannot be looked up either.
+  // A token that this node has not cached cannot be looked up either.
   expect((await send(node, scene.people.seller.token, get())).status).toBe(503);
 
   network.state.silent = false;
@@ -119,7 +122,7 @@ test('who waits for a row that somebody else holds is told to try again', async 
   expect(await asked('asked while locked')).toBe(0);
 });
 
-/** Sends the head of a call and as much of its body, then is gone. */
+/** Sends the headers of a call and the first `sent` characters of its body, then disconnects after `waitMillis`. */
 async function leave(body: string, sent: number, waitMillis: number): Promise<void> {
   const { hostname, port } = new URL(service.mcpUrl);
   const socket = createConnection(Number(port), hostname);
@@ -163,7 +166,7 @@ test('1,000 calls at once are all answered, each with what was asked', async () 
 });
 
 test('100 writes at once are all kept, each once', async () => {
-  // Of one person there are 200 questions a day.
+  // Each person may ask 200 questions a day.
   const own = await addFullDeal(service);
   const buyer = own.people['exclusive buyer'];
   await allow(service, buyer, ['svc_questions_create'], [own.deal]);
@@ -262,8 +265,8 @@ test('two nodes count the calls of one person and client together', async () => 
   const logged = (what: string) =>
     pair.log.filter((line) => line.includes(`shared rate limit store is ${what}`)).length;
 
-  // A node that waits for the shared store for over a second counts for itself and says so: what was counted meanwhile,
-  // on a busy machine, tells nothing, and the next minute is counted anew.
+  // A node that waits for the shared store for more than a second counts on its own and logs that: counts made
+  // meanwhile, on a busy machine, prove nothing, so the next minute is tried instead.
   async function burst(minute: number): Promise<number[] | null> {
     pair.clock.set(new Date(Date.UTC(2030, 0, 1, 12, minute, 5)));
     const [{ token }, { token: before }] = [

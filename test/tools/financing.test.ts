@@ -1,4 +1,4 @@
-/** The financing tools, switched on: sources, how they move, and what they come to. */
+/** The financing tools, switched on: sources, how their status changes, and their totals. */
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
@@ -77,7 +77,7 @@ test('is open before closing as long as it can still be committed, to the prompt
   const params = { name: 'open_before_closing', arguments: { deal: scene.deal } };
   const { text } = await send(service, scene.people.broker.token, { ...asked, params });
   expect(text).toContain('sources whose commitment_status is identified, applied or term_sheet, and totals by');
-  // Those of rivals say nothing together.
+  // Totals over the sources of rivals would mean nothing.
   expect(text).toContain('where there are totals_by_side, those instead');
 });
 
@@ -168,7 +168,7 @@ test('is the business of its side, and of brokers and sellers', async () => {
 
 test('says whose each source is, and what those of each side come to', async () => {
   const sides = ['exclusive buyer', 'other buyer'] as const;
-  // Rivals are both in diligence before one of them is selected.
+  // Before one of them is selected, both rivals are in diligence.
   for (const [at, role] of sides.entries())
     for (const commitment_amount of [1000 * (at + 1), 10])
       await insert(service, 'financing_sources', {

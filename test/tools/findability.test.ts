@@ -1,4 +1,7 @@
-/** A question leads to the tool that answers it, ranked by names, descriptions and inputs as a host with many tools does. */
+/**
+ * Each question finds the tool that answers it, ranked by names, descriptions and inputs as a host with many tools
+ * does.
+ */
 
 import { expect, test } from 'vitest';
 import { catalog, listedWith } from '../../server/tools/catalog/index.ts';
@@ -25,7 +28,7 @@ test.each([true, false])(
     expect(questions.length).toBeGreaterThanOrEqual(60);
     expect(new Set(questions.map(([question]) => question)).size).toBe(questions.length);
     expect(new Set(questions.map(([, tool]) => tool)).size).toBeGreaterThanOrEqual(19);
-    // A tool that none of them asks for is at least found by its title.
+    // A tool that no question is about is at least found by its title.
     const unasked = tools.filter(({ name }) => !questions.some(([, tool]) => tool === name));
     expect(unasked.filter(({ name, title = '' }) => tools[rank(title)[0] ?? -1]?.name !== name)).toEqual([]);
     const placed = questions.map(([question, tool]) => {

@@ -1,4 +1,4 @@
-/** The findings tools, switched on: a finding from its creation to its history, and whose business it is. */
+/** The findings tools, switched on: a finding from its creation to its history, and who may do what with it. */
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
@@ -333,7 +333,7 @@ test('have an owner who takes part in the deal, and whom the caller may know of'
   expect(
     await as('broker').ok('svc_findings_create', finding({ owner_user_id: scene.people['seller'].userId })),
   ).toHaveProperty('id');
-  // Of the deal's side, buyers cannot open it.
+  // Buyers cannot open a finding of the deal's side.
   expect(
     await as('broker').refused('svc_findings_create', finding({ owner_user_id: scene.people['other buyer'].userId })),
   ).toMatchObject({
@@ -341,7 +341,7 @@ test('have an owner who takes part in the deal, and whom the caller may know of'
     message: expect.stringContaining('cannot open the finding'),
     details: [{ path: 'owner_user_id', message: expect.stringContaining('cannot open the finding') }],
   });
-  // A buyer cannot find out by this whether another person is a buyer too.
+  // A buyer must not learn from the message whether another person is a buyer too.
   expect(
     await as('exclusive buyer').refused(
       'svc_findings_create',

@@ -1,4 +1,7 @@
-/** A deal that one cannot see and one that does not exist: the same from every tool, to the last byte. */
+/**
+ * A deal that the caller cannot see and one that does not exist get the same responses from every tool, to the last
+ * byte.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
@@ -7,9 +10,9 @@ import { leastInput } from './inputs.ts';
 import { addFullDeal, allow, insert, send, type Access, type FullDeal } from './scene.ts';
 
 let service: TestService;
-/** What the caller takes part in, and has opted in. */
+/** A deal in which the callers take part, and for which they have opted in. */
 let own: FullDeal;
-/** Of another brokerage, full of everything. */
+/** A deal of another brokerage, with records of every kind. */
 let foreign: FullDeal;
 
 const names = catalog.map((tool) => tool.name);
@@ -30,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The whole answer as text, and its headers but for those that count and name the request. */
+/** The whole response as text, and its headers except those that count or identify the request. */
 async function whole(access: Access, name: string, deal_id: string) {
   const params = { name, arguments: leastInput(name, { deal_id }) };
   const { status, headers, text } = await send(service, access.token, {
@@ -50,7 +53,7 @@ test('fourteen tools of the specification name a deal', () => {
 describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)('to the %s of another deal', (role) => {
   test.each(dealTools)('%s', async (name) => {
     const access = own.people[role];
-    // Once without any permission, once with the grant, once with an opt-in for the hidden deal left over from earlier.
+    // Without any permission, then with the grant, then with an opt-in for the hidden deal left over from earlier.
     for (const prepare of [
       async () => {},
       () => allow(service, access, names, [own.deal]),

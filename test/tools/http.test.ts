@@ -130,7 +130,7 @@ describe('tokens', () => {
         const { status, body } = await send(service, token, options?.method ? undefined : deals, options);
         expect([status, body]).toMatchObject([401, { error: 'invalid_token' }]);
         if (token !== ended.token) continue;
-        // Known to this node again, so that the next fault finds it remembered.
+        // The node caches the token again, so that the next invalid request meets a cached token.
         await service.sql('update vault.token_families set revoked_at = null where id = $1', [ended.familyId]);
         expect((await send(service, ended.token, list)).status).toBe(200);
         await service.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
@@ -305,7 +305,7 @@ describe('before connecting', () => {
     expect(card.body['name']).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
     expect(remote?.supportedProtocolVersions).toEqual(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26']);
     expect((await send({ mcpUrl: '' }, access.token, list, { path: remote?.url ?? '' })).status).toBe(200);
-    // It lists no tools: those are for signed-in clients.
+    // The card lists no tools: those are for signed-in clients.
     expect(JSON.stringify(card.body)).not.toContain('svc_');
   });
 
@@ -346,7 +346,8 @@ describe('the limit of calls', () => {
       error: { code: 429, message: expect.stringMatching(/^At most 300 calls a minute: try again in \d+ s.$/) },
     });
 
-    // Another token of the same person and client shares the count; another client does not, and neither does looking.
+    // Another token of the same person and client shares the count; another client has its own, and listing tools does
+    // not count as a call.
     const { token: third } = await addToken(service, userId, { clientId });
     expect((await send(service, third, deals)).status).toBe(429);
     expect((await send(service, again, list)).status).toBe(200);
@@ -375,21 +376,21 @@ describe('the limit of calls', () => {
     const arrayOf = (length: number) => Array.from({ length }, (_, id) => ({ ...list, id }));
     expect(await left(arrayOf(100))).toEqual([200, '200']);
     expect(await left([{ jsonrpc: '2.0', method: 'notifications/initialized' }, ...arrayOf(98)])).toEqual([200, '101']);
-    // With a call among them they count all the same; what is told is how many calls are left.
+    // In an array with a call they count all the same; the header then says how many calls are left.
     expect(await left([deals, ...arrayOf(99)])).toEqual([200, '299']);
     expect(await left(list)).toEqual([200, '1']);
-    // Nothing of what is one too many is answered, and calls go on.
+    // An array that exceeds the limit is rejected as a whole, and calls still succeed.
     expect(await left(arrayOf(2))).toEqual([429, '0']);
     expect(await left(list)).toEqual([429, '0']);
     expect(await left([deals, list])).toEqual([429, '0']);
     expect(await left(deals)).toEqual([200, '297']);
-    // An array of nothing counts as one.
+    // An empty array counts as one message.
     const { token: another } = await addToken(service, access.userId);
     expect((await send(service, another, [])).status).toBe(400);
     expect((await send(service, another, list)).headers.get('x-ratelimit-remaining')).toBe('298');
   });
 
-  /** For one test. */
+  /** Changes rate limits for one test. */
   function limitTo(changes: Partial<Ceilings>): void {
     const { rateLimits } = (service.nodes[0]?.services ?? service).config;
     const before = { ...rateLimits };

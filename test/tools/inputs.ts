@@ -1,4 +1,4 @@
-/** Inputs made from the schemas of the tools, so that a tool more needs none written down. */
+/** Inputs generated from the schemas of the tools, so that none has to be written for a new tool. */
 
 import { randomUUID } from 'node:crypto';
 import { catalog } from '../../server/tools/catalog/index.ts';
@@ -16,12 +16,12 @@ function sampleOf(name: string, { type, enum: words, format, pattern, minimum }:
   if (format === 'uuid') return randomUUID();
   if (format === 'date') return '2026-01-01';
   if (type === 'integer' || type === 'number') return minimum ?? 1;
-  // The one pattern that there is, to which catalog.test.ts holds the list, is that of a decimal.
+  // The only pattern in the schemas, which catalog.test.ts ensures, is that of a decimal.
   if (type === 'string') return pattern === undefined ? 'Sales tax' : '12.5';
   throw new Error(`Say here what ${name} can be.`);
 }
 
-/** The least that a tool takes; ids are those of `ids`, or else of nothing. */
+/** The smallest valid input of a tool; ids are taken from `ids`, or else are those of no record. */
 export function leastInput(tool: string, ids: Readonly<Record<string, string>> = {}): Record<string, unknown> {
   const schema = catalog.find(({ name }) => name === tool)?.listed.inputSchema;
   if (!schema) throw new Error(`There is no tool ${tool}.`);

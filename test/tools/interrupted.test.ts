@@ -1,4 +1,7 @@
-/** Calls in the middle of which the database or the client lets go: a clear answer, and done and on record once or not at all. */
+/**
+ * Calls during which the database or the client disconnects: each gets a clear answer, and is done and recorded once or
+ * not at all.
+ */
 
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
@@ -16,7 +19,7 @@ let buyer: Access;
 
 beforeAll(async () => {
   service = await openService({
-    // Several calls are under way in the database at once.
+    // Enough connections for several calls in progress at once.
     config: { poolSize: 10, rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 } },
   });
   scene = await addFullDeal(service);
@@ -40,7 +43,10 @@ const write = (label: string) =>
     adjustment_amount: '1.00',
   });
 
-/** How many adjustments of a label are kept, and how many of them are on record: both have the time of their transaction. */
+/**
+ * The number of adjustments with a label, and how many of them have an audit record: both have the time of their
+ * transaction.
+ */
 async function written(label: string): Promise<{ kept: number; recorded: number } | undefined> {
   const [found] = await service.sql<{ kept: number; recorded: number }>(
     `select count(*)::int as kept, count(a.id)::int as recorded from normalizations n
@@ -53,7 +59,10 @@ async function written(label: string): Promise<{ kept: number; recorded: number 
 const once = { kept: 1, recorded: 1 };
 const never = { kept: 0, recorded: 0 };
 
-/** Runs a statement from beside the service's database: that stays possible when it is closed to everybody. */
+/**
+ * Runs a statement in another database of the cluster, which works even when the service's database accepts no
+ * connections.
+ */
 async function beside(who: 'owner' | 'server', text: string): Promise<unknown[]> {
   const client = new pg.Client({ ...service.connections[who], database: 'dealkeep' });
   await client.connect();
@@ -63,13 +72,13 @@ async function beside(who: 'owner' | 'server', text: string): Promise<unknown[]>
     .finally(() => client.end());
 }
 const database = () => service.connections.owner.database ?? '';
-// PostgreSQL shows the sessions of the server's login, and lets them be ended, to that login alone.
+// PostgreSQL shows the sessions of the server's role, and lets them be terminated, only to that role.
 const sessions = () => `pg_stat_activity where datname = '${database()}' and usename = current_user`;
 const terminate = (which: string) =>
   beside('server', `select pg_terminate_backend(pid) from ${sessions()} and ${which}`);
 const letIn = (allowed: boolean) => beside('owner', `alter database ${database()} with allow_connections ${allowed}`);
 
-/** Holds a table until let go, so that calls stand still in the middle of their work. */
+/** Locks a table until released, so that calls stop in the middle of their work. */
 async function hold(table: string): Promise<() => Promise<void>> {
   const holder = new pg.Client(service.connections.owner);
   await holder.connect();
@@ -151,11 +160,11 @@ test('clients that are gone before their calls are done: those are finished, onc
     const body = JSON.stringify(write(label));
     sockets[at]?.write(head(body.length) + body);
     await heldUp(at + 1);
-    // The time of a transaction tells which record is whose.
+    // The transaction's time tells to which adjustment a record belongs.
     service.clock.advance(1);
   }
   for (const socket of sockets) socket.destroy();
-  // Others are answered although those still wait.
+  // Other callers are answered although those calls still wait.
   expect((await send(service, buyer.token, read())).status).toBe(200);
   await letGo();
   await expect.poll(() => Promise.all(labels.map(written))).toEqual([once, once, once]);

@@ -1,4 +1,4 @@
-/** What a client sends and takes: headers, bodies, methods and versions of both eras. */
+/** What clients send and receive: headers, bodies, methods and versions of both eras. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { instructions } from '../../server/tools/instructions.ts';
@@ -41,7 +41,7 @@ const modernHeaders = (method: string, name?: string) => ({
   ...(name ? { 'Mcp-Name': name } : {}),
 });
 
-/** The answers to the same from a client of 2025 and from one of 2026. */
+/** The responses to the same message from a client of 2025 and from one of 2026. */
 async function inBothEras(method: string, params: object | undefined, name?: string) {
   return [
     await send(service, access.token, { ...message(method), params }),
@@ -348,7 +348,7 @@ describe('what a client sends and takes', () => {
       const { body } = await send(service, access.token, message(method, { _meta: modern }), {
         headers: modernHeaders(method),
       });
-      // Documents come and go, and who may open them changes.
+      // Not cached, because documents, and who may open them, change.
       const ttlMs = method === 'resources/list' ? 0 : 300_000;
       expect(body?.result).toMatchObject({ ttlMs, cacheScope: 'private', resultType: 'complete' });
     }
@@ -389,17 +389,17 @@ describe('what a client sends and takes', () => {
 });
 
 describe('a call in the plainest form, which is answered without a server of the SDK', () => {
-  // Means nothing to anybody, and leaves a call to the SDK.
+  // A field that nothing knows: its presence leaves a call to the SDK.
   const unknownToAll = { 'io.modelcontextprotocol/unknown': 1 };
   const reading = catalog.filter(({ scope }) => scope === 'mcp:read').map(({ name }) => name);
 
-  /** The whole answers to a call by clients of 2025 and of 2026, each as the SDK writes it and in the plainest form. */
+  /** The whole responses to a call by clients of 2025 and of 2026, each through the SDK and in the plainest form. */
   async function bothWays(token: string, call: { name: string; arguments?: unknown }, id: string | number = 1) {
     const asked = async (params: object, headers: Record<string, string> = {}) => {
       const answered = await send(service, token, message('tools/call', { ...call, ...params }, id), { headers });
       const told = Object.fromEntries(answered.headers);
       for (const name of ['date', 'x-request-id', 'x-ratelimit-remaining']) delete told[name];
-      // A minute may end between two of them.
+      // The rate limit's minute may end between two calls.
       expect(told['x-ratelimit-reset']).toMatch(/^\d+$/);
       delete told['x-ratelimit-reset'];
       return [answered.status, told, answered.text];
@@ -438,7 +438,7 @@ describe('a call in the plainest form, which is answered without a server of the
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_deals_list","arguments":${given}}}`;
     for (const [given, faults] of [
       ['{"constructor":1}', 1],
-      // The SDK leaves it out.
+      // The SDK drops this property.
       ['{"__proto__":{"state":5}}', 0],
       ['{"toString":1,"hasOwnProperty":2}', 2],
     ] as const) {

@@ -1,4 +1,4 @@
-/** One more node of a service, on a connection to the database of the test's own choosing. */
+/** An additional node of a service, with a database connection that the test chooses. */
 
 import type pg from 'pg';
 import { createApp } from '../../server/app.ts';
@@ -14,10 +14,13 @@ export interface ExtraNode {
   stop(): Promise<void>;
 }
 
-/** How long a node waits for a database that is away, in milliseconds: longer than a busy machine takes to connect to one that is there. */
+/**
+ * Milliseconds that a node waits for an unreachable database: longer than a busy machine takes to connect to a
+ * reachable one.
+ */
 export const withoutDatabase = 10_000;
 
-/** It shares the service's clock, log and public address. */
+/** Starts a node that shares the service's clock, log and public address. */
 export async function startNode(
   service: TestService,
   connection: pg.ClientConfig,
@@ -41,7 +44,7 @@ export async function startNode(
   };
 }
 
-/** One more node, which had reached the database when it started and does not any more. */
+/** Starts a node that could reach the database when it started, and no longer can. */
 export async function startCutOffNode(service: TestService): Promise<ExtraNode> {
   const network = await startNetwork(service.connections.server);
   const node = await startNode(service, network.connection, { waitMillis: withoutDatabase });

@@ -1,4 +1,4 @@
-/** Clients of others, in both eras: every tool once with success, and every way of being refused. */
+/** Third-party clients of both eras: every tool called once with success, and every kind of refusal. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';

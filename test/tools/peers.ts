@@ -1,4 +1,4 @@
-/** MCP clients that were not written here, each connected with a token. */
+/** Third-party MCP clients, each connected with an access token. */
 
 import { createMCPClient } from '@ai-sdk/mcp';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -6,9 +6,9 @@ import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { ToolAnswer } from './scene.ts';
 
-/** What the tests ask of a client. */
+/** The operations of a client that the tests use. */
 export interface Peer {
-  /** The revision of the protocol that was agreed upon. */
+  /** The protocol revision that was negotiated. */
   readonly version: string | undefined;
   list(): Promise<string[]>;
   call(name: string, input?: Record<string, unknown>): Promise<ToolAnswer>;
@@ -57,7 +57,7 @@ async function aiSdk(url: string, token: string): Promise<Peer> {
   };
 }
 
-/** How to connect each of them. */
+/** How to connect each client. */
 export const peers: Record<string, (url: string, token: string) => Promise<Peer>> = {
   'client 2.4.0, legacy': (url, token) => current(url, token, 'legacy'),
   'client 2.4.0, auto': (url, token) => current(url, token, 'auto'),

@@ -1,4 +1,4 @@
-/** The reading tools on quality of earnings: checklist, snapshots, profit and loss, customers. */
+/** The reading tools for quality of earnings: checklist, snapshots, profit and loss, customers. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
@@ -194,7 +194,7 @@ describe('svc_qoe_pl_periods', () => {
   });
 
   test('takes real dates only', async () => {
-    // The calendar of PostgreSQL begins with the year 1.
+    // PostgreSQL's calendar has no year 0.
     for (const start_date of [
       '2026-02-30',
       '2026-1-1',

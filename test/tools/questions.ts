@@ -1,4 +1,4 @@
-/** Questions as brokers, buyers and sellers put them, each with the tool that answers it. */
+/** Questions as brokers, buyers and sellers ask them, each with the tool that answers it. */
 export const questions: readonly (readonly [question: string, tool: string])[] = [
   ['Which deals are in my pipeline?', 'svc_deals_list'],
   ['Show me every deal that is in exclusivity right now', 'svc_deals_list'],

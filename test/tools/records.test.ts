@@ -1,4 +1,7 @@
-/** The reading tools on questions, documents, offers and closing conditions: fields, filters, order, the most rows, and who sees which. */
+/**
+ * The reading tools for questions, documents, offers and closing conditions: fields, filters, order, the maximum number
+ * of rows, and who sees which.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
@@ -63,7 +66,7 @@ describe('svc_questions_list', () => {
         asked_by: scene.people['other buyer'].userId,
       },
     ]);
-    // Before it is distributed the answer is the seller's and the brokers'.
+    // Until the answer is distributed, only the seller and the brokers see it.
     const answers = async (who: Role) => {
       const answer = await as(who).ok('svc_questions_list', { ...deal(), status: 'answered' });
       const [row] = rowsOf('svc_questions_list', answer);
@@ -264,7 +267,7 @@ describe('svc_offers_list', () => {
     const asked = () => asking(service, people.admin).rows('svc_offers_list', { deal_id });
     expect(await asked()).toHaveLength(1);
     await service.sql(`update participants set status = 'removed' where id = $1`, [participants['other buyer']]);
-    // The first call may have the node take in the books, the others are answered by the statement that enters.
+    // The first call may load the books into the node's cache; the entering statement answers the later calls.
     for (let time = 0; time < 3; time += 1) expect(await asked()).toEqual([]);
   });
 
@@ -300,7 +303,7 @@ describe('svc_offers_list', () => {
       is_current,
     });
     const ask = async (who: Role) => {
-      // The first call may have the node take in the books, the others are answered by the statement that enters.
+      // The first call may load the books into the node's cache; the entering statement answers the later calls.
       const answers = [];
       for (let time = 0; time < 3; time += 1)
         answers.push(await asking(service, people[who]).ok('svc_offers_list', { deal_id }));
@@ -360,7 +363,7 @@ describe('svc_offers_list', () => {
       ],
       two_best: { first, second, higher_by: { purchase_price: '100000' }, unsaid: ['cash_at_close', 'earnout'] },
     });
-    // What comes to the price leaves nothing open.
+    // Parts that add up to the price leave none unsaid.
     await service.sql('update offers set payload = payload || $2 where id = $1', [
       second,
       JSON.stringify({ cash_at_close: '3900000' }),
@@ -391,7 +394,7 @@ describe('svc_offers_list', () => {
       body: JSON.stringify(body),
     });
     const text = await response.text();
-    // Once in the object, once in the text of it.
+    // Once in the structured content, once in its text.
     expect(text.match(/12345678901234567890\.000000000012/g)).toHaveLength(2);
     expect(text.match(/4\.10\b/g)).toHaveLength(2);
     const [row] = await as('other buyer').rows('svc_offers_list', deal());

@@ -1,4 +1,4 @@
-/** Documents as resources, prompts, and asking the person for a permission, as clients of both eras meet them. */
+/** Documents as resources, prompts, and asking the person for a permission, with clients of both eras. */
 
 import { Client, StreamableHTTPClientTransport, type GetPromptResult } from '@modelcontextprotocol/client';
 import pg from 'pg';
@@ -46,7 +46,7 @@ const textOf = ({ messages: [first] }: GetPromptResult): string =>
 
 const isDocument = ({ uri }: { uri: string }) => uri.startsWith('dealkeep:');
 
-/** What svc_documents_list tells this person of all their deals. */
+/** The documents that svc_documents_list returns to this person for all their deals, by URI. */
 async function documentsByTool(who: Access): Promise<Map<string, Record<string, unknown>>> {
   const call = caller(service, who);
   const { deals } = (await call('svc_deals_list')).structuredContent as { deals: { id: string }[] };
@@ -168,7 +168,7 @@ describe.each(eras)('%s', (_title, mode) => {
         const answer = await call(tool, JSON.parse(input) as Record<string, unknown>);
         expect([tool, answer.isError ?? false]).toEqual([tool, false]);
         check(tool, answer);
-        // What counts of an answer is called as the answer calls it.
+        // Field names in the text of a prompt must occur in a tool's listing or in an answer so far.
         read += JSON.stringify([catalog.find((one) => one.name === tool)?.listed, answer]);
         for (const field of look.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? [])
           expect([tool, field, read.includes(field)]).toEqual([tool, field, true]);
@@ -257,7 +257,7 @@ test('a long list comes in pages, each document once, and a cursor is of use to 
   for (let at = 0; at < 3; at += 1) {
     const deal = await insert(service, 'deals', { organization_id, title: `Deal ${at}`, state: 'listed' });
     await insert(service, 'participants', { deal_id: deal, user_id: broker.userId, role: 'broker', status: 'active' });
-    // The same time for all: their ids tell them apart.
+    // The same time for all, so that only ids order them.
     const row = () => ({
       id: crypto.randomUUID(),
       deal_id: deal,
@@ -275,7 +275,7 @@ test('a long list comes in pages, each document once, and a cursor is of use to 
     await insertAll(service, 'production_documents', produced);
     made.push(...[...simple, ...produced].map(({ id }) => `dealkeep://deals/${deal}/documents/${id}`));
   }
-  // The client asks for page after page by itself, and gives all of them.
+  // The client requests page after page by itself, and returns all resources.
   const client = await connect(broker, { pin: '2026-07-28' });
   const all = (await client.listResources()).resources.filter(isDocument).map(({ uri }) => uri);
   expect(all.toSorted()).toEqual(made.toSorted());
@@ -339,7 +339,8 @@ describe('an admin who takes part in none of the deals of their brokerage', () =
       storage_key: crypto.randomUUID(),
       uploaded_at: '2026-01-01T00:00:00Z',
     });
-    // Each deal has two of either kind that are hidden from the admin, every fourth one of either kind that is not.
+    // Each deal has two NDA-gated and two selected-buyer-only documents of either kind, all hidden from the admin;
+    // every fourth deal also has a public one of either kind.
     for (const [table, more] of [
       ['documents', {}],
       ['production_documents', { diligence_request: 'Leases' }],
@@ -368,7 +369,7 @@ describe('an admin who takes part in none of the deals of their brokerage', () =
   });
 
   test('has none of the documents looked at that are hidden from them', async () => {
-    // A connection of its own, so that nothing but this is counted on it.
+    // A connection of its own, so that only this query is counted.
     const client = new pg.Client(service.connections.server);
     await client.connect();
     try {
@@ -387,7 +388,7 @@ describe('an admin who takes part in none of the deals of their brokerage', () =
       const before = await lookedAt();
       const { text, values } = documentsAnywhere(null, documentsOnAPage + 1);
       expect((await client.query(text, [...values])).rows).toHaveLength(documentsOnAPage + 1);
-      // Those of a deal are read as far as the page has room, of both kinds.
+      // Documents of a deal are read only as far as the page has room, of both kinds.
       const looked = (await lookedAt()) - before;
       expect(looked).toBeGreaterThan(documentsOnAPage);
       expect(looked).toBeLessThanOrEqual(documentsOnAPage + 2);
@@ -409,7 +410,7 @@ describe('an admin who takes part in none of the deals of their brokerage', () =
     expect(await complete('')).toEqual({ values: latest, total: deals, hasMore: true });
     expect(await complete(' LAUNDRY ')).toEqual({ values: latest, total: deals, hasMore: true });
     expect(await complete('dry 007')).toEqual({ values: [title(7)], total: 1, hasMore: false });
-    // As it is typed, not as a pattern.
+    // Matched literally, not as a pattern.
     for (const value of ['laundry%', 'laundry_007', String.raw`laundry\ 007`])
       expect(await complete(value)).toEqual({ values: [], total: 0, hasMore: false });
   });
@@ -475,7 +476,7 @@ describe('what asks for documents and deals', () => {
   test('counts as calls', async () => {
     const who = await addToken(service, access.buyer.userId);
     const asked = await requests();
-    // Once more when a minute of the limit ends in between.
+    // Repeated when a minute of the rate limit ends in between.
     await expect
       .poll(async () => {
         const left: { remaining: number; reset: string | null }[] = [];
@@ -521,7 +522,7 @@ describe('a permission that is missing', () => {
   });
   const opening = { elicitation: { url: {} } };
 
-  /** Connects a host that shows pages; `onAsked` is what the person does on one. */
+  /** Connects a host that opens pages; `onAsked` is the person's reaction to one. */
   async function host(
     who: Access,
     onAsked: (url: URL) => Promise<'accept' | 'decline'>,

@@ -1,4 +1,4 @@
-/** People, deals and tokens for the tests of the tool server; arranged as the owner, asked about through HTTP. */
+/** People, deals and tokens for the tests of the tool server; created as the owner, requested over HTTP. */
 
 import { readConfig } from '../../server/config/config.ts';
 import { mint } from '../../server/domain/clients/tokens.ts';
@@ -6,7 +6,7 @@ import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { writingTools } from '../../server/tools/catalog/index.ts';
 import type { TestService, TestNode } from '../harness.ts';
 
-/** A configuration with every tool, and with more calls a minute than a test makes. */
+/** Configuration with every tool enabled, and a limit of more calls per minute than a test makes. */
 export const everyTool = {
   features: { findings: true, financing: true },
   rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 },
@@ -14,7 +14,7 @@ export const everyTool = {
 
 let count = 0;
 
-/** Inserts a row and gives its id. */
+/** Inserts a row and returns its id. */
 export async function insert(service: TestService, table: string, values: Record<string, unknown>): Promise<string> {
   const columns = Object.keys(values);
   const [made] = await service.sql<{ id: string }>(
@@ -24,13 +24,13 @@ export async function insert(service: TestService, table: string, values: Record
   return made?.id ?? '';
 }
 
-/** A brokerage of its own; its id. */
+/** Inserts a brokerage and returns its id. */
 export function addBrokerage(service: TestService, name = 'Harbor Brokers'): Promise<string> {
   count += 1;
   return insert(service, 'brokerages', { slug: `brokerage-${count}`, name });
 }
 
-/** A person who belongs nowhere yet; their id. */
+/** Inserts a person without any role yet and returns their id. */
 export function addPerson(service: TestService, name: string): Promise<string> {
   count += 1;
   return insert(service, 'users', {
@@ -39,7 +39,7 @@ export function addPerson(service: TestService, name: string): Promise<string> {
   });
 }
 
-/** Whom a token was issued to. */
+/** An access token, and to whom it was issued. */
 export interface Access {
   readonly token: string;
   readonly userId: string;
@@ -47,7 +47,7 @@ export interface Access {
   readonly familyId: string;
 }
 
-/** An access token of a person, through a client of theirs. */
+/** Issues an access token to a person, through a client of theirs. */
 export async function addToken(
   service: TestService,
   userId: string,
@@ -79,7 +79,7 @@ export async function addToken(
   return { token, userId, clientId: client, familyId };
 }
 
-/** Turns tools on for the client of a token, and writing through tools for its person on a deal. */
+/** Grants tools to a token's client, and opts its person in to writing through tools on these deals. */
 export async function allow(
   service: TestService,
   { userId, clientId }: Access,
@@ -101,7 +101,7 @@ export async function allow(
   }
 }
 
-/** A message as a client of 2025 sends it, without anything that could be left out. */
+/** Sends a message as a client of 2025 does, without anything optional. */
 export async function send(
   node: Pick<TestNode, 'mcpUrl'>,
   token: string | null,
@@ -127,7 +127,7 @@ export async function send(
   return { status: response.status, headers: response.headers, text, body: json as Answer | null };
 }
 
-/** What the tests look at in an answer. */
+/** The parts of a response that the tests look at. */
 export interface Answer {
   readonly id: string | number | null;
   readonly result: ToolAnswer & Record<string, unknown>;
@@ -140,7 +140,7 @@ export interface ToolAnswer {
   readonly isError?: boolean;
 }
 
-/** Calls tools with a token; the result as it came. */
+/** Calls tools with an access token; returns the result unchanged. */
 export function caller(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'token'>) {
   return async (name: string, input: Record<string, unknown> = {}): Promise<ToolAnswer> => {
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
@@ -150,7 +150,7 @@ export function caller(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'tok
   };
 }
 
-/** Inserts many rows at once. */
+/** Inserts many rows in one statement. */
 export async function insertAll(
   service: TestService,
   table: string,
@@ -166,7 +166,7 @@ export async function insertAll(
   );
 }
 
-/** A deal with everybody who could want to see it, each with a token. */
+/** A deal with everyone who could want to see it, each with a token. */
 export interface FullDeal {
   readonly brokerage: string;
   readonly slug: string;
@@ -197,7 +197,10 @@ const roleOf: Partial<Record<Role, string>> = {
   viewer: 'viewer',
 };
 
-/** Both established buyers have an NDA; the exclusive buyer has the exclusivity and an editor's place in the QoE workspace. */
+/**
+ * Inserts a deal with participants. Both established buyers have an NDA; the exclusive buyer has the exclusivity and is
+ * an editor of the QoE workspace.
+ */
 export async function addFullDeal(service: TestService, { state = 'diligence' } = {}): Promise<FullDeal> {
   const brokerage = await addBrokerage(service);
   const [{ slug } = { slug: '' }] = await service.sql<{ slug: string }>('select slug from brokerages where id = $1', [
@@ -208,7 +211,7 @@ export async function addFullDeal(service: TestService, { state = 'diligence' } 
   const participants = {} as Record<Role, string>;
   for (const role of roles) people[role] = await addToken(service, await addPerson(service, role));
   const join = async (who: Role, role: string, more: Record<string, unknown> = {}) => {
-    // One after the other, also on a fast machine.
+    // Distinct creation times, even on a fast machine.
     const created_at = new Date(service.clock.now().getTime() + Object.keys(participants).length);
     const values = { deal_id: deal, user_id: people[who].userId, role, status: 'active', created_at, ...more };
     participants[who] = await insert(service, 'participants', values);
@@ -238,7 +241,7 @@ export async function addFullDeal(service: TestService, { state = 'diligence' } 
   return { brokerage, slug, deal, people, participants };
 }
 
-/** Lets everybody on a deal write there through every tool. */
+/** Allows everyone on a deal to write there through every tool. */
 export async function allowAll(service: TestService, { deal, people }: FullDeal): Promise<void> {
   for (const role of roles) await allow(service, people[role], writingTools, [deal]);
 }

@@ -1,6 +1,6 @@
 /**
- * What the specification fixes of the tools (sections 2.2 and 4.3) stays as it was: names, their order, inputs, and in results the
- * keys and fields that it names. Other fields stand beside them and are free to change.
+ * What the specification fixes of the tools (sections 2.2 and 4.3) has not changed: names, their order, inputs, and the
+ * keys and fields that it names in results. Other fields of results are free to change.
  */
 
 import { format } from 'prettier';
@@ -13,7 +13,7 @@ import { addFullDeal, allow, insert, type FullDeal } from './scene.ts';
 let service: TestService;
 let scene: FullDeal;
 
-/** The tools of section 4.3, in its order; others may stand among them or behind. */
+/** The tools of section 4.3, in its order; the catalog may have others among or after them. */
 const specified = [
   'svc_deals_list',
   'svc_deals_get',
@@ -126,7 +126,7 @@ afterAll(() => service.close());
 const dealFields =
   'id title state organization_id exclusive_buyer_user_id exclusivity_granted_at exclusivity_expires_at closed_at created_at updated_at';
 
-/** Of each list or record in a result, the fields that the specification names. */
+/** The fields that the specification names, by tool and by list or record in the result. */
 const fields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   svc_deals_list: { deals: `${dealFields} caller_role` },
   svc_deals_get: { deal: dealFields, participants: 'user_id role status' },
@@ -144,7 +144,10 @@ const fields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   svc_qoe_normalization_create: { id: '' },
 };
 
-/** A value without what differs from run to run: each id has the number of its first appearance, and zeros behind a decimal are gone. */
+/**
+ * A value without differences between runs: ids are numbered by first appearance, times are replaced, and trailing
+ * zeros of decimals removed.
+ */
 function steady(value: unknown, ids: string[]): unknown {
   if (typeof value === 'string') {
     if (/^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(value)) {

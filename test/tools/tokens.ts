@@ -1,4 +1,4 @@
-/** How much a model reads. */
+/** How many tokens a model reads. */
 
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { anyId } from '../ids.ts';
@@ -6,8 +6,8 @@ import { anyId } from '../ids.ts';
 const ofId = 23;
 
 /**
- * How many tokens (o200k) a text is. An id counts as the 23 that it takes on average: it takes 17 to 31, and ids that begin alike, as those
- * do that were made at the same time, all take more or all take less.
+ * The number of tokens (o200k) in a text. An id counts as 23, the average: an id takes 17 to 31, and ids with the same
+ * beginning, such as those created at the same time, all take more or all take fewer.
  */
 export const tokensIn = (text: string): number =>
   encode(text.replaceAll(anyId, '')).length + ofId * (text.match(anyId)?.length ?? 0);

@@ -1,6 +1,6 @@
 /**
- * Ten questions of the trade, answered from the demo by a program that knows of the tools what their descriptions say: figures
- * are those of the database to the cent, and no question takes many calls or words.
+ * Ten questions of the trade, answered from the demo by a program that knows the tools by their descriptions alone:
+ * figures agree with the database to the cent, and no question takes many calls or tokens.
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -24,14 +24,14 @@ afterAll(() => service?.close());
 
 const everything = () => service.demo.deals.with_everything;
 
-/** Decimals of at most four places as whole ten-thousandths, so that what is added up is exact. */
+/** A decimal of at most four places as an integer of ten-thousandths, so that sums are exact. */
 function units(decimal: unknown): bigint {
   const [whole = '', places = ''] = String(decimal).split('.');
   return BigInt(whole + places.padEnd(4, '0'));
 }
 const sum = (amounts: readonly unknown[]): bigint => amounts.reduce<bigint>((all, one) => all + units(one), 0n);
 
-/** Asks tools as the broker does through an assistant, and counts. */
+/** Calls tools as the broker does through an assistant, and counts calls and tokens. */
 async function openAssistant() {
   const call = caller(service, await addToken(service, service.demo.people.broker.user_id));
   const used = { calls: 0, tokens: 0 };
@@ -50,7 +50,7 @@ async function openAssistant() {
       const { deals = [] } = await ask('svc_deals_list');
       return String(deals.find((one) => one['title'] === title)?.['id']);
     },
-    /** The column `name` of the latest months, as the description of the tool says that they are read. */
+    /** The column `name` of the latest months, read as the tool's description says. */
     async months(deal_id: string, name: string, count: number, more: Row = {}): Promise<unknown[]> {
       const { columns = [], periods = [] } = await ask('svc_qoe_pl_periods', { deal_id, ...more });
       const at = (columns as unknown as string[]).indexOf(name);
@@ -65,7 +65,7 @@ const latestYear = (column: string, skip = 0) =>
   `select sum(${column})::text as answer from (select ${column} from pl_periods where deal_id = $1
    order by period_start_date desc limit 12 offset ${skip}) months`;
 
-/** Each question, how the answer is found with the tools, and what the database says (`$1`: the deal with everything in it). */
+/** Each question, how the tools answer it, and the database's answer (`$1`: the deal with everything in it). */
 const questions: readonly (readonly [string, (assistant: Assistant) => Promise<unknown>, string])[] = [
   [
     'Which deals are in my pipeline, and in which state is this one?',
@@ -190,7 +190,7 @@ test('the two best offers are compared in two calls and under 3,000 tokens, as t
   const ebitda = summary.basis['adjusted_ebitda'];
   const best = summary.offers.find(({ offer_id }) => offer_id === first!.id)!;
   const multiple = units((best['multiples'] as Row)['adjusted_ebitda']);
-  // To two digits: price = multiple × EBITDA, within half a hundredth of it.
+  // The multiple has two decimal places: price = multiple × EBITDA, within half a hundredth of EBITDA.
   const off = units(first!.price) * 10_000n - multiple * units(ebitda);
   expect((off < 0n ? -off : off) <= 50n * units(ebitda)).toBe(true);
   expect(String(best['coverage'])).toMatch(

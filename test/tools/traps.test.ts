@@ -1,4 +1,4 @@
-/** The table of docs/tools.md that says which test shows what names tests that there are. */
+/** The table of docs/tools.md that says which test shows what names only tests that exist. */
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

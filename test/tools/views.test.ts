@@ -1,4 +1,4 @@
-/** The views of results as resources: who gets them, how large they are, and that nothing changes for hosts that draw none. */
+/** The views of results as resources: who gets them, their size, and that nothing changes for hosts that show none. */
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ async function connect(mode: 'legacy' | { pin: string }, capabilities: object = 
 
 const uris = viewNames.map((name) => `ui://dealkeep/${name}`);
 
-/** The view of each tool that has one. */
+/** The URI of each tool's view, for the tools that have one. */
 async function drawnBy(client: Client): Promise<Record<string, unknown>> {
   const { tools } = await client.listTools();
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** From an address and a client_id to every tool, with clients that were not written here and a person at a real Chromium. */
+/** From an address and a client_id to every tool, with third-party clients and a person in a real Chromium. */
 
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   service = await openService({ demo: true });
   browser = await openBrowser();
   loopback = await openLoopback();
-  // The demo's clients listen on one port for all; here it is one that was free.
+  // The demo's clients all use one fixed port; this test uses a free one.
   await service.sql('update connected_clients set redirect_uris = array_append(redirect_uris, $1)', [
     loopback.redirectUri,
   ]);
@@ -32,7 +32,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** An input that fits, for each tool. */
+/** A valid input for each tool. */
 function inputOf(tool: string): Record<string, unknown> {
   const deal_id = service.demo.deals.with_everything;
   if (tool === 'svc_deals_list') return {};
@@ -41,7 +41,7 @@ function inputOf(tool: string): Record<string, unknown> {
   return { deal_id, period_label: 'FY2025', adjustment_category: 'one_time', adjustment_amount: '-12.50' };
 }
 
-/** The buyer signs in where they must, and allows what the client asks for, or reading alone. */
+/** The buyer signs in if necessary, and allows what the client requests, or reading alone. */
 function consenting(context: BrowserContext, { writing = true } = {}) {
   return async (url: URL): Promise<URLSearchParams> => {
     const page = await context.newPage();

@@ -1,4 +1,4 @@
-/** Clients of others on their whole way: their own discovery, their own OAuth, and a person who consents in a browser. */
+/** Third-party clients from start to finish: their own discovery and OAuth, and a person who consents in a browser. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,10 +15,10 @@ import type { ToolAnswer } from './scene.ts';
 
 const about = { name: 'whole-way', version: '1' };
 
-/** A program's redirect URI on this machine: it waits there for the browser to come back. */
+/** A program's loopback redirect URI, where it waits for the browser to come back. */
 export interface Loopback {
   readonly redirectUri: string;
-  /** What the browser brought back last. */
+  /** The query parameters of the latest redirect. */
   readonly last: () => URLSearchParams;
   close(): void;
 }
@@ -43,7 +43,7 @@ export async function openLoopback(): Promise<Loopback> {
   };
 }
 
-/** What a client keeps between its requests: the provider that both SDKs ask. Nothing is known at first but the client_id. */
+/** What a client keeps between its requests: the OAuth provider of both SDKs. At first only the client_id is known. */
 export class Keeper {
   readonly redirectUrl: string;
   readonly clientMetadata;
@@ -51,9 +51,9 @@ export class Keeper {
   #verifier = '';
   #tokens: StoredOAuthTokens | undefined;
   #discovered: OAuthDiscoveryState | undefined;
-  /** Where the client wants its person to go. */
+  /** The authorization URL to which the client wants to send its person. */
   sentTo: URL | null = null;
-  /** Every pair of tokens that it was given. */
+  /** Every pair of tokens that the client was given. */
   readonly given: StoredOAuthTokens[] = [];
 
   constructor(clientId: string, redirectUri: string) {
@@ -91,14 +91,14 @@ export class Keeper {
   }
 }
 
-/** One request of a client, for looking at afterwards. */
+/** One request of a client, for later assertions. */
 export interface Exchanged {
   readonly line: string;
   /** The parameters of a request to the token endpoint. */
   readonly form: URLSearchParams | null;
 }
 
-/** Lets nobody through before so many have come; then everybody. */
+/** Holds all arrivals back until `count` have arrived. */
 class Barrier {
   #awaited: number;
   readonly #open = Promise.withResolvers<void>();
@@ -115,15 +115,15 @@ class Barrier {
   }
 }
 
-/** The fetch of a client: writes down what it does, and can see to it that requests are made at once. */
+/** A client's fetch: records its requests, and can make requests concurrent. */
 export class Wire {
   readonly exchanged: Exchanged[] = [];
   #refused = new Barrier(0);
   #asking = new Barrier(0);
 
   /**
-   * The next `count` answers of 401 are given to the client only when all of them are there, and what it then sends to
-   * the token endpoint leaves together, however long it takes over each.
+   * Gives the next `count` responses with status 401 to the client only once all of them have arrived, and sends its
+   * following requests to the token endpoint together, however long each takes to prepare.
    */
   gather(count: number): void {
     this.#refused = new Barrier(count);
@@ -141,16 +141,19 @@ export class Wire {
   };
 }
 
-/** Sends a person to the authorization URL; resolves when their browser has come back to the client. */
+/**
+ * Sends a person to the authorization URL; resolves with the redirect's parameters when their browser has returned to
+ * the client.
+ */
 export type Consent = (url: URL) => Promise<URLSearchParams>;
 
 export interface Way {
-  /** The revision of the protocol that is agreed upon in the end. */
+  /** The protocol revision that is finally negotiated. */
   readonly version: string;
   go(url: string, keeper: Keeper, wire: Wire, consent: Consent): Promise<Peer>;
 }
 
-/** Lets the person consent, once the client has come as far as it could alone. */
+/** Has the person consent once the client has come as far as it can alone. */
 async function consented(keeper: Keeper, refused: Promise<unknown>, consent: Consent): Promise<URLSearchParams> {
   const error: unknown = await refused.then(
     () => null,
@@ -203,7 +206,7 @@ const earlier: Way = {
   },
 };
 
-/** How each of them goes. */
+/** How each client connects. */
 export const ways: Record<string, Way> = {
   'client 2.4.0, legacy': current('2025-11-25', 'legacy'),
   'client 2.4.0, auto': current('2026-07-28', 'auto'),

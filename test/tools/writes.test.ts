@@ -1,4 +1,4 @@
-/** Writing tools: what stands in front of them and in which order, and what they keep. */
+/** Writing tools: what they check before they write, in which order, and what they store. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
@@ -36,7 +36,7 @@ beforeEach(async () => {
   scene = await addFullDeal(service);
 });
 
-/** Lets a role write through its client, and gives its asker. */
+/** Lets a role write through its client, and returns the functions that call tools as that role. */
 async function writer(role: Role, tools: readonly string[] = [normalize, askQuestion]) {
   await allow(service, scene.people[role], tools, [scene.deal]);
   return as(role);
@@ -74,7 +74,7 @@ describe('what stands in front', () => {
     await allow(service, scene.people.broker, [askQuestion], []);
     expect(await full.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
     await allow(service, scene.people.broker, [normalize], []);
-    // The grant is the client's of both tokens: the reader still lacks the scope.
+    // Both tokens are of the client that has the grant, but the reader's still lacks the scope.
     expect(await reader.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_scope' });
     expect(await full.refused(normalize, adjustment())).toEqual(
       permission('missing_deal_opt_in', `/settings/deals/${scene.deal}/tools`),
@@ -216,7 +216,7 @@ describe('svc_questions_create', () => {
       new Date(service.clock.now().getTime() - 1000),
     ]);
     expect(await buyer.refused(askQuestion, question())).toEqual(rejected('There is no active NDA'));
-    // Nobody is sent to sign what the end of the deal has made pointless.
+    // Once the deal has ended, the refusal no longer asks for an NDA to be signed.
     await service.sql(`update deals set state = 'withdrawn' where id = $1`, [scene.deal]);
     expect(await buyer.refused(askQuestion, question())).toEqual(rejected('^The deal is withdrawn and takes no more'));
     expect(await kept('questions')).toEqual([{ count: 0 }]);
@@ -363,7 +363,7 @@ describe('svc_qoe_normalization_create', () => {
     expect(row).toEqual({ period_label: 'FY2025' });
   });
 
-  /** Uploads profit and loss of periods: their label, first and last day. */
+  /** Adds an upload with profit and loss rows, given their labels, first and last days. */
   async function addFigures(...periods: [label: string, first: string, last: string][]): Promise<void> {
     const snapshot_id = await insert(service, 'accounting_snapshots', {
       deal_id: scene.deal,

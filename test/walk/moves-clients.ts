@@ -1,4 +1,4 @@
-/** Moves about connected clients: each as the pages say it, and as the server sends it. */
+/** Moves on connected clients: for each, the rule from the documentation, and the statements that the server sends. */
 
 import { createClient, deleteClient, shareClient } from '../../server/domain/clients/connected-clients.ts';
 import { optInDeal, optOutDeal, stopDealTools } from '../../server/domain/clients/deal-opt-ins.ts';
@@ -9,7 +9,7 @@ import { type Make, origin, pick, dealName, withDeal } from './step.ts';
 
 const worksFor = (w: World, client: World['clients'][number], person: Id): boolean => seesClient(w, person, client);
 
-/** What is done about connected clients, and what they may do. */
+/** Moves on connected clients and their grants. */
 export const ofClients: Readonly<Record<string, Make>> = {
   connectClient: (w, step, me) => {
     if (w.clients.filter(({ creator }) => creator === me).length >= 3) return null;
@@ -27,14 +27,14 @@ export const ofClients: Readonly<Record<string, Make>> = {
     if (!client) return null;
     const brokerage = step.b % 3 === 0 ? null : pick(w.brokerages, step.b)!;
     const admins = (of: Id | null) => of !== null && isMember(w, me, of, 'admin');
-    // It belongs to who made it; shared, it is managed by the brokerage's admins.
+    // The creator manages a client until it is shared; the brokerage's admins manage a shared client.
     const manages = client.brokerage === null ? client.creator === me : admins(client.brokerage);
     return {
       says: `shares client ${w.clients.indexOf(client)} with ${brokerage ? `b${w.brokerages.indexOf(brokerage)}` : 'nobody'}`,
       sends: [shareClient(client.id, brokerage, origin)],
       may: !client.deleted && manages && (brokerage === null ? client.creator === me : admins(brokerage)),
       happens() {
-        // No longer shared: what everybody gave ends, but for its creator.
+        // When sharing with the brokerage ends, everybody's grants end except the creator's.
         if (client.brokerage !== null && client.brokerage !== brokerage)
           w.grants = w.grants.filter((grant) => grant.client !== client || grant.person === client.creator);
         client.brokerage = brokerage;

@@ -1,4 +1,4 @@
-/** Moves about deals and people: each as the pages say it, and as the server sends it. */
+/** Moves on deals and people: for each, the rule from the documentation, and the statements that the server sends. */
 
 import { createHash } from 'node:crypto';
 import { changeMemberRole, removeMember } from '../../server/domain/people/members.ts';
@@ -23,7 +23,7 @@ import { type Step, type Make, day, origin, pick, nameOf, dealName, at, withDeal
 
 const roles: readonly Role[] = ['broker', 'seller', 'buyer', 'buyer', 'buyer', 'advisor', 'viewer'];
 const memberRoles: readonly Member['role'][] = ['admin', 'broker', 'staff'];
-// Those that go on come up more often than those that end a sale.
+// States that continue a sale come up more often than those that end it.
 const targets: readonly State[] = [
   'listed',
   'listed',
@@ -51,18 +51,20 @@ const forward: Record<State, readonly State[]> = {
   withdrawn: [],
 };
 
-/** A buyer's side whose NDA has ended is in the QoE workspace no longer. */
+/** Removes a buyer's side from the QoE workspace when it has no active NDA any more. */
 function losePlaces(w: World, side: Part): void {
   if (side.role === 'buyer' && !w.ndas.some((nda) => nda.part === side && isActiveNda(w, nda)))
     w.workspace = w.workspace.filter((place) => principal(place.part) !== side);
 }
 
-/** Who advises somebody leaves the deal with them, and where they get another role on it. */
+/** Removes the advisors of a participant who leaves the deal or gets another role on it. */
 function advisorsLeave(w: World, advised: Part): void {
   for (const part of w.parts) if (part.advises === advised && part.status !== 'removed') leaves(w, part);
 }
 
-/** A person leaves a deal: their place in the QoE workspace and their opt-in end with it, and their advisors leave too. */
+/**
+ * Removes a participant from a deal, together with their place in the QoE workspace, their opt-in, and their advisors.
+ */
 function leaves(w: World, part: Part): void {
   part.status = 'removed';
   w.workspace = w.workspace.filter((place) => place.part !== part);
@@ -70,7 +72,7 @@ function leaves(w: World, part: Part): void {
   advisorsLeave(w, part);
 }
 
-/** What ends for a member who leaves a brokerage, or is made staff, who run no deals. */
+/** Ends what a member loses who leaves a brokerage or becomes staff; staff do not run deals. */
 function losesMembership(w: World, member: Member, left: boolean): void {
   for (const part of w.parts) {
     if (part.deal.brokerage !== member.brokerage || part.person !== member.person || part.status === 'removed')
@@ -82,7 +84,7 @@ function losesMembership(w: World, member: Member, left: boolean): void {
     w.grants = w.grants.filter(
       ({ person, client }) => person !== member.person || client.brokerage !== member.brokerage,
     );
-  // Opt-ins for deals that they saw as an admin.
+  // Opt-ins for deals that the member saw only as an admin.
   w.optIns = w.optIns.filter(
     ({ person, deal }) =>
       person !== member.person ||
@@ -99,14 +101,14 @@ const isLastAdmin = (w: World, member: Member): boolean =>
       other !== member && other.brokerage === member.brokerage && other.role === 'admin' && other.status === 'active',
   );
 
-/** The exclusivity that nobody has ended, which may have lapsed. */
+/** Returns the exclusivity that nobody has ended; it may have expired. */
 const openExclusivity = (w: World, deal: Deal) => w.exclusivities.find((x) => x.part.deal === deal && !x.ended) ?? null;
 
 function endExclusivity(w: World, deal: Deal): void {
   for (const x of w.exclusivities) if (x.part.deal === deal) x.ended = true;
 }
 
-/** Writes down what time has done. */
+/** Stores what has expired, as the server's sweep does. */
 export function sweep(w: World): void {
   for (const deal of w.deals)
     if (deal.state === 'exclusivity' && stateNow(w, deal) === 'listed') {
@@ -133,7 +135,7 @@ const tokenOf = (w: World, step: Step): Buffer =>
     .update(`${w.members.length} ${w.parts.length} ${w.now} ${JSON.stringify(step)}`)
     .digest();
 
-/** What is done about a deal itself, who takes part, what binds them, and who is in a brokerage. */
+/** Moves on deals themselves, their participants, NDAs and exclusivities, and the members of brokerages. */
 export const ofDeals: Readonly<Record<string, Make>> = {
   openDeal: (w, step, me) => {
     if (w.deals.length >= 4) return null;
@@ -185,7 +187,8 @@ export const ofDeals: Readonly<Record<string, Make>> = {
           origin,
         ),
       ],
-      // An advisor advises a broker, seller, buyer or viewer who is there, not an advisor and not themself; the advised advises nobody.
+      // An advisor may not advise themself or another advisor, only an invited or active broker, seller, buyer or
+      // viewer; a participant who has advisors may not become one.
       may:
         (actsAs(w, me, deal, 'broker') || isAdminOf(w, me, deal)) &&
         there?.status !== 'active' &&
@@ -202,7 +205,7 @@ export const ofDeals: Readonly<Record<string, Make>> = {
 
   answerInvitation: withDeal((w, step, me, deal) => {
     const waiting = w.parts.filter((part) => part.deal === deal && part.status === 'invited');
-    // Most answer their own, now and then a person tries another's.
+    // People answer their own invitation if they have one, and otherwise try another person's.
     const own = waiting.filter((part) => part.person === me);
     const part = pick(own.length > 0 ? own : waiting, step.a);
     if (!part) return null;
@@ -445,7 +448,7 @@ export const ofDeals: Readonly<Record<string, Make>> = {
   }),
 };
 
-/** In a place of its own: the numbers that choose count the kinds in their order. */
+/** Apart from `ofDeals` in order to come last in `makers`: steps choose their kind by its position. */
 export const editsDeal: Readonly<Record<string, Make>> = {
   editDeal: withDeal((w, step, me, deal) => {
     const needsNda = step.a % 2 === 0;

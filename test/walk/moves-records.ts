@@ -1,4 +1,4 @@
-/** Moves about what is kept on a deal: each as the pages say it, and as the server sends it. */
+/** Moves on a deal's records: for each, the rule from the documentation, and the statements that the server sends. */
 
 import { addCondition, removeCondition } from '../../server/domain/deals/conditions.ts';
 import { submitOffer } from '../../server/domain/offers/offers.ts';
@@ -46,14 +46,14 @@ import {
 import type { Confidentiality } from './world.ts';
 import { type Make, hour, origin, pick, nameOf, dealName, withDeal, partOf } from './step.ts';
 
-/** The digest under which an answer to one of a few contradictions is kept, and the figures that it had. */
+/** Returns one of a few digests, for the key of a contradiction or for its figures. */
 const keyOf = (n: number): string => String(n).repeat(32);
 
 const levels: readonly Confidentiality[] = ['public', 'nda_gated', 'selected_buyer_only'];
 
 const nothing = () => {};
 
-/** What is done about the records of a deal. */
+/** Moves on the records of a deal. */
 export const ofRecords: Readonly<Record<string, Make>> = {
   submitOffer: withDeal((w, _step, me, deal) => {
     const part = partIn(w, me, deal);
@@ -114,7 +114,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
         sends: [withdrawQuestion(id, origin)],
         may: question.asker === me && status === 'pending_broker_review' && seesQuestion(w, me, question),
       },
-      // Answering again, while it waits for the broker, corrects the answer.
+      // Answering again before the broker has distributed the answer corrects it.
       {
         to: 'answered',
         sends: answerQuestion(id, 'Three.', undefined, origin),
@@ -291,7 +291,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
           w.contradictionAnswers.push({ id: id!, deal, key, figures, answeredAt: w.now, released: false });
           return;
         }
-        // The same again changes nothing of it.
+        // Answering again with the same figures changes nothing.
         if (there.figures === figures) return;
         Object.assign(there, { figures, answeredAt: w.now, released: false });
       },
@@ -317,7 +317,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
         may: isBroker && there?.released === true,
         happens: () => void (there!.released = false),
       };
-    // What a person releases is what they saw: at times figures that are no longer there.
+    // A person releases the answer that they saw: its figures may have changed since.
     const figures = step.c % 4 === 0 ? keyOf(step.c % 3) : (there?.figures ?? key);
     return {
       says: `releases ${about}`,
@@ -344,7 +344,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
           origin,
         ),
       ],
-      // The owner is an active participant, of whom the caller may know, and who can open it.
+      // The owner is an active participant whom the caller may see and who can open the finding.
       may:
         isInDiligence(w, me, deal) &&
         (!owner ||

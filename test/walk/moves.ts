@@ -1,17 +1,20 @@
-/** What people may do, and what it changes: each step of the walk as the pages say it, and as the server sends it. */
+/**
+ * What people may do, and what it changes: for each step of the walk, the rule from the documentation and the
+ * statements that the server sends.
+ */
 
 import { ofClients } from './moves-clients.ts';
 import { editsDeal, ofDeals } from './moves-deals.ts';
 import { ofRecords } from './moves-records.ts';
 import type { Make } from './step.ts';
 
-/** Makes the move of each kind of step. */
+/** The functions that make the moves, by kind of step. */
 export const makers: Readonly<Record<string, Make>> = { ...ofDeals, ...ofRecords, ...ofClients, ...editsDeal };
 
-/** Steps that nobody takes: time passes, and the server writes down what it has done. */
+/** Steps that nobody takes: time passes, or the server stores what has expired. */
 export const ofTime = ['wait', 'sweep'];
 
-/** How often each kind of step is taken, beside the others. */
+/** How often each kind of step is taken, relative to the others; defaults to 1. */
 export const weights: Readonly<Record<string, number>> = {
   invite: 4,
   answerInvitation: 6,

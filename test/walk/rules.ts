@@ -1,4 +1,4 @@
-/** Who sees what, rule by rule, as docs/visibility.md and docs/decisions.md say it. Nothing here was read off the SQL. */
+/** Who sees what, one function per rule, written from docs/visibility.md and docs/decisions.md and not from the SQL. */
 
 import type {
   Client,
@@ -21,7 +21,7 @@ import { emptyWorld } from './world.ts';
 
 // Brokerages ------------------------------------------------------------------------------------------------------------
 
-/** Whether a person is an active member of a brokerage, in one of these roles if any are named. */
+/** Whether a person is an active member of a brokerage; with roles given, in one of these roles. */
 export const isMember = (w: World, person: Id, brokerage: Id | null, ...roles: Member['role'][]): boolean =>
   w.members.some(
     (m) =>
@@ -31,19 +31,25 @@ export const isMember = (w: World, person: Id, brokerage: Id | null, ...roles: M
       (roles.length === 0 || roles.includes(m.role)),
   );
 
-/** An admin who takes no part in a deal sees it as a viewer does. */
+/**
+ * Whether a person is an admin of the deal's brokerage: an admin who does not participate in a deal sees it as a viewer
+ * does.
+ */
 export const isAdminOf = (w: World, person: Id, deal: Deal): boolean => isMember(w, person, deal.brokerage, 'admin');
 
-/** Members see their brokerage, and others that of a deal that they see. */
+/** Members see their brokerage; other people see the brokerage of each deal that they see. */
 const seesBrokerage = (w: World, person: Id, brokerage: Id): boolean =>
   isMember(w, person, brokerage) || w.deals.some((deal) => deal.brokerage === brokerage && seesDeal(w, person, deal));
 
-/** Members see each other, those who were invited or have left too. */
+/** Members see all members of their brokerage, including those who are invited or have left. */
 const seesMember = (w: World, person: Id, member: Member): boolean => isMember(w, person, member.brokerage);
 
 // Taking part in a deal -----------------------------------------------------------------------------------------------------
 
-/** A person's part in a deal that counts: when the advised leaves, their advisors lose it too. */
+/**
+ * Returns a person's active participation in a deal; when the advised participant leaves, their advisors lose theirs
+ * too.
+ */
 export const partIn = (w: World, person: Id, deal: Deal): Part | null =>
   w.parts.find(
     (part) =>
@@ -53,7 +59,10 @@ export const partIn = (w: World, person: Id, deal: Deal): Part | null =>
       (part.advises === null || part.advises.status === 'active'),
   ) ?? null;
 
-/** Through whom a person sees a deal: an advisor through the advised, everybody else themself. */
+/**
+ * Returns the participation through which a person sees a deal: that of the advised participant for an advisor,
+ * otherwise their own.
+ */
 export const principal = (part: Part): Part => part.advises ?? part;
 
 const sideIn = (w: World, person: Id, deal: Deal): Part | null => {
@@ -61,22 +70,25 @@ const sideIn = (w: World, person: Id, deal: Deal): Part | null => {
   return part && principal(part);
 };
 
-/** Whether a person sees the deal as one of these roles, be it as an advisor. */
+/** Whether a person sees the deal in one of these roles, themself or as an advisor. */
 export const seesAs = (w: World, person: Id, deal: Deal, ...roles: Role[]): boolean => {
   const side = sideIn(w, person, deal);
   return side !== null && roles.includes(side.role);
 };
 
-/** Whether a person has one of these roles themself: an advisor does not act for the advised. */
+/** Whether a person has one of these roles themself: an advisor does not act for the advised participant. */
 export const actsAs = (w: World, person: Id, deal: Deal, ...roles: Role[]): boolean => {
   const part = partIn(w, person, deal);
   return part !== null && roles.includes(part.role);
 };
 
-/** Whether a part in a deal is on the side of this person. */
+/** Whether a participation is on this person's side of the deal. */
 const isOwnSide = (w: World, person: Id, part: Part): boolean => sideIn(w, person, part.deal) === principal(part);
 
-/** Whether a record that belongs to this part is the caller's side's: it stays with the part, whomever that advises later. */
+/**
+ * Whether a record of this participation is the person's side's: the record stays with it, even when the participant
+ * becomes an advisor.
+ */
 const isOfOwnSide = (w: World, person: Id, part: Part): boolean => sideIn(w, person, part.deal) === part;
 
 // NDAs and exclusivity ------------------------------------------------------------------------------------------------------
@@ -85,27 +97,30 @@ const isOfOwnSide = (w: World, person: Id, part: Part): boolean => sideIn(w, per
 export const isActiveNda = (w: World, nda: Nda): boolean =>
   nda.status === 'active' && (nda.expires === null || nda.expires > w.now);
 
-/** Whether a person is on a buyer's side of the deal that has an active NDA. One signed by somebody who is in another role now opens nothing. */
+/**
+ * Whether a person is on a buyer's side of the deal that has an active NDA. An NDA signed by a participant who has
+ * another role now does not count.
+ */
 export const isUnderNda = (w: World, person: Id, deal: Deal): boolean => {
   const side = sideIn(w, person, deal);
   return side?.role === 'buyer' && w.ndas.some((nda) => nda.part === side && isActiveNda(w, nda));
 };
 
-/** The exclusivity of a deal that is in force; null when there is none. */
+/** Returns the exclusivity of a deal that is in force; null when there is none. */
 export const runningExclusivity = (w: World, deal: Deal): Exclusivity | null =>
   w.exclusivities.find((x) => x.part.deal === deal && !x.ended && x.expires > w.now) ?? null;
 
-/** Whether a person's side has the deal exclusively at this moment. */
+/** Whether a person's side has the exclusivity that is in force. */
 const holdsExclusively = (w: World, person: Id, deal: Deal): boolean => {
   const running = runningExclusivity(w, deal);
   return running !== null && running.part.role === 'buyer' && sideIn(w, person, deal) === running.part;
 };
 
-/** The state that a deal is in now: one whose exclusivity has lapsed is listed again. */
+/** Returns the current state of a deal: a deal whose exclusivity has expired is listed again. */
 export const stateNow = (w: World, deal: Deal): State =>
   deal.state === 'exclusivity' && !runningExclusivity(w, deal) ? 'listed' : deal.state;
 
-/** Whether a person's side is the selected buyer: from diligence on also after the exclusivity's date has passed. */
+/** Whether a person's side is the selected buyer; from diligence on, it still is after the exclusivity has expired. */
 const isSelectedBuyer = (w: World, person: Id, deal: Deal): boolean => {
   const side = sideIn(w, person, deal);
   return (
@@ -117,28 +132,31 @@ const isSelectedBuyer = (w: World, person: Id, deal: Deal): boolean => {
 
 // Deals ----------------------------------------------------------------------------------------------------------------------
 
-/** Its active participants, and the admins of its brokerage. */
+/** A deal's active participants see it, and so do the admins of its brokerage. */
 export const seesDeal = (w: World, person: Id, deal: Deal): boolean =>
   partIn(w, person, deal) !== null || isAdminOf(w, person, deal);
 
-/** Other buyers do not learn where a sale goes. */
+/** Whether a person may know which buyer was selected: other buyers may not. */
 const knowsWhereItGoes = (w: World, person: Id, deal: Deal): boolean =>
   seesAs(w, person, deal, 'broker', 'seller', 'viewer') ||
   isAdminOf(w, person, deal) ||
   isSelectedBuyer(w, person, deal);
 
-/** The state of a deal as this person is shown it: who must not know of the exclusivity sees it as under offer. */
+/** Returns the state of a deal that this person is shown: "under offer" if they may not know of the exclusivity. */
 function stateShown(w: World, person: Id, deal: Deal): State {
   const state = stateNow(w, deal);
   const secret = state === 'exclusivity' || state === 'diligence' || state === 'closing';
   return secret && !knowsWhereItGoes(w, person, deal) ? 'under_offer' : state;
 }
 
-/** Until their NDA is active a buyer's side sees nobody who sells, unless the deal needs none. */
+/** Whether a buyer's side sees the sellers: only once its NDA is active, unless the deal needs none. */
 const knowsWhoSells = (w: World, person: Id, deal: Deal): boolean =>
   seesAs(w, person, deal, 'buyer') && (!deal.needsNda || isUnderNda(w, person, deal));
 
-/** A buyer sees brokers, perhaps sellers, and their own side, never another buyer; the deal's other people see everybody. */
+/**
+ * A buyer sees brokers, possibly sellers, and their own side, never another buyer; everybody else on the deal sees all
+ * participants.
+ */
 export const seesPart = (w: World, person: Id, part: Part): boolean =>
   seesAs(w, person, part.deal, 'broker', 'seller', 'viewer') ||
   isAdminOf(w, person, part.deal) ||
@@ -146,7 +164,10 @@ export const seesPart = (w: World, person: Id, part: Part): boolean =>
   (part.status === 'active' && part.role === 'broker' && seesAs(w, person, part.deal, 'buyer')) ||
   (part.status === 'active' && part.role === 'seller' && knowsWhoSells(w, person, part.deal));
 
-/** Oneself, colleagues, and the people of one's deals; people who were invited are not seen until they have joined. */
+/**
+ * People see themselves, their colleagues and the people of their deals; invited people are seen only after they have
+ * joined.
+ */
 const seesPerson = (w: World, person: Id, other: Id): boolean =>
   person === other ||
   w.members.some((member) => member.person === other && member.joined && seesMember(w, person, member)) ||
@@ -156,26 +177,31 @@ const seesPerson = (w: World, person: Id, other: Id): boolean =>
 
 const seesBothSides = (w: World, person: Id, deal: Deal): boolean => seesAs(w, person, deal, 'broker', 'seller');
 
-/** NDAs, offers, findings and financing sources: brokers and sellers see those of every side, others their own side's. */
+/**
+ * Brokers and sellers see the NDAs, offers, findings and financing sources of every side; other people see those of
+ * their own side.
+ */
 export const seesOfSide = (w: World, person: Id, { part }: OfSide): boolean =>
   seesBothSides(w, person, part.deal) || isOfOwnSide(w, person, part);
 
-/** A buyer whom it does not name learns nothing of an exclusivity. */
+/** Buyers do not see an exclusivity that is another buyer's. */
 const seesExclusivity = (w: World, person: Id, { part }: Exclusivity): boolean =>
   seesAs(w, person, part.deal, 'broker', 'seller', 'viewer') ||
   isAdminOf(w, person, part.deal) ||
   isOfOwnSide(w, person, part);
 
-/** Another buyer would learn from them that the sale goes elsewhere. */
+/**
+ * Conditions are hidden from the buyers who were not selected: they would reveal that the sale goes to somebody else.
+ */
 const seesCondition = (w: World, person: Id, { deal }: OfDeal): boolean => knowsWhereItGoes(w, person, deal);
 
-/** The asker's side; the broker; the seller from its release on. */
+/** A question is seen by the asker's side, by the broker, and by the seller once it is released to them. */
 export const seesQuestion = (w: World, person: Id, { part, status }: Question): boolean =>
   seesAs(w, person, part.deal, 'broker') ||
   (seesAs(w, person, part.deal, 'seller') && ['with_seller', 'answered', 'distributed'].includes(status)) ||
   isOfOwnSide(w, person, part);
 
-/** The asker sees what the broker distributes, never the seller's own words. */
+/** The asker sees the answer that the broker distributes, never the seller's original words. */
 const seesAnswer = (w: World, person: Id, { part, answered }: Question): boolean =>
   answered && seesBothSides(w, person, part.deal);
 
@@ -185,15 +211,18 @@ const mayRead = (w: World, person: Id, { deal, confidentiality }: Document): boo
   (confidentiality === 'nda_gated' && isUnderNda(w, person, deal)) ||
   (confidentiality === 'selected_buyer_only' && holdsExclusively(w, person, deal));
 
-/** Taking a document out hides it from everybody. */
+/** A removed document is hidden from everybody. */
 export const seesDocument = (w: World, person: Id, document: Document): boolean =>
   document.removed === null && mayRead(w, person, document);
 
-/** Brokers and sellers see who opened what; others what they opened themselves. */
+/** Brokers and sellers see who opened which document; other people see only their own openings. */
 const seesOpening = (w: World, person: Id, opening: World['openings'][number]): boolean =>
   seesBothSides(w, person, opening.deal) || opening.person === person;
 
-/** Brokers and sellers are in; others whom a broker let in, a buyer's side only under an NDA. An advisor reads with the advised. */
+/**
+ * Brokers and sellers read the QoE workspace; other people need admission by a broker, and a buyer's side also an
+ * active NDA. An advisor reads with the advised participant.
+ */
 export function readsQoe(w: World, person: Id, deal: Deal): boolean {
   const part = partIn(w, person, deal);
   if (!part) return false;
@@ -204,7 +233,10 @@ export function readsQoe(w: World, person: Id, deal: Deal): boolean {
   );
 }
 
-/** Brokers and sellers themselves write, and who was let in themself as an editor. */
+/**
+ * Brokers and sellers edit the QoE workspace, but not their advisors; other people need to be admitted as an editor
+ * themselves.
+ */
 export function editsQoe(w: World, person: Id, deal: Deal): boolean {
   const part = partIn(w, person, deal);
   if (!part) return false;
@@ -215,23 +247,30 @@ export function editsQoe(w: World, person: Id, deal: Deal): boolean {
   );
 }
 
-/** The deal's side reads every answer to a contradiction, others in the workspace what a broker released. */
+/**
+ * Brokers and sellers read every answer to a contradiction; other people in the workspace read the released answers.
+ */
 const seesContradictionAnswer = (w: World, person: Id, { deal, released }: ContradictionAnswer): boolean =>
   seesBothSides(w, person, deal) || (released && readsQoe(w, person, deal));
 
-/** Brokers, sellers, and buyers' sides under an NDA record findings and financing. */
+/** Whether a person records findings and financing: brokers, sellers, and buyers' sides under an NDA do. */
 export const isInDiligence = (w: World, person: Id, deal: Deal): boolean =>
   actsAs(w, person, deal, 'broker', 'seller') || (seesAs(w, person, deal, 'buyer') && isUnderNda(w, person, deal));
 
 // Writing through tools -------------------------------------------------------------------------------------------------------------
 
-/** A client is its creator's; once it is shared, the brokerage's, and of those who left not even its creator's. */
+/**
+ * A client is seen by its creator; once it is shared, by the members of the brokerage, so not by a creator who has
+ * left.
+ */
 export const seesClient = (w: World, person: Id, client: Client): boolean =>
   !client.deleted && (client.brokerage === null ? client.creator === person : isMember(w, person, client.brokerage));
 
 // Everything --------------------------------------------------------------------------------------------------------------------------
 
-/** For each table the ids that a person sees, in order; and what they are shown of each deal. */
+/**
+ * Returns, for each table, the ids that a person sees, in order; and for each deal also the state that they are shown.
+ */
 export function everythingSeen(w: World, person: Id): Record<string, string[]> {
   const ids = <T extends { id: Id }>(all: readonly T[], sees: (w: World, person: Id, one: T) => boolean): string[] =>
     all.filter((one) => sees(w, person, one)).map(({ id }) => id);
@@ -295,7 +334,7 @@ const fields: Record<string, string> = {
   deal_tool_stops: 'deal_id',
 };
 
-/** SQL for the same, of the caller who has entered: one row with a column for each table. */
+/** SQL that selects the same for the signed-in caller: one row with a column for each table. */
 export const everythingSeenSql = `select ${Object.keys(everythingSeen(emptyWorld(0), ''))
   .map(
     (table) =>

@@ -1,58 +1,60 @@
-/** A step of the walk, the move that it is in a world, and what all moves are made with. */
+/** A step of the walk, the move that it makes in a world, and helpers for making moves. */
 
 import { createHash } from 'node:crypto';
 import type { Statement } from '../../server/database/statement.ts';
 import type { Deal, Id, Part, World } from './world.ts';
 
-/** Who did it, on which deal, and three numbers that choose the rest: the same step means the same in a shorter walk. */
+/**
+ * Who acts, on which deal, and three numbers that choose everything else: a step means the same in a shortened walk.
+ */
 export interface Step {
-  /** One of the `makers` of moves.ts, or of `ofTime`. */
+  /** A key of `makers`, or one of `ofTime`, in moves.ts. */
   readonly kind: string;
   readonly who: number;
-  /** Whether, in the place of `who`, the next person does it who may, if anybody may. */
+  /** Whether, instead of `who`, the next person acts who is allowed to, if there is one. */
   readonly able: boolean;
   readonly deal: number;
   readonly a: number;
   readonly b: number;
   readonly c: number;
-  /** Who looks afterwards. */
+  /** The index of the person whose view is compared afterwards. */
   readonly looks: number;
 }
 
-/** A step in a world: what is sent, whether it may happen, and what is different then. */
+/** A step in a world: the statements that are sent, whether they are allowed, and what they change. */
 export interface Move {
-  /** For people: what is done to what. */
+  /** A description for people: what is done to what. */
   readonly says: string;
   readonly sends: readonly Statement<unknown>[];
   readonly may: boolean;
-  /** Whether it is no change of the record, and so stays possible when the deal is closed. */
+  /** Whether the move does not change the record, and so stays possible when the deal is closed. */
   readonly afterClosing?: boolean;
-  /** The tables in which it makes a row, whose ids `happens` is given. */
+  /** The tables into which the move inserts a row; `happens` is given the ids of the rows. */
   readonly makes?: readonly string[];
   happens(...ids: Id[]): void;
 }
 
 export const day = 86_400_000;
 export const hour = 3_600_000;
-/** Where it came from, as the audit trail keeps it: from nowhere. */
+/** The origin of a change as the audit trail keeps it: unknown. */
 export const origin = { address: null, requestId: null };
 
-/** One of a list, by a number. */
+/** Returns an item of a list, chosen by a number. */
 export const pick = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(1, list.length)];
 
-/** The name of a person in the walk: how they appear in what is printed. */
+/** Returns the name of a person in the printed walk. */
 export const nameOf = (w: World, person: Id): string => `p${w.people.indexOf(person)}`;
-/** The same of a deal. */
+/** Returns the name of a deal in the printed walk. */
 export const dealName = (w: World, deal: Deal): string => `d${w.deals.indexOf(deal)}`;
 
-/** The time so long after now, as it is sent. */
+/** Returns the time that is `millis` after now, in the format in which it is sent. */
 export const at = (w: World, millis: number): string => new Date(w.now + millis).toISOString();
 
-/** Makes a move of a step; null where there is nothing to do it to. */
+/** Makes a move of a step; returns null when there is nothing to act on. */
 export type Make = (w: World, step: Step, me: Id) => Move | null;
 type OnDeal = (w: World, step: Step, me: Id, deal: Deal) => Move | null;
 
-/** A step on one of the deals; none while there is none. */
+/** Makes a step on one of the deals; returns null while there are no deals. */
 export const withDeal =
   (make: OnDeal): Make =>
   (w, step, me) => {
@@ -62,12 +64,12 @@ export const withDeal =
     return move && deal?.state === 'closed' && !move.afterClosing ? { ...move, may: false } : move;
   };
 
-/** A person’s part in a deal, in whatever state. */
+/** Returns a participant of the deal, chosen by the step, whatever their status. */
 export const partOf = (w: World, step: Step, deal: Deal): Part | undefined =>
   pick(
     w.parts.filter((part) => part.deal === deal),
     step.a,
   );
 
-/** The digest of a person's session: the same in every walk, as everything is. */
+/** Returns the digest of a person's session, derived from their id. */
 export const sessionOf = (person: Id): Buffer => createHash('sha256').update(`session of ${person}`).digest();

@@ -1,4 +1,4 @@
-/** A short walk, the same each time; `npm run walk` takes a hundred thousand steps. */
+/** A short walk, always the same; `npm run walk` takes a hundred thousand steps. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';

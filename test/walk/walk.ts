@@ -1,4 +1,7 @@
-/** Walks: random steps of random people in a database of their own, held after each step against the plain world. */
+/**
+ * Walks: random steps by random people in a database of their own, which is compared with a plain model (`World`) after
+ * each step.
+ */
 
 import pg from 'pg';
 import { openDatabase, type Database } from '../../server/database/database.ts';
@@ -13,20 +16,20 @@ import { nameOf, sessionOf, type Step } from './step.ts';
 import { everythingSeen, everythingSeenSql } from './rules.ts';
 import { emptyWorld, type World } from './world.ts';
 
-/** How many people walk; the first five are members of the two brokerages. */
+/** The number of people in a walk; the first five are members of the two brokerages. */
 const people = 12;
 
 const kinds = [...Object.keys(makers), ...ofTime].flatMap((kind) =>
   Array.from({ length: weights[kind] ?? 1 }, () => kind),
 );
 
-/** The steps of the walk with this seed. */
+/** Returns the steps of the walk with this seed. */
 export function stepsOf(seed: number, count: number): Step[] {
   const next = numbersOf(seed);
   const below = (n: number) => next() % n;
   return Array.from({ length: count }, () => ({
     kind: kinds[below(kinds.length)]!,
-    // Who runs things comes up more often: else little is run.
+    // Members of brokerages act more often: without them little happens.
     who: below(3) === 0 ? below(5) : below(people),
     able: below(10) < 7,
     deal: below(4),
@@ -38,7 +41,7 @@ export function stepsOf(seed: number, count: number): Step[] {
 }
 
 export interface Failure {
-  /** Where in the steps. */
+  /** The index of the step that failed. */
   readonly at: number;
   /** What the database and the world disagree on. */
   readonly about: string;
@@ -46,15 +49,15 @@ export interface Failure {
 
 export interface Walked {
   readonly failure: Failure | null;
-  /** The steps that could be taken at all, as sentences. */
+  /** The steps that could be attempted, as sentences. */
   readonly tried: readonly string[];
   readonly allowed: number;
-  /** How many times what a person sees was compared. */
+  /** How many times a person's view was compared. */
   readonly looks: number;
 }
 
 export interface WalkSetup {
-  /** As the owner, in a database that is empty but migrated. */
+  /** Connected as the owner, to a database that is empty but migrated. */
   readonly owner: pg.Client;
   readonly database: Database;
   clock: Date;
@@ -109,7 +112,7 @@ async function populate({ owner, clock }: WalkSetup, world: World): Promise<void
     ]);
 }
 
-/** Lets time pass; everybody stays signed in, as if they had just done so. */
+/** Lets time pass; everybody stays signed in, as if they had just signed in. */
 async function wait(setup: WalkSetup, world: World, millis: number): Promise<void> {
   world.now += millis;
   setup.clock = new Date(world.now);
@@ -122,7 +125,7 @@ async function wait(setup: WalkSetup, world: World, millis: number): Promise<voi
 const isNo = (error: unknown): boolean =>
   error instanceof Denied || error instanceof Refusal || error instanceof Invalid || error instanceof Conflict;
 
-/** What one person sees, compared; null, or where it differs. */
+/** Compares what one person sees with the world; returns null, or a description of the difference. */
 async function difference(setup: WalkSetup, world: World, person: string): Promise<string | null> {
   const [, seen] = await setup.database.together(enterWithSession(sessionOf(person)), look());
   const expected = everythingSeen(world, person);
@@ -140,7 +143,7 @@ async function difference(setup: WalkSetup, world: World, person: string): Promi
   return null;
 }
 
-/** An id as the walk calls it, where it has a name for it. */
+/** Replaces each id in a text with its name in the walk, or with its last four characters if it has none. */
 function named(world: World, text: string): string {
   return text.replace(anyId, (id) => {
     const person = world.people.indexOf(id);
@@ -155,7 +158,10 @@ function named(world: World, text: string): string {
   });
 }
 
-/** Takes the steps until the database and the world differ. Everybody looks at each hundredth step and at the end. */
+/**
+ * Takes the steps until the database and the world differ. Every hundredth step and at the end, everybody's view is
+ * compared.
+ */
 export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Walked> {
   const world = emptyWorld(setup.clock.getTime());
   await populate(setup, world);
@@ -164,7 +170,7 @@ export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Wa
   let allowed = 0;
   let looks = 0;
 
-  /** The id of the row that a step made. */
+  /** Returns the id of the row that a step inserted. */
   async function newest(table: string): Promise<string> {
     const before = known.get(table) ?? [];
     const { rows } = await setup.owner.query<{ id: string }>(`select id from ${table} where id <> all ($1)`, [before]);
@@ -173,7 +179,7 @@ export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Wa
     return rows[0]!.id;
   }
 
-  /** By which ids the members go now. */
+  /** Reads the ids under which the members are listed now. */
   async function learnIds(): Promise<void> {
     const { rows } = await setup.owner.query<{ brokerage_id: string; user_id: string; person_id: string }>(
       'select brokerage_id, user_id, person_id from members',
@@ -237,7 +243,7 @@ export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Wa
   return { failure: null, tried, allowed, looks };
 }
 
-/** The shortest list of steps still found on which `fails` is true, by leaving out more and more (Zeller's ddmin). */
+/** Returns the shortest list of steps found on which `fails` is still true, by leaving out steps (Zeller's ddmin). */
 export async function shrunk(
   steps: readonly Step[],
   fails: (steps: readonly Step[]) => Promise<boolean>,

@@ -1,32 +1,32 @@
-/** What a few brokerages and their deals are made of, as plainly as it can be said: the walk keeps one beside the database. */
+/** A plain model of brokerages and their deals, which the walk keeps beside the database. */
 
 export type Id = string;
 
 export interface Member {
   brokerage: Id;
   person: Id;
-  /** By which id they go: until they have joined, that of the invitation. */
+  /** The id under which the member is listed: that of the invitation until they have joined. */
   goesBy: Id;
   role: 'admin' | 'broker' | 'staff';
   status: 'invited' | 'active' | 'removed';
-  /** Whether they ever accepted. */
+  /** Whether the person ever accepted. */
   joined: boolean;
-  /** The digest of the link that makes it active. */
+  /** The digest of the link that activates the membership. */
   link: Buffer | null;
-  /** Until when the link works. */
+  /** When the link expires, in milliseconds since 1970. */
   linkUntil: number;
 }
 
 export type Role = 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
 
-/** A person's part in a deal. */
+/** A person's participation in a deal. */
 export interface Part {
   id: Id;
   deal: Deal;
   person: Id;
   role: Role;
   status: 'invited' | 'active' | 'removed';
-  /** Whether they ever accepted. */
+  /** Whether the person ever accepted. */
   joined: boolean;
   /** Whom an advisor advises. */
   advises: Part | null;
@@ -38,7 +38,7 @@ export type State =
 export interface Deal {
   id: Id;
   brokerage: Id;
-  /** As it was written down last: an exclusivity may have lapsed since. */
+  /** As last stored: an exclusivity may have expired since. */
   state: State;
   needsNda: boolean;
 }
@@ -76,7 +76,7 @@ export interface Document {
   removed: number | null;
 }
 
-/** Something that belongs to one side of a deal, or (`part` null) to all of it. */
+/** A record that belongs to one side of a deal. */
 export interface OfSide {
   id: Id;
   part: Part;
@@ -86,11 +86,11 @@ export interface OfDeal {
   deal: Deal;
 }
 
-/** What a broker says to a contradiction of a deal's books. */
+/** A broker's answer to a contradiction in a deal's books. */
 export interface ContradictionAnswer extends OfDeal {
-  /** Which contradiction. */
+  /** Identifies the contradiction. */
   readonly key: string;
-  /** The figures that it was given to. */
+  /** The figures of the contradiction when it was answered. */
   figures: string;
   answeredAt: number;
   released: boolean;
@@ -130,7 +130,7 @@ export interface World {
   stops: Deal[];
 }
 
-/** A world in which there is nothing yet. */
+/** Returns a world that is empty. */
 export const emptyWorld = (now: number): World => ({
   now,
   people: [],

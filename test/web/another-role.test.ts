@@ -1,4 +1,7 @@
-/** Who was removed from a deal and is invited again in another role: what others on it are told of them begins with that role. */
+/**
+ * A person who was removed from a deal and is invited again in another role: others on the deal see their history only
+ * since they have that role.
+ */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Answer } from './person.ts';
@@ -14,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => web?.close());
 
 const acts = new Set(['participant.invite', 'participant.remove', 'invitation.accept']);
-/** What a caller is told of how this person came and went, on the tab of the deal and on the first page, the latest first. */
+/** The history of this person that a caller sees, on the deal's activity tab and on the home page, newest first. */
 const told = async (caller: string) => {
   const visitor = await web.as(caller);
   const shown = async (page: string, of: (body: Answer['body']) => Record<string, unknown>[]) =>
@@ -27,7 +30,7 @@ const told = async (caller: string) => {
   };
 };
 
-/** Invites, lets them accept, and answers with the id of their part in the deal. */
+/** Invites a person and accepts the invitation; returns the id of their participation. */
 const letIn = async (caller: string, role: string, advises: string | null = null): Promise<string> => {
   const [user] = await web.service.sql<{ email: string }>('select email from users where id = $1', [
     web.scene.people[caller],

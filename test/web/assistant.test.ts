@@ -1,4 +1,7 @@
-/** A person's own assistant, from its registration to what it did: beside it the pages on which they and their broker see it. */
+/**
+ * A person's own assistant, from its registration to its actions, together with the pages on which the person and their
+ * broker see it.
+ */
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -42,7 +45,7 @@ async function testPageOf(who: 'buyer' | 'broker'): Promise<TestPage> {
 const dealId = () => service.demo.deals.with_everything;
 const ask = () => assistant.call(tool, { deal_id: dealId(), category: 'legal', question_text: question });
 
-/** Goes where a refusal says that it can be resolved. */
+/** Opens the page on which a refusal can be resolved; returns the reason of the refusal. */
 async function resolve({ structuredContent }: Awaited<ReturnType<typeof ask>>): Promise<string> {
   const { error, reason, resolve_url: url } = structuredContent as Record<string, string>;
   expect(error).toBe('permission_denied');
@@ -50,7 +53,7 @@ async function resolve({ structuredContent }: Awaited<ReturnType<typeof ask>>): 
   return reason ?? '';
 }
 
-/** Answers the consent page in a tab beside the application's, in the browser where the buyer is signed in. */
+/** Allows the assistant on the consent page, in another tab of the browser in which the buyer is signed in. */
 async function allow(page: Page, url: URL): Promise<URLSearchParams> {
   const consent = await page.context().newPage();
   await consent.goto(url.href);

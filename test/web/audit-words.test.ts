@@ -54,7 +54,7 @@ test('says each detail of a record on a deal in words', () => {
   expect(detailWords('format', 'xlsx', null)).toBe('Excel workbook');
   expect(detailWords('about', 'ndas', null)).toBe('NDA');
   expect(detailWords('changed', ['displayName', 'phone'], null)).toBe('Name, Phone');
-  // One without words of its own, as the code of a refusal, is at least readable.
+  // A value without words of its own, such as the code of a refusal, is at least readable.
   expect(detailWords('code', 'closing_unconfirmed', null)).toBe('Closing unconfirmed');
   expect(detailWords('document', 'https://app.example.com/client.json', null)).toBe(
     'https://app.example.com/client.json',

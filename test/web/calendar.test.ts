@@ -1,4 +1,7 @@
-/** Deadlines as a calendar to subscribe to: by a secret link, as its person sees them, and as RFC 5545 has it. */
+/**
+ * Deadlines as a calendar subscription: by a secret link, with the deadlines that its person sees, in the format of RFC
+ * 5545.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NotWritable } from '../../server/database/errors.ts';
@@ -15,7 +18,7 @@ let deadline: Date;
 beforeAll(async () => {
   web = await openScene();
   const { service, scene } = web;
-  // Something of each kind, for each who may have it.
+  // A deadline of each kind for everybody who may see one.
   await service.sql(`update ndas set expires_at = $1 where status = 'active'`, [later(40)]);
   await service.sql(
     `update offers set payload = payload || jsonb_build_object('expires_at', $1::text) where is_current`,
@@ -43,7 +46,7 @@ async function does(who: string, path: string, body: unknown = {}, method = 'POS
 
 const linkOf = async (who: string): Promise<string> => (await does(who, '/notifications/calendar')).url;
 
-/** The entries of a calendar, each property by its name with its parameters. */
+/** The entries of a calendar: each property's value by its name and parameters. */
 function entriesIn(text: string): Record<string, string>[] {
   const lines = text.replaceAll('\r\n ', '').split('\r\n');
   return lines
@@ -60,7 +63,7 @@ function entriesIn(text: string): Record<string, string>[] {
     );
 }
 
-/** What this looks at of offers, NDAs and conditions as the pages get them. */
+/** The fields used here of offers, NDAs and conditions in the responses to the pages. */
 interface Listed {
   id: string;
   status: string;
@@ -196,7 +199,7 @@ describe('the link', () => {
     await does('viewer', '/notifications/calendar', {}, 'DELETE');
     expect(await answerOf(second)).toEqual(gone);
     expect((await (await web.as('viewer')).ask('/notifications/calendar')).body).toEqual({ made_at: null });
-    // What is none of ours is answered in the same way.
+    // Links that were never issued get the same response.
     for (const other of [`${second}A`, second.slice(0, -1), second.split('?')[0]!])
       expect(await answerOf(other), other).toEqual(gone);
     const token = new URL(second).searchParams.get('token')!;
@@ -234,7 +237,7 @@ describe('the link', () => {
     for (let i = 0; i < 32; i += 1) codes.push((await fetch(link)).status);
     expect(codes.slice(0, 30).every((code) => code === 200 || code === 429)).toBe(true);
     expect(codes).toContain(200);
-    // A minute may end between two of them.
+    // The minute of the limit may end between two requests.
     if (!codes.includes(429)) for (let i = 0; i < 40; i += 1) codes.push((await fetch(link)).status);
     expect(codes).toContain(429);
   });

@@ -1,4 +1,4 @@
-/** Closing conditions, the home page, a deal's activity, assistants on a deal, and what time does by itself. */
+/** Closing conditions, the home page, a deal's activity, assistants on a deal, and the scheduled jobs. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startScheduledJobs } from '../../server/scheduled-jobs.ts';
@@ -108,7 +108,7 @@ describe('a closing condition', () => {
     const known = [people['seller'], 'seller', true];
     for (const caller of ['broker', 'seller', 'viewer', 'exclusive buyer', "exclusive buyer's advisor"])
       expect([caller, await seen(caller)]).toEqual([caller, known]);
-    // The exclusive buyer goes on without an NDA: they know of the seller from nowhere.
+    // Without an NDA, the exclusive buyer no longer knows the seller.
     const end = `update ndas set expires_at = app.now() where participant_id = $1`;
     await web.service.sql(end, [participants['exclusive buyer']]);
     for (const caller of ['exclusive buyer', "exclusive buyer's advisor"])
@@ -119,7 +119,7 @@ describe('a closing condition', () => {
     for (const owner of ['seller', 'other buyer', "seller's advisor", "broker's advisor"])
       expect([owner, (await owned(owner)).body.error.code]).toEqual([owner, 'owner_not_known_to_buyer']);
     expect((await owned('viewer')).body.error.code).toBe('owner_is_viewer');
-    // What stays as it is needs no new consent.
+    // An owner that does not change is not checked again.
     expect(
       (await broker.ask(`/conditions/${id}`, { name: 'Tax clearance', deadline: dateIn(9) }, 'PATCH')).status,
     ).toBe(200);
@@ -301,7 +301,7 @@ describe('activity', () => {
     expect((await activityOf('exclusive buyer'))[0]).toMatchObject({ user_name: 'seller', ...uploaded });
     for (const caller of ['other buyer', 'new buyer', 'viewer'])
       expect(JSON.stringify(await activityOf(caller))).not.toMatch(/Lease 2024|document/);
-    // The deal's own tab says the same, in pages.
+    // The deal's own activity tab shows the same, in pages.
     const tabOf = async (caller: string) => (await (await web.as(caller)).ask(`/deals/${deal}/activity`)).body.items;
     expect((await tabOf('exclusive buyer'))[0]).toMatchObject({ user_name: 'seller', ...uploaded });
     for (const caller of ['other buyer', 'new buyer', 'viewer'])
@@ -376,7 +376,8 @@ test('the activity of a deal goes on behind what its reader may not open', async
   const all = ['deal_opt_in.on', 'deal_opt_in.on', 'document.upload'];
   expect(await page(null)).toEqual({ actions: all, next: null });
 
-  // As many as are looked at for one page, and then more: what the reader did themselves before these comes behind them, too.
+  // First as many hidden records as one page reads, and then more: the reader's own earlier records come after them in
+  // both cases.
   await record('broker', 'document.upload', hidden, 3);
   const whole = await page(null);
   expect(whole).toEqual({ actions: all, next: expect.any(String) });
@@ -384,7 +385,7 @@ test('the activity of a deal goes on behind what its reader may not open', async
   await record('broker', 'document.upload', hidden, 3);
   const first = await page(null);
   expect(first).toEqual({ actions: all.slice(0, 1), next: expect.any(String) });
-  // Where it goes on from is the time of something hidden.
+  // The next page begins at a hidden record, whose time the cursor must not reveal.
   expect(Buffer.from(first.next, 'base64url').toString('latin1')).not.toMatch(/\d{4}-\d\d-\d\d/);
   expect(await page(first.next)).toEqual({ actions: all.slice(1), next: null });
 });

@@ -21,7 +21,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** What screen readers are told: nothing of it is seen. */
+/** A message to screen readers, which is not visible. */
 const announced = (text: string) => testPage.page.getByRole('status').filter({ hasText: text }).first();
 const row = (name: string) => testPage.page.getByRole('row').filter({ hasText: name });
 
@@ -160,7 +160,10 @@ test('a file is looked at before it is imported', async () => {
   expect((await download).suggestedFilename()).toBe('contacts.csv');
 });
 
-/** Adds contacts, and goes to the list of them; what their names begin with, before a number of five digits. */
+/**
+ * Adds contacts and opens the list of them; returns the beginning of their names, which a number of five digits
+ * follows.
+ */
 async function goToMany(count: number): Promise<string> {
   const name = `Vast ${crypto.randomUUID().slice(0, 8)}`;
   await service.sql(
@@ -195,7 +198,7 @@ test('a page that cannot be loaded is asked for once, is said to be missing, and
   let asked = 0;
   await page.route(/\/contacts\?.*cursor=/, (route) => {
     asked += 1;
-    // As where a release since has written places of lists in another way.
+    // As if a later release had changed the format of cursors.
     return route.continue({ url: route.request().url().replace('cursor=', 'cursor=before.') });
   });
   const missing = page.getByRole('alert').filter({

@@ -1,4 +1,4 @@
-/** Contacts through the web application's routes: who works on them, paging, import and export. */
+/** Contacts through the web application's routes: permissions, paging, import and export. */
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { renewForAnotherTry } from '../another-try.ts';
@@ -48,7 +48,7 @@ async function add(contact: object = {}): Promise<string> {
   return body.id;
 }
 
-/** Sends a file, as the page does. */
+/** Sends a file like the page does. */
 async function send(
   name: string,
   path: string,
@@ -67,7 +67,7 @@ async function exported(name: string, brokerage = scene.brokerage): Promise<Resp
   return fetch(`${service.origin}/api/web/contacts/export?brokerage_id=${brokerage}`, { headers: as(name).headers });
 }
 
-/** Every contact of the list, page by page. */
+/** Every contact of the list, fetched page by page. */
 async function wholeList(query: Record<string, string>): Promise<{ id: string; display_name: string }[]> {
   const found = [];
   let cursor: string | null = null;
@@ -172,7 +172,7 @@ describe('everybody else', () => {
     },
   );
 
-  // What is wrong with a file is found by reading it.
+  // Errors in a file can only be found by reading it.
   test.each([
     ['too large', `name\n${'x'.repeat(2_200_000)}`],
     ['not in UTF-8', new Uint8Array([0x6e, 0xff, 0xfe])],
@@ -250,7 +250,7 @@ describe('the list', () => {
     expect(await names('100% plumb')).toEqual(['100% Plumbing_Ltd']);
     expect(await names('plumbing_')).toEqual(['100% Plumbing_Ltd']);
     expect(await names('1_0% plumb')).toEqual([]);
-    // In lower case PostgreSQL and JavaScript do not write these alike.
+    // PostgreSQL and JavaScript convert these names to lower case differently.
     for (const display_name of ['ΟΔΟΣ ΑΕ', 'İstanbul Ltd']) {
       await add({ display_name, email: null, phone: null });
       expect(await names(display_name)).toEqual([display_name]);
@@ -380,7 +380,7 @@ describe('importing', () => {
       left_out: [],
     });
     expect(await send('broker', '/contacts/import', 'name\nKim, Sarah')).toMatchObject({ status: 409 });
-    // Of a row whose cells are in the wrong columns nothing else is said.
+    // A row whose cells are in the wrong columns gets no further errors.
     expect(await look('name,email,\nKim, Sarah,s@x.test')).toMatchObject({
       contacts: [],
       faults: [{ row: 2, column: null, message }],
@@ -428,7 +428,7 @@ describe('importing', () => {
     expect(await faultOf('')).toMatch(/^400 The first line/);
     expect(await faultOf('name\n')).toMatch(/^400 .*no rows/);
     expect(await faultOf(`name\n${'x\n'.repeat(5001)}`)).toMatch(/^400 At most 5,?000 rows/);
-    // What takes long to take apart is not.
+    // A file that would take long to parse is not parsed.
     expect(await faultOf(`name\n${'\n'.repeat(1_000_000)}`)).toMatch(/^400 At most 20000 lines/);
     expect(await faultOf(`name\n${'x,'.repeat(100_000)}`)).toMatch(/^400 This is not a CSV file/);
     expect(await faultOf(new Uint8Array([0x6e, 0xff, 0xfe]))).toMatch(/^400 Save the file as CSV in UTF-8/);
@@ -472,7 +472,7 @@ describe('exporting', () => {
       });
   });
 
-  /** Takes the contacts with such names out again once the test is over, however it ends. */
+  /** Deletes the contacts with such names once the test is over, whether it passes or fails. */
   const forgetAfterwards = (names: string) =>
     onTestFinished(
       async () =>

@@ -1,4 +1,6 @@
-/** What brokers say to contradictions of uploaded books, and what of it others read: pages and tools, as each role. */
+/**
+ * How brokers answer contradictions in uploaded books, and which answers other roles read, on pages and through tools.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
@@ -39,13 +41,13 @@ interface Contradictions {
 const path = (rest: string) => `/deals/${deal}/qoe/${rest}`;
 const read = async (name: string): Promise<Contradictions> =>
   (await as(name).ask(path('computed'))).body.contradictions;
-/** What a person sees, in order: each sentence, and its answer. */
+/** The contradictions that a person sees, in order: each sentence with its answer. */
 const told = async (name: string) => {
   const { items, explained } = await read(name);
   const brief = (one: Told) => [one.sentence, one.answer?.why ?? null];
   return { open: items.map(brief), explained: explained.items.map(brief) };
 };
-/** The contradiction that adjustments under a label of no figures make. */
+/** The contradiction caused by adjustments under a label without figures. */
 const unmatched = async (name: string, label: string): Promise<Told> => {
   const { items, explained } = await read(name);
   const found = [...items, ...explained.items].find(({ sentence }) => sentence.includes(`“${label}”`));
@@ -101,13 +103,13 @@ describe('an answer', () => {
     expect((await put('broker', one.key, 'release', given)).status).toBe(204);
     expect(await told('buyer')).toEqual({ open: [], explained: [[one.sentence, 'An add-back of the year before.']] });
     expect(await read('buyer')).toMatchObject({ all: false, may_answer: false });
-    // Not in the workspace, there is nothing.
+    // Outside the workspace, nothing is shown.
     expect(await read('other_buyer')).toEqual(nothing);
     expect((await unmatched('seller', 'FY1998')).answer).toMatchObject({
       released_by_name: broker,
     });
 
-    // What was released is that answer: another one is read by buyers once it is released, too.
+    // Only that answer was released: buyers read another answer only once it is released, too.
     expect((await explain(one, 'It belongs to 2024.', 'to_correct')).status).toBe(204);
     expect(await read('buyer')).toEqual(nothing);
     expect((await told('seller')).explained).toEqual([]);
@@ -159,7 +161,7 @@ describe('an answer', () => {
     expect((await explain(one, 'Was closed in May.')).status).toBe(204);
     const { answered_at } = (await unmatched('broker', 'FY1999')).answer!;
     expect((await put('broker', one.key, 'release', { answered_at })).status).toBe(204);
-    // Rows of other dates change nothing of it.
+    // Rows of other periods do not affect the contradiction.
     const elsewhere = await adjust('FY1996', '5');
     expect(await unmatched('buyer', 'FY1999')).toMatchObject({ key: one.key, answer: { of_other_figures: false } });
 
@@ -170,16 +172,16 @@ describe('an answer', () => {
     const { items, explained } = await read('broker');
     expect(items.map(({ key }) => key)).toContain(one.key);
     expect(explained.items).toEqual([]);
-    // These figures nobody has released, and nobody does before they are answered.
+    // Nobody has released the new figures, and nobody can before they are answered.
     expect(await told('buyer')).toEqual({ open: [], explained: [] });
     expect((await put('broker', one.key, 'release', { answered_at })).status).toBe(409);
-    // With what was on the page before, nothing is answered.
+    // An answer to the figures shown before is rejected.
     expect(await explain(one, 'Still.')).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
     expect((await explain(changed, 'Still.')).status).toBe(204);
     expect((await unmatched('broker', 'FY1999')).answer).toMatchObject({ of_other_figures: false, released_at: null });
 
     await service.sql('delete from normalizations where id = any ($1)', [[more, elsewhere]]);
-    // What is there no more cannot be answered, and its answer is taken back all the same.
+    // A contradiction that no longer exists cannot be answered, but its answer can still be removed.
     await service.sql(`delete from normalizations where deal_id = $1 and period_label = 'FY1999'`, [deal]);
     await expect(unmatched('broker', 'FY1999')).rejects.toThrow();
     expect((await explain(one, 'Again.')).status).toBe(409);
@@ -216,7 +218,7 @@ describe('an answer', () => {
     expect((await removed(second.answered_at)).status).toBe(404);
     expect(await give('Unread.', second.answered_at)).toMatchObject(refused);
     expect(await given()).toBeNull();
-    // Pages loaded from an earlier release do not say what they have read.
+    // Pages loaded from an earlier release do not send which answer they have read.
     for (const why of ['Prepaid.', 'Prepaid in May.'])
       expect((await put('broker', key, 'answer', { status: 'explained', why, figures })).status).toBe(204);
     expect((await given())!.why).toBe('Prepaid in May.');
@@ -255,7 +257,10 @@ describe('an answer', () => {
       expect((await ofKind('buyer', kind)).map(({ sentence }) => sentence)).toEqual(sentences);
       return sentences;
     };
-    /** What a change makes of a contradiction: the broker sees it with the earlier answer, the buyer nothing. */
+    /**
+     * Asserts the effect of a change on a released contradiction: the broker sees it with the earlier answer, the buyer
+     * does not see it.
+     */
     const changes = async (kind: string, change: () => Promise<() => Promise<unknown>>) => {
       const before = await releasedAll(kind);
       const undo = await change();
@@ -269,13 +274,13 @@ describe('an answer', () => {
       for (const { key } of await ofKind('broker', kind)) await remove('broker', key, 'answer');
     };
     const gone = async (id: string) => {
-      // No version of the product removes an upload: here it is what was there before it.
+      // The product cannot delete an upload: this restores the state before it.
       for (const table of ['pl_periods', 'customer_revenues'])
         await sql(`delete from ${table} where snapshot_id = $1`, [id]);
       await sql('delete from accounting_snapshots where id = $1', [id]);
     };
 
-    // Months that are missing: another lot of them, that begins with the same month.
+    // Missing months: a second gap that begins with the same month.
     const far = await uploaded(months('2019-01', '2019-04'));
     await changes('months_missing', async () => {
       const id = await uploaded(months('2019-03'));
@@ -283,7 +288,7 @@ describe('an answer', () => {
     });
     await gone(far);
 
-    // One-time costs of two years, and then of three.
+    // One-time costs in two years; the change adds another one.
     const added: string[] = [];
     const oneTime = async (period_label: string) => {
       const row = { deal_id: deal, period_label, adjustment_category: 'one_time', adjustment_amount: '10' };
@@ -303,7 +308,7 @@ describe('an answer', () => {
       return () => sql('delete from normalizations where id = $1', [id]);
     });
 
-    // As many adjustments more as come to nothing.
+    // Two more adjustments that cancel each other out.
     await changes('period_unmatched', async () => {
       const ids = [await adjust('FY1997', '7'), await adjust('FY1997', '-7')];
       return () => sql('delete from normalizations where id = any ($1)', [ids]);
@@ -369,7 +374,7 @@ test('assistants are told what their people may read, with the beginning of the 
     const { structuredContent } = await toolCaller(service, access)('svc_qoe_pl_periods', { deal_id: deal });
     return (structuredContent as { summary: { contradictions?: string[] } }).summary.contradictions ?? [];
   };
-  // Of one kind a summary names two, those that are open first.
+  // A summary names two contradictions of one kind, open ones first.
   await service.sql(`delete from normalizations where deal_id = $1 and period_label = 'FY1999'`, [deal]);
   const one = await unmatched('broker', 'FY1998');
   await explain(one, `The lease\nwas "prepaid”. ${'x'.repeat(1000)}`);
@@ -407,7 +412,7 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
     await page.getByRole('heading', { name: `Open contradictions (${count})` }).waitFor();
     await expectAccessible(page);
     const line = page.getByRole('listitem').filter({ hasText: '“FY1998”' });
-    // By keyboard alone.
+    // With the keyboard alone.
     await line.getByRole('button', { name: 'Explain' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'Explain these figures' }).waitFor();
@@ -487,7 +492,7 @@ test('in the browser: what a broker writes stays, and is sent once they have see
     await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' }).click();
     await line.getByText('It is a typing error of May.').waitFor();
 
-    // What the figures say no more needs no answer.
+    // A contradiction that no longer exists needs no answer.
     await line.getByRole('button', { name: 'Change' }).click();
     await page.getByLabel('Why').fill('It was booked very late.');
     await service.sql('delete from normalizations where id = $1', [more]);

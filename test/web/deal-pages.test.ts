@@ -1,4 +1,4 @@
-/** The pages of a deal in the browser, as each who takes part meets them: what they can do there, by hand. */
+/** The pages of a deal in the browser, operated by hand as each role that takes part in the deal. */
 
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await web?.close();
 });
 
-/** A caller's browser, the same for all tests of the file: another would load the application once more. */
+/** A caller's browser, shared by all tests of the file: a new one would load the application again. */
 async function testPageOf(caller: string): Promise<TestPage> {
   const { cookie } = await web.as(caller);
   const testPage = testPages.get(caller) ?? (await openTestPage(browser, web.service.origin, { cookie }));
@@ -36,7 +36,7 @@ async function testPageOf(caller: string): Promise<TestPage> {
   return testPage;
 }
 
-/** A browser in which a caller of the scene is signed in, at a path. */
+/** Opens a path in the browser in which a caller of the scene is signed in. */
 async function testPageAt(caller: string, path: string, width = 1280): Promise<TestPage> {
   const testPage = await testPageOf(caller);
   await testPage.page.setViewportSize({ width, height: 900 });
@@ -54,7 +54,7 @@ const choose = async (page: Page, menu: string | RegExp, item: string) => {
   await page.getByRole('menuitem', { name: item }).click();
 };
 
-/** A deal of its own, listed, with the broker and a buyer who has signed nothing. */
+/** A new deal, listed unless `state` says otherwise, with the broker and a buyer who has signed nothing. */
 async function withBuyer(
   { sql }: WebScene['service'],
   { brokerage, people }: WebScene['scene'],
@@ -103,7 +103,7 @@ describe('the sections of a deal', () => {
     expect(await tabsOf(page)).toEqual(sections);
     expect(await button(page, /^Move to/).count()).toBe(caller === 'broker' ? 1 : 0);
     expect(await page.getByRole('region', { name: 'Exclusivity' }).count()).toBe(caller === 'other buyer' ? 0 : 1);
-    // A participant reads their role, and is not offered to join.
+    // A participant sees their role instead of the button to join.
     expect(await button(page, 'Join this deal').count()).toBe(caller === 'admin' ? 1 : 0);
     if (caller !== 'other buyer') await page.getByText(`You: ${caller}`, { exact: true }).waitFor();
   });
@@ -125,7 +125,7 @@ describe('the sections of a deal', () => {
     expect(await page.getByRole('navigation').count()).toBe(0);
     expect(await page.getByRole('banner').count()).toBe(0);
     expect(await button(page, 'Add condition').count()).toBe(0);
-    // A state says something, though it can be pressed.
+    // The buttons that change a status are printed, because they also show it.
     expect(await button(page, /^Status of /).count()).toBeGreaterThan(0);
     const looks = `['body', 'main', 'main h2 ~ p, main section p'].map((one) => {
       const { color, backgroundColor, marginLeft, maxWidth } = getComputedStyle(document.querySelector(one));
@@ -206,7 +206,7 @@ describe('an address where somebody has no place', () => {
     ['broker', '/findings'],
   ])('says to the %s at %s what one says that leads nowhere, and asks nothing of the server', async (caller, path) => {
     const { page } = await testPageOf(caller);
-    // What the page before would still ask for is not asked by this one.
+    // Requests of the previous page must not be counted as requests of this one.
     await page.goto(`${web.service.origin}/healthz`);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -219,7 +219,7 @@ describe('an address where somebody has no place', () => {
     answersNowhere.set(caller, nowhere);
     expect(await answersAt(path)).toEqual(nowhere);
     expect(asked.filter((one) => one.startsWith(`/api/web/deals/${web.scene.deal}/`))).toEqual([]);
-    // What it says is the same to all of them.
+    // The text is the same for all callers.
     if (caller === 'broker') await expectAccessible(page);
     await page.getByRole('link', { name: 'Go to the overview' }).click();
     await page.getByText('About the business').waitFor();
@@ -275,7 +275,7 @@ describe('a broker', () => {
     const asked: string[] = [];
     page.on('request', (request) => void (request.method() === 'PATCH' && asked.push(request.postData() ?? '')));
     await norwegian.go(`/deals/${web.scene.deal}`);
-    // The page is in English, its dates are not.
+    // The page is in English, but its dates are Norwegian.
     await page.locator('time[lang=nb-NO]').first().waitFor();
     await choose(page, 'More actions', 'Edit deal');
     const dialog = page.getByRole('dialog', { name: 'Edit deal' });
@@ -287,7 +287,7 @@ describe('a broker', () => {
     const fault = dialog.getByText(/Enter an amount such as 1.250.000,50\./);
     await fault.waitFor();
     expect(await price.getAttribute('aria-invalid')).toBe('true');
-    // The draft is written a moment after the typing.
+    // The draft is stored shortly after the typing.
     await expect.poll(() => page.evaluate('Object.keys(localStorage).join()')).toContain('dealkeep.draft.');
     await norwegian.go(`/deals/${web.scene.deal}`);
     await choose(page, 'More actions', 'Edit deal');
@@ -311,7 +311,7 @@ describe('a broker', () => {
     const long = `0.${'1'.repeat(150)}`;
     await price.fill(long);
     expect(await price.inputValue()).toBe(long.slice(0, 100));
-    // As in a draft that was kept before the field had an end.
+    // As in a draft stored before the field had a maximum length.
     await price.evaluate((input) => input.removeAttribute('maxlength'));
     await price.fill(long);
     await dialog.getByLabel('Title').click();
@@ -387,7 +387,7 @@ describe('a broker', () => {
     await confirm(page, 'Release');
     await banner.waitFor({ state: 'detached' });
     await page.locator('h1 + p').getByText('Listed').waitFor();
-    // The button is gone: the keyboard goes on from the page it was on, not from the top of the browser.
+    // The button is gone: the focus moves to the page's main element, not to the top of the document.
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
   });
 
@@ -399,7 +399,7 @@ describe('a broker', () => {
     await confirm(page, 'Remove');
     const row = page.getByRole('main').getByRole('listitem').filter({ hasText: 'other buyer' });
     await row.getByText('Removed').waitFor();
-    // What they had open is not left to them once they look at it again: a minute later, for their page.
+    // A page that they left open closes once it becomes visible again, here a minute later by its clock.
     await removed.evaluate(
       '{ const now = Date.now.bind(Date); Date.now = () => now() + 60_000; dispatchEvent(new Event("visibilitychange")); }',
     );
@@ -410,7 +410,7 @@ describe('a broker', () => {
     await row.getByText('Invited').waitFor();
 
     const { page: invited, go } = await testPageOf('other buyer');
-    // An open page gets no event of an invitation.
+    // An open page gets no event about an invitation.
     await go('/');
     await invited.getByText('Scene Brokers invites you as a buyer').waitFor();
     await expectAccessible(invited);
@@ -440,14 +440,14 @@ describe('a broker', () => {
   test('works through closing conditions, and takes a step back', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}/closing`);
     const status = button(page, 'Status of Lease assigned');
-    // A pointer that rests where the menu opens would take the focus.
+    // A pointer resting where the menu opens would take the focus.
     await page.mouse.move(0, 0);
     await status.focus();
-    // Arrow keys lead through the menu; nothing is changed until one of it is chosen.
+    // Arrow keys move through the menu; nothing is changed until an item is chosen.
     const changes: string[] = [];
     page.on('request', (request) => void (request.method() !== 'GET' && changes.push(request.url())));
     await page.keyboard.press('ArrowDown');
-    // The menu moves the focus a moment after the key: each step is waited for.
+    // The menu moves the focus shortly after the key press, so each step is waited for.
     const focused = (name: string) => page.getByRole('menuitemradio', { name }).and(page.locator(':focus')).waitFor();
     await focused('Open');
     await page.keyboard.press('ArrowDown');
@@ -461,7 +461,7 @@ describe('a broker', () => {
     await button(page, 'Undo').click();
     await page.getByText('0 of 1 satisfied or waived').waitFor();
     await expect.poll(() => status.textContent()).toBe('Open');
-    // Of a viewer, as it could be before: it stays theirs.
+    // A viewer could be made the owner in an earlier release, and stays the owner.
     await web.service.sql(`update closing_conditions set owner_user_id = $1 where name = 'Lease assigned'`, [
       web.scene.people['viewer'],
     ]);
@@ -498,7 +498,7 @@ describe('a broker', () => {
       (
         await web.service.sql('select expires_at from deal_opt_ins where user_id = $1', [web.scene.people['seller']])
       )[0];
-    // Nothing is changed by typing; Enter saves.
+    // Typing changes nothing; Enter saves.
     expect(await optIn()).toMatchObject({ expires_at: null });
     await seller.getByLabel('Until').press('Enter');
     await expect.poll(optIn).toMatchObject({ expires_at: new Date('2031-05-20T17:00') });
@@ -509,7 +509,7 @@ describe('a broker', () => {
   });
 });
 
-/** Sees to it that three buyers have made an offer on the idle deal, one of whom has left since. */
+/** Adds offers of three buyers to the idle deal, one of whom has since left. */
 async function makeOffers(): Promise<void> {
   const { idle } = web.scene;
   await web.service.sql(
@@ -723,11 +723,12 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await button(brokers, 'Decline').click();
   await confirm(brokers, 'Decline change');
   for (const page of [brokers, theirs, sellers]) await page.getByText(/proposed in revision 2 was declined/).waitFor();
-  // What was declined may be proposed once more as it is.
+  // Terms that were declined may be proposed again unchanged.
   await button(theirs, 'Propose a change').click();
   await button(dialog, 'Propose change').click();
   await dialog.waitFor({ state: 'detached' });
-  // What is past by now is not taken over; today is not past. A number beyond the form's fields is, with all of its digits.
+  // The form does not take over a time that has passed by now; today has not passed. It keeps a number that has no
+  // field in the form, with all of its digits.
   service.clock.advance(1000);
   const today = service.clock.inDays(0).slice(0, 10);
   await service.sql(
@@ -748,7 +749,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   expect(new Set((await service.sql(holdbacks, [deal])).map(({ said, kind }) => `${kind} ${said}`))).toEqual(
     new Set(['number 12345678901234567890.50']),
   );
-  // Pesos are not dollars, and an hour later is another time; more zeros are the same amount.
+  // Another currency or a time an hour later is a change; trailing zeros are not.
   const proposes = (changes: object) =>
     service.sql(
       `update offers p set payload = a.payload || $2 from offers a, offer_decisions d
@@ -766,7 +767,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   const times = change.getByRole('row', { name: 'Valid until' }).getByRole('cell');
   await expect.poll(async () => new Set(await times.allInnerTexts()).size).toBe(2);
 
-  // The buyer's next exclusivity begins without accepted terms: what they offer by now can be accepted.
+  // The buyer's next exclusivity begins without accepted terms, so their current offer can be accepted.
   await service.sql(`update offers set payload = payload - 'expires_at' where deal_id = $1`, [deal]);
   const exclusivity = `/deals/${deal}/exclusivity`;
   expect((await broker!.ask(exclusivity, undefined, 'DELETE')).status).toBe(200);
@@ -851,7 +852,7 @@ test('an NDA is proposed for two years, to the day also over a 29 February', asy
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Tile works');
   const { cookie } = await web.as('broker');
-  // The clock of the page is another: nobody has this browser afterwards.
+  // This page has a fixed clock, so no other test uses its browser.
   const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
   const { page, go, close } = await openTestPage(browser, service.origin, { cookie, alone: true, ...zone });
   await page.clock.setFixedTime('2026-11-29T12:00:00Z');
@@ -951,7 +952,7 @@ test('a status that is being changed stays changed while the conditions are aske
   const added = page.getByText('Stock counted');
   await added.first().waitFor();
   expect(await status.textContent()).toBe('In progress');
-  // What is shown next is not what the server is asked for then.
+  // The value shown next must not come from a new response of the server.
   await page.route('**/api/web/deals/*/conditions', () => {});
   refuse();
   await expect.poll(() => status.textContent()).toBe('Open');

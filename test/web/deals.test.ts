@@ -1,4 +1,4 @@
-/** The list and the page of deals, and what is done to a deal as a whole, as each person meets them. */
+/** The list and the pages of deals, and actions on a deal as a whole, for each role. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -25,13 +25,13 @@ const input = {
   currency: 'USD',
 };
 
-/** A new deal of the broker's, in this state. */
+/** Adds a deal of the broker in this state. */
 async function newDeal(state = 'draft', title = input.title): Promise<string> {
   const { body } = await (
     await web.as('broker')
   ).ask('/deals', { organization_id: web.scene.brokerage, ...input, title });
   if (state !== 'draft') {
-    // The owner is held to the moves too, so on the way there each state is entered.
+    // The allowed moves apply to the database owner too, so each state on the way is entered.
     for (const next of ['listed', 'under_offer'].slice(0, state === 'listed' ? 1 : 2))
       await web.service.sql('update deals set state = $2 where id = $1', [body.id, next]);
   }
@@ -153,7 +153,7 @@ describe('closing', () => {
     await joins(deal, 'seller', 'seller');
     return { deal, buyer };
   }
-  /** A deal in closing for which nothing is missing. */
+  /** Adds a deal in closing that has everything it needs to be closed. */
   async function complete() {
     const { deal, buyer } = await withBuyer();
     const broker = await web.as('broker');
@@ -260,7 +260,7 @@ describe('closing', () => {
     )('asks: %s, and the deal is closed %s', async (what, where) => {
       const deal = await complete();
       await web.service.sql('update deals set keys_admitted = true where id = $1', [deal]);
-      // What is written has the deal when it asks for the time of its last activity.
+      // The write has already locked the deal when it waits for the row of its last activity.
       const [written, closed] = await atOnce(
         web.service,
         ['vault.deal_activity', 'deal_id', deal],
@@ -329,7 +329,7 @@ describe('closing', () => {
       expect(open.filter((name) => !left.some((start) => name.startsWith(start)))).toEqual([]);
       expect(moves).toEqual([]);
     }
-    // What stays possible: an NDA taken back, a person taken off the deal.
+    // Still possible: revoking an NDA, and removing a participant.
     expect((await broker.ask(`/ndas/${nda.id}/revoke`, {})).status).toBe(200);
     expect((await broker.ask(`/deals/${deal}/participants/${participant_id}`, undefined, 'DELETE')).status).toBe(200);
   });
@@ -703,7 +703,7 @@ describe('the list of deals', () => {
       (await (await web.as(name)).ask('/deals')).body.items.find(({ id }: { id: string }) => id === deal).updated_at;
     for (const name of ['broker', 'admin', 'seller'])
       expect([name, await dated(name)]).toEqual([name, latest.toISOString()]);
-    // What others did does not tell a buyer of itself.
+    // Actions of others do not change the time that a buyer sees.
     expect(Date.parse(await dated('other buyer'))).toBeLessThan(Date.parse(later.toISOString()));
     const kept = await service.sql(
       `select 1 from (select distinct on (deal_id) deal_id, at, id from audit_records
@@ -725,7 +725,7 @@ describe('the list of deals', () => {
     const { service, demo } = await openDemoService();
     try {
       const seen = { questions_waiting: 0, offers: 0, later: 0 };
-      // No deal of the demo changed when it was loaded.
+      // Loading the demo did not change any of its deals.
       expect(
         await service.sql(
           `select d.title from deal_stages g join deals d on d.id = g.deal_id join brokerages b on b.id = d.organization_id
@@ -750,7 +750,7 @@ describe('the list of deals', () => {
             },
           ]);
           expect(questions_waiting).toBeLessThanOrEqual(questions?.items?.length ?? 0);
-          // For people who do not run a deal, it was updated when they did something themselves.
+          // People who do not run a deal see the time of their own last action on it.
           const all = capacities.can_revoke_nda || capacities.can_join;
           const last =
             activity.items.find((one: { user_id: string }) => all || one.user_id === demo.people[lead].user_id)?.at ??

@@ -1,4 +1,4 @@
-/** Amounts in the web application: exact sums, and what a person types in their own way of writing numbers. */
+/** Amounts in the web application: exact sums, and numbers typed in the person's own notation. */
 
 import { describe, expect, test } from 'vitest';
 import {

@@ -1,4 +1,6 @@
-/** The pages of diligence in the browser: what is said of a step, and what is asked before one that cannot be undone. */
+/**
+ * The pages of diligence in the browser: messages about a step, and confirmations before a step that cannot be undone.
+ */
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -147,7 +149,7 @@ test('a step that is no longer there, since somebody else took another one, lead
   const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
   const { cookie } = await web.as('broker');
   const { page, go } = await openTestPage(browser, web.service.origin, { cookie, alone: true });
-  // Nothing tells the page what others do, and it does not ask from time to time.
+  // The page gets no events, and does not poll.
   await page.addInitScript('window.setInterval = () => 0');
   await page.route('**/api/web/events*', (route) => route.abort());
   await go(`/deals/${web.scene.deal}/questions`);
@@ -184,7 +186,7 @@ test('notes on a finding do not set back a status that somebody else gives it me
   await buyer.ask(`/findings/${finding.id}/status`, { status: 'mitigated', status_notes: null });
   await expect.poll(() => status.inputValue()).toBe('mitigated');
   expect(await dialog.getByLabel('Notes').inputValue()).toBe('The roofer was there on Monday.');
-  // What was chosen stays.
+  // The person's own choice stays.
   await status.selectOption('accepted');
   await buyer.ask(`/findings/${finding.id}/status`, { status: 'resolved', status_notes: null });
   await page
@@ -252,7 +254,7 @@ test('an answer that the seller corrects while the broker is about to send it is
   const answer = dialog.getByLabel('Answer to the buyer');
   expect(await answer.inputValue()).toBe('None.');
   await step('seller', 'answer', { answer_text: 'The sales tax of June.' });
-  // The page knows of it, and the dialog stays as it was read.
+  // The page has the new answer; the dialog keeps the one that was read.
   await page.getByText('The sales tax of June.').waitFor({ state: 'attached' });
   await dialog.getByText('The seller’s answer: None.').waitFor();
   await dialog.getByRole('button', { name: 'Send', exact: true }).click();

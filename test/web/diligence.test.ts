@@ -79,7 +79,7 @@ describe('findings', () => {
         },
       },
     });
-    // Nothing is changed by it, and nobody else is kept from it.
+    // The refusal changes nothing, and does not affect other people.
     expect((await give('seller', 'So it is.')).status).toBe(200);
     expect((await give('broker', 'And so it stays.')).status).toBe(200);
     const aDayAgo = `update finding_changes set changed_at = changed_at - interval '1 day' where finding_id = $1`;
@@ -102,7 +102,7 @@ describe('findings', () => {
     expect(body.items).toContainEqual(expect.objectContaining({ id: added.id, comment_count: 300 }));
     expect(JSON.stringify(body)).not.toMatch(/x{100}|y{100}/);
     const { comments, history } = (await as('seller').ask(`/findings/${added.id}`)).body;
-    // The latest, as far as they are not too long together.
+    // The latest ones, up to a total length.
     expect([comments.length, history.length]).toEqual([32, 32]);
     const { body: said } = await as('exclusive buyer').ask(`/findings/${added.id}/comments`, { body: 'And at last.' });
     expect([said.comments.length, said.comments.at(-1).body, said.comment_count]).toEqual([32, 'And at last.', 301]);
@@ -144,7 +144,7 @@ describe('findings', () => {
       const { status: answer, body: made } = await as(caller).ask(`/deals/${scene.deal}/findings`, of);
       return answer === 201 ? answer : made.error.code;
     };
-    // Who cannot open a finding cannot have it.
+    // A person who cannot open a finding cannot be its owner.
     for (const owner of ['viewer', 'exclusive buyer', "exclusive buyer's advisor"])
       expect([owner, await owned('broker', owner)]).toEqual([owner, 'owner_cannot_open_finding']);
     for (const owner of ['broker', 'seller', "broker's advisor", "seller's advisor"])
@@ -152,7 +152,7 @@ describe('findings', () => {
     for (const owner of ['exclusive buyer', "exclusive buyer's advisor", 'broker', 'seller'])
       expect([owner, await owned('exclusive buyer', owner)]).toEqual([owner, 201]);
     expect((await as('new buyer').ask(`/deals/${scene.deal}/findings`, finding)).status).toBe(403);
-    // Who is offered is who is taken.
+    // The people offered as owners are exactly those who are accepted.
     for (const caller of ['seller', 'exclusive buyer', 'new buyer']) {
       const { participants } = (await as(caller).ask(`/deals/${scene.deal}`)).body;
       for (const { name, can_own_findings: offered } of participants)
@@ -188,7 +188,7 @@ describe('financing', () => {
       const { items, totals_by_side } = (await as(reader).ask(`/deals/${scene.deal}/financing`)).body;
       const sides = items.map((one: { side_user_id: string }) => one.side_user_id);
       expect(new Set(sides)).toEqual(new Set(rivals.map(of)));
-      // The latest is the other buyer's.
+      // The latest source is that of the other buyer.
       expect(items[0]).toMatchObject({ source_name: 'First Bank', side_user_id: of('other buyer') });
       expect(totals_by_side).toContainEqual({
         side_user_id: of('other buyer'),

@@ -1,4 +1,7 @@
-/** The data room in a real browser: files dropped, looked at, changed, taken out, and seen by whom they are open to. */
+/**
+ * The data room in a real browser: files are dropped, previewed, changed and removed, and seen by those who may open
+ * them.
+ */
 
 import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -33,7 +36,7 @@ afterAll(async () => {
   await web?.close();
 });
 
-/** The documents of the scene's deal, as a caller of the scene has them before them, in a browser of the test's own. */
+/** The documents page of the scene's deal, opened as a caller of the scene in a browser for this test alone. */
 async function roomOf(caller: string, { width = 1280 } = {}): Promise<Page> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
   const testPage = await openTestPage(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
@@ -42,7 +45,10 @@ async function roomOf(caller: string, { width = 1280 } = {}): Promise<Page> {
   return testPage.page;
 }
 
-/** The same in a caller's browser that tests leave as they found it: another would load the application once more. */
+/**
+ * The same in a caller's browser, shared by tests that leave it as they found it: a new one would load the application
+ * again.
+ */
 async function sharedRoomOf(caller: string): Promise<Page> {
   const { cookie } = await web.as(caller);
   const testPage = shared.get(caller) ?? (await openTestPage(browser, web.service.origin, { cookie }));
@@ -110,7 +116,7 @@ test('several files are dropped at once, each with its progress, and what is ref
 
 test('a large file shows how far it is, goes on while the drawer is closed, and can be stopped', async () => {
   const page = await roomOf('seller');
-  // Slower than any network here, so that there is something to see.
+  // Slower than any network here, so that the progress can be seen.
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Network.enable');
   const letThrough = (bytesPerSecond: number) =>
@@ -139,11 +145,14 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   await row(page, 'Scans, part 1.pdf').waitFor();
   expect(await row(page, 'Scans, part 2.pdf').count()).toBe(0);
   await page.getByText(/^Uploading/).waitFor({ state: 'detached' });
-  // With its session goes what it slowed down.
+  // Detaching ends the throttling.
   await devtools.detach();
 });
 
-/** Drops files in a room whose requests are kept waiting, and goes on to the people of the deal; the requests, by the names of their files. */
+/**
+ * Drops files in a data room whose uploads are held back, and goes to the deal's people; returns the held requests, by
+ * file name.
+ */
 async function leaveUploading(page: Page, names: readonly string[]): Promise<ReadonlyMap<string, Route>> {
   const held = new Map<string, Route>();
   await page.route('**/api/web/deals/*/documents?filename=*', (route) => {
@@ -260,7 +269,7 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
   await dialog.getByRole('region', { name: 'Pages' }).waitFor();
   await dialog.getByRole('heading', { name: 'Page 1' }).waitFor({ state: 'attached' });
   await dialog.getByText('The shop is let from year to year.').waitFor({ state: 'attached' });
-  // Something was drawn: not every point of the page is blank.
+  // Something was drawn: some pixels of the page are dark.
   const drawn = `(() => {
     const canvas = document.querySelector('[role=dialog] canvas');
     if (!canvas.width) return false;
@@ -275,7 +284,7 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
     await dialog.getByRole('button', { name: 'Zoom out' }).click();
     await dialog.getByText(shown).waitFor();
   }
-  // It can be made no smaller, but the keyboard goes on from there.
+  // At the smallest zoom the button is disabled, but keeps the focus.
   await dialog.getByRole('button', { name: 'Zoom out', disabled: true }).and(page.locator(':focus')).waitFor();
   await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
 
@@ -299,7 +308,7 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
 test('a page of a PDF that could not be fetched is said to have failed, and is there after another try', async () => {
   await add('Scans of the yard.pdf', aLargePdf());
   const page = await roomOf('viewer');
-  // What reads PDFs leaves a promise of its own rejected, which the browser complains of.
+  // PDF.js leaves a promise rejected without a handler, which the browser reports.
   const { close } = testPages.pop()!;
   await page.route('**/preview', (route) => {
     const start = Number(/^bytes=(\d+)/.exec(route.request().headers()['range'] ?? '')?.[1] ?? 0);
@@ -376,7 +385,7 @@ test('a download is a file with its own name', async () => {
   const page = await roomOf('viewer');
   const download = page.waitForEvent('download');
   await page.getByRole('link', { name: /^Download Übersicht/ }).click();
-  // A browser writes no quotation marks into names of files.
+  // Browsers replace quotation marks in the names of files.
   expect((await download).suggestedFilename()).toMatch(/^Übersicht .neu.\.pdf$/);
 });
 
@@ -426,7 +435,7 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   await row(buyer, 'Lease, final.pdf').waitFor();
 
   await choose(page, 'Lease, final.pdf', 'Remove');
-  // It stays while the mouse is over it.
+  // The message stays while the mouse is over it.
   await page.getByRole('button', { name: 'Undo' }).hover();
   await row(page, 'Lease, final.pdf').waitFor({ state: 'detached' });
   await row(buyer, 'Lease, final.pdf').waitFor({ state: 'detached' });
@@ -493,7 +502,7 @@ test('thousands of documents scroll, and a phone shows them without a jump sidew
   const page = await roomOf('seller', { width: 390 });
   await rows(page).first().waitFor();
   expect(await rows(page).count()).toBeLessThan(60);
-  // How long the list is is known better the further a person has gone in it.
+  // The estimated height of the list becomes more exact the further it is scrolled.
   const atTheEnd = async () => {
     await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
     return rows(page)
@@ -501,7 +510,7 @@ test('thousands of documents scroll, and a phone shows them without a jump sidew
       .count();
   };
   await expect.poll(atTheEnd).toBeGreaterThan(0);
-  // All of them are there: at most 2,000 are listed of each source.
+  // All documents are listed: the limit is 2,000 per source.
   expect(await page.getByText('Search to find others').count()).toBe(0);
   await web.service.sql(
     `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)

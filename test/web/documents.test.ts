@@ -1,4 +1,7 @@
-/** The data room through the web application's routes: who adds, opens, changes and takes out what, and how bodies travel. */
+/**
+ * The data room through the web application's routes: who may add, open, change and remove documents, and how their
+ * bodies are transferred.
+ */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, utimes, writeFile } from 'node:fs/promises';
@@ -26,7 +29,7 @@ const add = async (
   options?: Parameters<typeof upload>[5],
 ) => upload(web.service, await web.as(who), web.scene.deal, body, query, options);
 
-/** Names of the files in the store, whole and unfinished. */
+/** Names of the files in the store, complete and unfinished ones. */
 async function stored(): Promise<string[]> {
   const directory = path.join(web.service.config.dataDir, 'documents');
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
@@ -91,7 +94,7 @@ describe('adding documents', () => {
   test('is refused to everybody else before anything of the file is read', async () => {
     const before = await stored();
     for (const who of ['exclusive buyer', 'viewer', "broker's advisor", 'admin']) {
-      // A body that never comes: a server that waited for it would never answer.
+      // A body that never arrives: a server that waited for it would never respond.
       const pending = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(randomBytes(64)) });
       expect([who, (await add(who, pending)).status]).toEqual([who, 403]);
     }
@@ -163,11 +166,12 @@ describe('adding documents', () => {
     const endless = new ReadableStream<Uint8Array>({
       async pull(controller) {
         await wait(1);
-        // An aborted `fetch` reads on: what it is given then costs the tests after this one their processor time.
+        // An aborted `fetch` continues to read the stream; further data would take processor time from the following
+        // tests.
         if (stop.signal.aborted) return;
         controller.enqueue(parts === 0 ? aPdf() : randomBytes(262_144));
         if ((parts += 1) < 20) return;
-        // Before anything of it has come there is nothing to be left behind.
+        // Before any data has arrived, there is no file that could be left behind.
         await expect.poll(stored).not.toEqual(before);
         stop.abort();
       },
@@ -175,7 +179,7 @@ describe('adding documents', () => {
     await expect(add('broker', endless, {}, { signal: stop.signal })).rejects.toThrow();
     await expect.poll(stored).toEqual(before);
     expect(await web.service.sql(`select from documents where size_bytes > 1000000`)).toHaveLength(0);
-    // A client that goes away is no failure of ours.
+    // A client that disconnects is no error of the service.
     expect(web.service.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   });
 
@@ -483,7 +487,7 @@ describe('changing documents', () => {
     expect(await stored()).toEqual(expect.arrayContaining([row?.['storage_key'], 'half']));
     expect(await web.service.sql('select from vault.uploads')).not.toHaveLength(0);
     web.service.clock.advance(8 * 86_400_000);
-    // A legal hold comes to protect it once it was found to be cleared away.
+    // A legal hold is placed after the body was selected for deletion, and still protects it.
     await whileChanging(
       web.service,
       [

@@ -1,4 +1,4 @@
-/** People are removed from deals and brokerages, and erased, at the same time: none waits for another for ever. */
+/** People are removed from deals and brokerages, and erased, concurrently: no transaction deadlocks with another. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { signInAs } from './person.ts';
 
 let service: TestService;
 beforeAll(async () => {
-  // One caller, and requests like one that has waited, have half of the connections.
+  // A single caller, and requests like one that has waited, get at most half of the connections.
   service = await openService({ scene: true, config: { poolSize: 4 } });
 });
 afterAll(() => service?.close());
@@ -24,7 +24,7 @@ async function erase(person: string) {
   return erasePerson(eraser, person, async () => {}).finally(() => eraser.end());
 }
 
-/** A brokerage with an admin and two brokers: each has a deal of which they alone are the broker, and sees the other's. */
+/** Adds a brokerage with an admin and two brokers. Each broker is the only broker of one deal, and sees the other's. */
 async function addBrokers() {
   const brokerage = await addBrokerage(service);
   const join = async (role: string, name: string) => {
@@ -54,7 +54,7 @@ async function addBrokers() {
   return { brokerage, admin, brokers, join, remove };
 }
 
-/** Who are the brokers of these deals, in the order in which these were made. */
+/** The brokers of these deals, in the order in which the deals were created. */
 const brokersOf = (...deals: readonly string[]) =>
   service.sql(
     `select deal_id, user_id from participants where deal_id = any ($1) and role = 'broker' and status = 'active' order by deal_id`,
@@ -73,7 +73,7 @@ test('a broker who is erased while another takes them out of a deal is erased, a
     outsider,
   ]);
   const broker = await signInAs(service, people['broker']!);
-  // The erasure comes to the deals that they run when it has their parts.
+  // The erasure locks the deals of a broker after their participations.
   const [{ pseudonym }, { status, body }] = await atOnce(
     service,
     ['deals', 'id', deal],
@@ -222,7 +222,7 @@ test('a member who is made staff while they are erased', async () => {
 test('a member who changes their address while they are removed loses the invitations to deals that wait', async () => {
   const { brokers, join, remove } = await addBrokers();
   const person = await join('broker', 'Di');
-  // Of the two invitations the later lies first in the table.
+  // Of the two invitations, the one with the later id is first in the table.
   const [earlier, later] = [randomUUID(), randomUUID()].toSorted();
   for (const [id, { deal }] of [
     [later, brokers[0]],
@@ -266,13 +266,13 @@ describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise
   ],
 ])('a broker is %s while a deal is opened', (_, end) => {
   const title = 'A last deal';
-  /** Ways to open a deal, whose answers have their status, and whether the person sees it. */
+  /** Adds a team; returns with it the ways to open a deal and the status with which the person reads it. */
   async function addOpeners(how: 'by themselves' | 'with a key that they made') {
     const team = await addBrokers();
     const { brokerage: id, brokers } = team;
     const [{ user }] = brokers;
     const bo = await signInAs(service, user);
-    // Keys open deals of those alone whose admin has them.
+    // A key opens deals only for an admin who created it.
     if (how === 'with a key that they made')
       await service.sql(`update members set role = 'admin' where brokerage_id = $1 and user_id = $2`, [id, user]);
     const key = await issueKey(service, { id, admin: user }, { scopes: ['deals:read', 'deals:write'] });
@@ -295,7 +295,8 @@ describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise
     test('they leave it, too', async () => {
       const team = await addOpeners(how);
       const { brokerage, seen } = team;
-      // Opening waits for the brokerage when it has found that they are a broker of it.
+      // The request to open a deal waits for the brokerage's row after it has checked that the person is a broker
+      // there.
       const [, { status }] = await atOnce(service, ['brokerages', 'id', brokerage], team[how], () => end(team));
       expect(status).toBe(200);
       const [deal, ...more] = await opened(brokerage);
@@ -308,7 +309,7 @@ describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise
       const { brokerage, brokers } = team;
       const answers = await atOnce(service, ['members', 'user_id', brokers[0].user], () => end(team), team[how]);
       expect(answers[0].status).toBe(200);
-      // A removed person's key has ended, and a staff member's opens no deals.
+      // The key of a removed person has ended, and that of a staff member cannot open deals.
       expect([401, 403, 409]).toContain(answers[1].status);
       expect(await opened(brokerage)).toEqual([]);
     });
@@ -316,7 +317,7 @@ describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise
 });
 
 describe('somebody is invited while they are erased', () => {
-  /** Whose accounts have an address, what each takes part in, and where the address stands besides. */
+  /** The accounts that have an address, and the people invited under that address. */
   async function known(email: string) {
     const accounts = await service.sql<{ id: string }>('select id from users where email = $1', [email]);
     const named = await service.sql<{ user_id: string }>(

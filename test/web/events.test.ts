@@ -1,4 +1,4 @@
-/** What the stream of changes tells to whom. */
+/** Which events the change stream sends to whom. */
 
 import { createServer, type ServerResponse } from 'node:http';
 import { createConnection, type AddressInfo } from 'node:net';
@@ -27,10 +27,10 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** Follows the stream as the person; what came so far, and how to stop. */
+/** Opens the stream as a person; returns the events received so far, and a function that closes it. */
 const follow = (caller: string) => followSince(caller, null);
 
-/** The same, having loaded a page at `since`. */
+/** The same for a page that was loaded at `since`. */
 async function followSince(
   caller: string,
   since: number | null,
@@ -51,10 +51,10 @@ async function followSince(
   return { received, stop: () => stopped.abort() };
 }
 
-/** Changes the deal, also where it was changed before. */
+/** Changes the deal, with a new value on each call. */
 const changeDeal = () => service.sql('update deals set industry = $2 where id = $1', [scene.deal, crypto.randomUUID()]);
 
-/** Does what the broker gets an event of, and waits until this node has received it. */
+/** Makes a change that the broker gets an event of, and waits until this node has received the event. */
 async function untilReceived(done: () => Promise<unknown>): Promise<void> {
   const broker = await follow('broker');
   await done();
@@ -62,7 +62,10 @@ async function untilReceived(done: () => Promise<unknown>): Promise<void> {
   broker.stop();
 }
 
-/** An event that every person gets: an opt-in of their own. A stream that has received it has received all that came before. */
+/**
+ * Causes an event that every person gets: an opt-in of their own. A stream that has received it has received all
+ * earlier events.
+ */
 const optIn = (caller: string) =>
   service.sql(
     `insert into deal_opt_ins (user_id, deal_id) values ($1, $2)
@@ -70,7 +73,7 @@ const optIn = (caller: string) =>
     [scene.people[caller], scene.deal],
   );
 
-/** Counts, from now on, the queries that ask who may learn of changes. */
+/** Counts the queries, from now on, for the people who may know of changes. */
 function countAsked(database: Database): () => number {
   const { run } = database;
   let asked = 0;
@@ -81,7 +84,7 @@ function countAsked(database: Database): () => number {
   return () => asked;
 }
 
-// The first, so that no other stream is still open.
+// This test comes first, so that no other stream is still open.
 test('who asks for its head alone is not followed up', async () => {
   const person = await signInAs(service, scene.people['broker']!);
   const head = await fetch(`${service.origin}/api/web/events`, { method: 'HEAD', headers: person.headers });
@@ -108,7 +111,7 @@ test('a change costs one query of each node, however many streams are open', asy
   await changeDeal();
   await expect.poll(() => broker.received.length).toBe(1);
   await expect.poll(sum).toEqual([1, 1]);
-  // The second is received after everything that the first could have caused.
+  // The second event arrives after everything that the first could have caused.
   await changeDeal();
   await expect.poll(() => broker.received.length).toBe(2);
   await expect.poll(sum).toEqual([2, 2]);
@@ -153,7 +156,7 @@ test('a move that another buyer may not know of is sent to those who see it', as
   onTestFinished(() => untilReceived(goBack));
   const streams = await Promise.all(callers.map(follow));
   await service.sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
-  // The next change is one that everybody gets: a stream that has received it has received all that came before.
+  // Everybody gets the next event: a stream that has received it has received all earlier events.
   await expect.poll(() => streams.slice(0, 4).map(({ received }) => received.length)).toEqual([1, 1, 1, 1]);
   await changeDeal();
   await expect.poll(() => streams.every(({ received }) => received.length > 0)).toBe(true);
@@ -167,9 +170,13 @@ test('a move that another buyer may not know of is sent to those who see it', as
 describe('a stream that says since when its page is loaded', () => {
   const callers = ['broker', 'other buyer', 'viewer'];
 
-  /** Changes a condition, of which other sides than the buyer's get an event, and waits until this node has received it. */
+  /**
+   * Changes a condition, which is announced to all but the other buyer, and waits until this node has received the
+   * event.
+   */
   async function change(): Promise<number> {
-    // Clocks of nodes may differ by a second: a node that has just begun does not know of that second.
+    // Clocks of nodes may differ by a second, and a node that has just started does not know what changed in the second
+    // before.
     await setTimeout(Math.max(0, begunAt + 1_500 - Date.now()));
     const before = Date.now();
     await untilReceived(() =>
@@ -185,7 +192,8 @@ describe('a stream that says since when its page is loaded', () => {
     const streams = await Promise.all(all.map((caller) => followSince(caller, since)));
     await expect.poll(() => streams[0]!.received.length).toBeGreaterThan(0);
     expect(asked()).toBeLessThan(all.length);
-    // What changes while a stream is opened may be sent before what was before it. A stream that has received two such changes has received all.
+    // A change that is made while a stream is opened may be sent before earlier changes. A stream that has received two
+    // such changes has received all.
     const opted = ({ received }: (typeof streams)[number]) => received.filter(({ topic }) => topic === 'tools').length;
     for (let times = 1; times <= 2; times += 1) {
       for (const caller of callers) await optIn(caller);
@@ -254,7 +262,7 @@ test('a person who sees changes of hundreds of deals at once gets one event that
   await optIn('outsider');
   await expect.poll(() => outsider!.received.length).toBeGreaterThan(0);
   expect(outsider!.received.map(({ topic }) => topic)).toEqual(['tools']);
-  // A stream that has received this one has received all that came before.
+  // A stream that has received this event has received all earlier ones.
   await optIn('admin');
   await expect.poll(() => admin!.received).toContainEqual({ topic: 'tools', deal_id: scene.deal });
   expect(admin!.received.filter(({ topic, deal_id }) => topic === 'deal' && deal_id === null)).toHaveLength(1);
@@ -291,7 +299,7 @@ test('a comment on a finding, whose row names no deal, is sent to those who see 
   for (const { stop } of [broker!, other!]) stop();
 });
 
-/** By which column the announcement names a record; by its id where nothing stands here. */
+/** The column by which the notification names a record; defaults to its id. */
 const namedBy: Readonly<Record<string, string>> = {
   deal_stages: 'deal_id',
   question_answers: 'question_id',
@@ -366,7 +374,7 @@ test('those who saw a record get an event when it is removed, and nobody else', 
     ]),
   );
   const streams = await Promise.all(callers.map(follow));
-  // A question is never taken out by the service: of such a kind there are no events.
+  // The service never deletes questions, so their deletion sends no event.
   const [question] = await service.sql<{ id: string }>(
     `insert into questions (deal_id, category, question_text, asked_by, participant_id) values ($1, 'tax', 'When?', $2, $3)
      returning id`,
@@ -397,10 +405,10 @@ test('without a session there is no stream', async () => {
   expect(await response.json()).toMatchObject({ error: { code: 'signed_out' } });
 });
 
-/** Opens a stream and reads it to its end. */
+/** Opens a stream and reads it until it ends. */
 async function openStream(origin: string, headers: Record<string, string>) {
   const stopped = new AbortController();
-  // Of a person only so many may be open.
+  // The number of open streams per person is limited.
   onTestFinished(() => stopped.abort());
   const response = await fetch(`${origin}/api/web/events`, { headers, signal: stopped.signal });
   let ended = false;
@@ -426,7 +434,7 @@ test('a stream that its client does not read is not written to, and is closed', 
   const opened = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => {
     response.writeHead(200);
-    // More than the connection itself takes up.
+    // More than the connection itself buffers.
     response.write(Buffer.alloc(32_000_000, 'x'));
     streams.add(response, { session_id: session!.id, user_id: userId } as SessionCaller, digest);
     opened.resolve(response);
@@ -487,7 +495,7 @@ describe('a stream and its session', () => {
     const { user, password, host, port, database } = network.connection;
     const url = new URL(`postgres://${host}:${port}/${database}`);
     Object.assign(url, { username: user, password });
-    // No turn of the streams finds the session before.
+    // A heartbeat so rare that none finds the ended session first.
     const config = { listenDatabaseUrl: url.href, streamHeartbeatSeconds: 3_600 };
     const node = await startNode(service, service.connections.server, { silenceMillis: 1_000, config });
     onTestFinished(node.stop);
@@ -522,7 +530,7 @@ describe('a stream and its session', () => {
     expect(await opens(sessions[3]!)).toBe(429);
     const { headers: others } = await signInAs(service, scene.people['seller']!);
     expect(await opens({ headers: others })).toBe(200);
-    // A place that is left can be taken.
+    // A place that becomes free can be taken.
     streams.find(({ status }) => status === 200)?.stop();
     await expect.poll(() => opens(sessions[3]!)).toBe(200);
     for (const stream of streams) stream.stop();
@@ -553,7 +561,7 @@ describe('a stream that is left open', () => {
     const stream = await openStream(quiet.origin, person.headers);
     expect(stream.status).toBe(200);
     expect(await lastUse(userId)).toBe(began);
-    // A page asks again by itself for what changed.
+    // A page refetches changed data by itself, which does not count as a use.
     const asked = await fetch(`${quiet.origin}/api/web/me`, { headers: { ...person.headers, 'x-unattended': '1' } });
     await quiet.noteUses();
     expect([asked.status, await lastUse(userId)]).toEqual([200, began]);

@@ -1,4 +1,4 @@
-/** People of one deal do at the same time what both may do, around its exclusivity: none waits for another for ever. */
+/** Concurrent actions of people on one deal, around its exclusivity: no transaction deadlocks with another. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
@@ -11,7 +11,7 @@ import { signInAs, type Answer } from './person.ts';
 
 let service: TestService;
 beforeAll(async () => {
-  // One caller, and requests like one that has waited, have half of the connections.
+  // A single caller, and requests like one that has waited, get at most half of the connections.
   service = await openService({ config: { poolSize: 4 } });
 });
 afterAll(() => service?.close());
@@ -68,7 +68,7 @@ async function addSale() {
     move: (to: string) => colleague.ask(`/deals/${deal}/moves`, { to, confirm: true }),
     edit: () => colleague.ask(`/deals/${deal}`, { title: 'The bakery' }, 'PATCH'),
     remove: ({ part }: { part: string }) => colleague.ask(`/deals/${deal}/participants/${part}`, undefined, 'DELETE'),
-    /** The buyer with the exclusivity, and the state of the deal. */
+    /** Returns the buyer with the exclusivity, and the state of the deal. */
     async stands() {
       const [found] = await service.sql(
         `select app.actual_state($1) as state,

@@ -1,4 +1,4 @@
-/** What holds of every route of the web application's JSON interface, whatever it does. */
+/** Guarantees of every route of the web application's JSON API. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
-/** Every route there is, its parameters filled with an id of nothing. */
+/** All routes, with an id of no record as their parameters. */
 let routes: { method: string; path: string }[];
 
 const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -38,7 +38,7 @@ test('there are routes to hold to this', () => {
 test('nothing is read without a session, and nothing is kept by a cache', async () => {
   for (const { method, path } of routes.filter((route) => route.method === 'GET')) {
     const response = await ask(path, method, {});
-    // A required parameter of the query may be missing too; then that is said first, and nothing else.
+    // A required query parameter may be missing, too; the response then reports that first, and nothing else.
     expect([path, response.status === 400 || response.status === 401]).toEqual([path, true]);
     expect(response.headers.get('cache-control')).toBe('no-store');
     await response.body?.cancel();

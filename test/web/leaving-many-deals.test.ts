@@ -1,4 +1,7 @@
-/** Whoever leaves ten thousand deals leaves all of them at once, for which the usual time of a statement is too short. */
+/**
+ * A person who leaves ten thousand deals leaves all of them in one request, which takes longer than the usual statement
+ * timeout.
+ */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openAccount, openBrokerage, mailedToken, signedInVisitor, type Account } from '../auth/scene.ts';
@@ -10,7 +13,7 @@ let brokerage: { id: string; admin: Account };
 beforeAll(async () => {
   service = await openService();
   brokerage = await openBrokerage(service);
-  // As if each part took a second of it.
+  // Each removal from a deal fails under a statement timeout of less than 10 seconds, as if there were too many for it.
   await service.sql(
     `create function public.ends_in_time() returns trigger language plpgsql as $$
      begin
@@ -27,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** Somebody who is a broker of a deal on which there is another one. */
+/** Adds a broker of a deal that has another broker. */
 async function aBroker(status: 'active' | 'invited' = 'active'): Promise<Account> {
   const account = await openAccount(service);
   await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [

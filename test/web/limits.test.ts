@@ -1,4 +1,4 @@
-/** How much the pages may ask for in a minute, and what they make of being told to wait. */
+/** How many requests the pages may send in a minute, and what they do when they are told to wait. */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ afterAll(async () => {
   await web?.close();
 });
 
-/** A second before the end of a minute that stands still. */
+/** Stops the clock in a new minute, by default one second before the minute's end. */
 function standInNewMinute(second = 59): void {
   const minute = Math.ceil(web.service.clock.now().getTime() / 60_000) + 1;
   web.service.clock.stand(new Date(minute * 60_000 + second * 1_000));
@@ -37,7 +37,7 @@ test('a person has so many requests a minute in all sessions together, and nobod
   const broker = web.scene.people['broker']!;
   const [one, two] = [await signInAs(web.service, broker), await signInAs(web.service, broker)];
   const [seller] = [await web.as('seller')];
-  // With the first answer to each, the node knows whose sessions they are; until then each is counted for itself.
+  // The first response tells the node whose sessions they are; until then, each session is counted by itself.
   for (const session of [one, two]) expect((await from(session, '203.0.113.1')()).status).toBe(200);
   const answers = [...(await many(40, from(one, '203.0.113.1'))), ...(await many(40, from(two, '203.0.113.2')))];
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
@@ -138,7 +138,8 @@ test('data are taken along three times a minute, from whatever session', async (
 });
 
 test('a page that is told to wait says so, waits, and continues by itself', async () => {
-  // The page gives up after three tries: they take longer than a busy machine until the next minute below.
+  // The page gives up after three tries. At this second they take long enough for a busy machine to reach the next
+  // minute below.
   standInNewMinute(54);
   const broker = await signInAs(web.service, web.scene.people['broker']!);
   const testPage = await openTestPage(browser, web.service.origin, { cookie: broker.cookie });
@@ -150,7 +151,7 @@ test('a page that is told to wait says so, waits, and continues by itself', asyn
   await testPage.page.getByText('This page will continue on its own').waitFor({ state: 'detached' });
   await testPage.page.getByRole('heading', { name: 'Contacts' }).waitFor();
   await expect.poll(() => testPage.page.getByText('Too many requests').count()).toBe(0);
-  // The service itself is what is busy: nobody has asked for too much.
+  // The service itself is busy: nobody has exceeded a limit.
   let refused = 0;
   await testPage.page.route('**/web/home*', (route) => {
     refused += 1;

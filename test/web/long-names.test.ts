@@ -1,4 +1,7 @@
-/** Names as long as they may be, without a space, widen no page: not on the narrowest phone, nor on a desktop. */
+/**
+ * Names of the maximum length without a space do not make a page scroll sideways, neither on the narrowest phone nor on
+ * a desktop.
+ */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

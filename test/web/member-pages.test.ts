@@ -1,4 +1,6 @@
-/** Removing a member, and a second factor that the brokerage requires, in a real browser, wide and on a phone. */
+/**
+ * Removing a member, and a second factor that the brokerage requires, in a real browser, on a desktop and on a phone.
+ */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -104,7 +106,7 @@ test('a removal names the deals left without a broker, and hands them to a succe
   for (const size of ['phone', 'wide'] as const) {
     await page.setViewportSize(sizes[size]);
     await testPage.visit('/settings/members');
-    // Who becomes staff leaves their deals, too, and gets only the role back.
+    // A broker who becomes staff leaves their deals, too; changing the role again does not bring the deals back.
     await page.getByRole('button', { name: 'Actions for broker' }).click();
     await page.getByRole('menuitemradio', { name: 'Staff' }).click();
     const staff = page.getByRole('dialog', { name: 'Make broker a staff member?' });
@@ -187,7 +189,7 @@ test('who is staff in the brokerage they work for opens deals for the one that t
   await page.getByRole('heading', { level: 1, name: 'Marine repair yard' }).waitFor();
   const opened = await service.sql('select organization_id from deals where created_by = $1', [person]);
   expect(opened).toEqual([{ organization_id: ownedBy }]);
-  // Who is staff alone opens none, also not at the address of the dialog.
+  // A member who is only staff cannot open a deal, not even at the address of the dialog.
   await service.sql(`update members set status = 'removed' where user_id = $1 and role = 'broker'`, [person]);
   await go('/deals?new=true');
   await page.getByRole('heading', { level: 1, name: 'Deals' }).waitFor();

@@ -196,7 +196,7 @@ test('an NDA on a withdrawn deal is neither sent nor signed, and can still be re
 
 describe('until their NDA is active', () => {
   const sellers = ['seller', "seller's advisor"];
-  /** Names of the seller's side anywhere in what a caller can read of a deal. */
+  /** Returns which names of the seller's side appear anywhere in a caller's responses about a deal. */
   const named = async (caller: string, on: string) => {
     const person = await web.as(caller);
     const paths = ['', '/documents', '/activity', '/questions', '/conditions', '/tools', '/ndas', '/offers'];
@@ -225,7 +225,7 @@ describe('until their NDA is active', () => {
     const { idle } = web.scene;
     expect(await named('new buyer', deal)).toEqual([]);
     expect(await named('other buyer', deal)).toEqual(['seller']);
-    // They know the seller of the one deal, and not that the same person sells the other.
+    // They know the seller of one deal, but not that the same person sells the other.
     for (const caller of ['exclusive buyer', 'other buyer']) expect(await named(caller, idle)).toEqual([]);
     expect(await named('broker', idle)).toEqual(['seller']);
     const { items } = (await (await web.as('exclusive buyer')).ask(`/deals/${idle}/documents`)).body;
@@ -371,7 +371,7 @@ describe('an offer', () => {
       return [response.status, error.code, error.details.map((fault) => fault.path)];
     };
     const nines = (count: number) => `"other":[${Array.from({ length: count }, () => '1e99').join(',')}]`;
-    // Small on the way, large where it is stored; and large already.
+    // A payload that is small in the request but large in the database; and one that is large in both.
     for (const more of [nines(1000), nines(10_000)])
       expect(await send(more)).toEqual([400, 'validation_error', ['payload']]);
     for (const [more, field] of [
@@ -455,7 +455,7 @@ describe('an offer', () => {
     expect(await waiting()).toEqual({ offers: 2, unsigned: 2, ndas_waiting: 2, ending: 2 });
     expect((await broker.ask(`/deals/${left}/participants/${one!.id}`, undefined, 'DELETE')).status).toBe(200);
     expect(await waiting()).toEqual({ offers: 1, unsigned: 1, ndas_waiting: 1, ending: 1 });
-    // Nor is it a buyer's when they come back to look on: what was a buyer's to sign is not theirs.
+    // Nor for a person who comes back as a viewer: they cannot sign the NDA that was sent to them as a buyer.
     for (const change of [`role = 'viewer', status = 'invited'`, `status = 'active'`])
       await web.service.sql(`update participants set ${change} where id = $1`, [one!.id]);
     const viewer = await signInAs(web.service, one!.user_id);
@@ -509,7 +509,7 @@ describe('an offer', () => {
     expect((await accept(broker, of('new buyer', 3), web.service.clock.inDays(-1))).body.error.code).toBe(
       'expires_in_the_past',
     );
-    // The buyer offers these terms no longer.
+    // The offer has expired.
     const standsUntil = async (expires_at: string | null) =>
       web.service.sql(
         `update offers set payload = payload || jsonb_build_object('expires_at', $2::text) where id = $1`,
@@ -548,7 +548,7 @@ describe('an offer', () => {
     expect(await acceptedFor('other buyer')).toEqual([]);
     expect((await broker.ask(path)).body.agreed).toMatchObject({ buyer_name: 'new buyer', revision_number: 3 });
     expect((await (await web.as('other buyer')).ask(path)).body.agreed).toBeNull();
-    // The other buyer cannot tell that the sale goes elsewhere, and may go on offering.
+    // The other buyer does not learn that the deal goes to somebody else, and may submit further offers.
     expect((await (await web.as('other buyer')).ask(path, { payload })).status).toBe(201);
   });
 
@@ -623,7 +623,7 @@ describe('an offer', () => {
       ['offer.decline_change', 2],
     ] as const)
       expect(await trail(web.service, action)).toHaveLength(count);
-    // To a broker who holds nothing against it, an offer of a person without the exclusivity is not to be decided so.
+    // The broker cannot decide this way on an offer of a buyer without exclusivity.
     const theirs = (await other!.ask(path, { payload })).body;
     expect((await decide('broker', theirs.id, 'accepted')).body.error.code).toBe('no_exclusivity');
   });
@@ -652,7 +652,7 @@ describe('an offer', () => {
     service.clock.advance(1000);
     const { participant_id } = offer;
     const granted = await broker!.ask(`${at}/exclusivity`, { participant_id, expires_at });
-    // What the page of the offers goes by, where it offers the decision.
+    // The fields by which the offers page shows the decision.
     expect(granted.body).toMatchObject({
       deal: { exclusive_buyer_user_id: offer.buyer_user_id },
       capacities: { can_accept_offer: false, can_decide_offer_changes: true },
@@ -660,7 +660,7 @@ describe('an offer', () => {
     const agreed = async () => (await broker!.ask(`${at}/offers`)).body.agreed;
     expect(await agreed()).toBeNull();
     const decide = (decision: string) => broker!.ask(`/offers/${offer.id}/decision`, { decision });
-    // Its acceptance stays on record.
+    // The earlier acceptance stays on record.
     expect((await decide('declined')).body.error.code).toBe('offer_accepted');
     expect((await decide('accepted')).status).toBe(200);
     expect(await agreed()).toMatchObject({ revision_number: 1 });

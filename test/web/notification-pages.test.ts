@@ -1,4 +1,4 @@
-/** The bell, what it leads to, and the settings of notifications, in a real browser. */
+/** The bell, the pages that it leads to, and the notification settings, in a real browser. */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ beforeAll(async () => {
   browser = await openBrowser();
 });
 afterAll(() => browser?.close());
-// What one test has asked, sent or looked at is not there for the next, nor for another try of it.
+// Each test, and each retry of a test, begins with a new scene: nothing that another one asked, sent or read is in it.
 beforeEach(async () => {
   web = await openScene();
 });
@@ -43,7 +43,7 @@ test('the bell says what is new as it comes, leads there, and forgets what was r
   await page.getByRole('link', { name: 'Notifications, 2 new' }).first().waitFor();
   await page.getByRole('heading', { name: 'Corner bakery' }).waitFor();
   await expectAccessible(page);
-  // Nothing is wider than the smallest phone.
+  // The page is no wider than the narrowest phone.
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
   if (pictures) await page.screenshot({ path: `${pictures}/list-phone.png`, fullPage: true });
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -58,7 +58,7 @@ test('the bell says what is new as it comes, leads there, and forgets what was r
   await page.getByRole('button', { name: 'Mark all as read' }).click();
   await page.getByText('All marked as read').first().waitFor();
   await page.getByRole('link', { name: 'Notifications', exact: true }).first().waitFor();
-  // The time zone of the first visit was kept, once.
+  // The time zone of the first visit was stored, once.
   expect(zones).toHaveLength(1);
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
@@ -107,7 +107,7 @@ test('a broker reminds whoever something waits for, once a day', async () => {
       .getByText(/^Reminded/)
       .first()
       .waitFor();
-    // The button is gone: one goes on at what it was about.
+    // The button is gone: the focus moves to the text that replaces it.
     await page
       .locator(':focus:not(main)')
       .getByText(/^Reminded/)
@@ -119,7 +119,7 @@ test('a broker reminds whoever something waits for, once a day', async () => {
     if (pictures) await page.screenshot({ path: `${pictures}/remind-${tab}-desktop.png` });
     await page.setViewportSize({ width: 390, height: 844 });
   }
-  // Who was removed is not waited for.
+  // Nobody can be reminded after their removal.
   await web.service.sql('delete from vault.sent_reminders');
   const nda = { name: 'Remind about the NDA of new buyer' };
   await testPage.visit(`/deals/${deal}/nda`);
@@ -128,7 +128,7 @@ test('a broker reminds whoever something waits for, once a day', async () => {
   const removal = `/deals/${deal}/participants/${participants['new buyer']}`;
   expect((await broker.ask(removal, undefined, 'DELETE')).status).toBe(200);
   await page.getByRole('button', nda).waitFor({ state: 'detached' });
-  // On a withdrawn deal there is nothing to remind of.
+  // A withdrawn deal has no reminders.
   await web.service.sql('delete from vault.sent_reminders');
   await testPage.visit(`/deals/${deal}/closing`);
   await page.reload();
@@ -156,7 +156,7 @@ test('settings that are changed one right after the other are all kept', async (
     await route.continue();
   });
   const [zone, hour] = [page.getByLabel('Time zone'), page.getByLabel('At', { exact: true })];
-  // Each is shown at once, before the first of them was answered.
+  // Each choice is shown at once, before the first response.
   for (const [field, value] of [
     [zone, 'Asia/Tokyo'],
     [hour, '17'],

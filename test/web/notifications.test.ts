@@ -1,4 +1,4 @@
-/** Who is notified of what: each kind by role, once, and nobody of what they could not open. */
+/** Who is notified of what: each kind by role, once, and never of a record that the recipient could not open. */
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -38,7 +38,7 @@ describe('who hears of it', () => {
       question_released: ["broker's advisor", ...asker, 'seller', "seller's advisor"],
     });
     await does('seller', `/questions/${id}/answer`, { answer_text: 'Yes.' });
-    // The asker does not see an answer before it is sent to them.
+    // The asker does not see the answer before it is distributed to them.
     expect(await notified()).toEqual({ question_answered: ['broker', "broker's advisor", "seller's advisor"] });
     await does('broker', `/questions/${id}/distribute`, { distributed_response: 'Yes, it is.' });
     expect(await notified()).toEqual({
@@ -80,7 +80,7 @@ describe('who hears of it', () => {
     await does('other buyer', `/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
     expect(await notified()).toEqual({ offer_revised: [...dealSide, "other buyer's advisor"].toSorted() });
     const at = (days: number) => new Date(web.service.clock.now().getTime() + days * day).toISOString();
-    // Once it is accepted, nobody is told that it expires: see what the clock brings, below.
+    // Once the offer is accepted, nobody is notified that it expires: see the test of deadlines below.
     await does('other buyer', `/deals/${idle}/offers`, {
       payload: { currency: 'USD', purchase_price: '100', expires_at: at(12) },
     });
@@ -150,13 +150,13 @@ describe('who hears of it', () => {
     ]);
     expect(await trail(service, 'reminder.send')).toHaveLength(3);
 
-    // Once a day, whichever of the brokers it is; and nobody else reminds anybody, or learns that a person was.
+    // Once a day, whichever broker sends it; nobody else can send a reminder, or learns that one was sent.
     expect(await refused('broker', 'ndas', nda.id)).toEqual([409, 'reminded_already']);
     for (const who of ['seller', 'exclusive buyer', "broker's advisor", 'viewer', 'admin']) {
       expect(await refused(who, 'questions', scene.unanswered), who).toEqual([404, 'not_found']);
       expect((await (await web.as(who)).ask(`/deals/${deal}/reminders`)).body, who).toEqual({ items: [] });
     }
-    // A record of another deal is not one of this, and nobody has to do anything about one that is done.
+    // A record of another deal is not found, and nobody can be reminded of a record that is done.
     expect(await refused('broker', 'questions', randomUUID())).toEqual([404, 'not_found']);
     expect(await refused('broker', 'questions', nda.id)).toEqual([404, 'not_found']);
     await does('exclusive buyer', `/conditions/${condition.id}`, { status: 'satisfied' }, 'PATCH');
@@ -165,14 +165,14 @@ describe('who hears of it', () => {
     expect(await refused('broker', 'closing_conditions', condition.id)).toEqual([409, 'nobody_to_remind']);
     await notified();
 
-    // As if it had been before.
+    // Moves the reminders that were sent into the past.
     const ago = (time: string) =>
       service.sql(`update vault.sent_reminders set sent_at = sent_at - $1::interval`, [time]);
     await ago('25 hours');
     expect(await remind('ndas', nda.id)).toEqual({ reminded: 1 });
     expect(await notified()).toEqual({ nda_reminder: ['new buyer'] });
 
-    // By its reader's choice not at all, and at most 60 within an hour.
+    // None for a recipient who turned reminders off, and at most 60 within an hour.
     await does('new buyer', '/notifications/choices/nda_reminder', { delivery: 'off' }, 'PUT');
     await ago('25 hours');
     await service.sql(
@@ -204,7 +204,7 @@ describe('who hears of it', () => {
     await does('invited', `/invitations/${participants['invited']}/accept`);
     expect(await notified()).toEqual({ joined: whoSees });
     await does('broker', `/deals/${deal}/participants/${participants['invited']}`, undefined, 'DELETE');
-    // A person who was removed is notified of that, without the deal.
+    // A removed person is notified of the removal, without naming the deal.
     expect(await notified()).toEqual({ removed: ['invited', ...but('broker', whoSees)].toSorted() });
     const { body } = await (await web.as('invited')).ask('/notifications');
     expect(body.items[0]).toMatchObject({
@@ -260,7 +260,7 @@ describe('who hears of it', () => {
       offer_expiring: [...dealSide, 'other buyer', "other buyer's advisor"].toSorted(),
     });
     expect(await pass(13.2)).toEqual({ nda_ending: ['broker', 'new buyer', 'seller'] });
-    // At noon in UTC three days before, whatever time of the day it is now.
+    // At noon UTC three days before the deadline, whatever the time of day is now.
     expect(await pass(14.5)).toEqual({ condition_due: ['broker', 'exclusive buyer'] });
     expect(await pass(20)).toEqual({
       condition_overdue: ['broker', 'exclusive buyer'],
@@ -318,9 +318,9 @@ describe('who hears of it', () => {
     });
     await notified();
     await move('colleague', kiosk!.deal_id, 'withdrawn');
-    // Its exclusivity ends with it, which is not told beside that.
+    // The exclusivity ends with the deal, without a notification of its own.
     expect(await notified()).toEqual({ deal_withdrawn: [seller, 'new buyer'] });
-    // Nothing waits there any more, of which anybody could be reminded.
+    // Nothing is left there that anybody could be reminded of.
     const reminders = await trail(service, 'reminder.send');
     const { status, body } = await (
       await web.as('colleague')
@@ -332,11 +332,12 @@ describe('who hears of it', () => {
 
 test('each notification is one that its reader can open', async () => {
   const rows = await web.service.sql<{ id: string; user_id: string; kind: string }>(
-    // Taken out, taken back or removed from since: what was told then is not shown any more.
+    // The invitations and participations of these kinds may have ended since: their notifications are not shown any
+    // more.
     `select id, user_id, kind from vault.notifications where kind not in ('joined', 'invited')`,
   );
   const kinds = new Set(rows.map(({ kind }) => kind));
-  // The rest is in test/auth and test/oauth, and has no record that it is about.
+  // The other kinds are tested in test/auth and test/oauth, and have no record that they are about.
   const elsewhere = new Set(['joined', 'invited', 'assistant_connected', 'new_device']);
   expect(Object.keys(notificationKinds).filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
   for (const [name, id] of Object.entries(web.scene.people)) {
@@ -347,7 +348,7 @@ test('each notification is one that its reader can open', async () => {
   }
 });
 
-/** Everything that a person's list shows. */
+/** All notifications on a person's list. */
 async function all(
   person: SignedIn,
 ): Promise<{ id: string; kind: string; summary: string; subject_name: string | null }[]> {
@@ -369,7 +370,7 @@ describe('an event', () => {
     await signInAnew();
     await ask();
     const before = await count('vault.notifications');
-    // A node that tells of it, and dies before it is done.
+    // A node that dies while it writes the notifications of the event.
     const { owner } = web.service.connections;
     const dying = new pg.Client(owner);
     await dying.connect();
@@ -378,7 +379,7 @@ describe('an event', () => {
     await dying.query('begin');
     await dying.query('select app.tell_events(10)');
     const { rows } = await dying.query('select pg_backend_pid() as pid');
-    // Meanwhile another node finds nothing to do.
+    // Meanwhile another node finds no event to process.
     expect(await web.service.database.run(createNotifications(10))).toBe(0);
     await web.service.sql('select pg_terminate_backend($1)', [rows[0].pid]);
     await dying.end().catch(() => {});
@@ -404,7 +405,7 @@ describe('an event', () => {
   });
 });
 
-/** Sessions have ended while the clock was moved. */
+/** Renews the sessions, which expired when the clock was moved; only once. */
 let again: Promise<void> | undefined;
 const signInAnew = () =>
   (again ??= web.service
@@ -436,7 +437,7 @@ describe('what somebody chooses', () => {
     expect((await seller.ask(`/deals/${web.scene.deal}/notifications`)).body).toEqual({ delivery: 'off' });
     await does('new buyer', `/deals/${web.scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '101' } });
     expect((await notified())['offer_revised']).toEqual(but('seller', dealSide));
-    // Also beside many for deals that they have left, with ids from before.
+    // Also listed when there are choices for many deals that they have left, with smaller ids.
     await web.service.sql(
       `with made as (insert into deals (id, organization_id, title)
          select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'Left' from generate_series(1, 200) n returning id)
@@ -448,7 +449,7 @@ describe('what somebody chooses', () => {
     ]);
     await web.service.sql(`delete from vault.deal_notification_choices where deal_id::text like '00000000-%'`);
     await seller.ask(`/deals/${web.scene.deal}/notifications`, { delivery: null }, 'PUT');
-    // Of a deal that they do not see nothing can be chosen.
+    // Nothing can be chosen for a deal that they do not see.
     const outsider = await web.as('outsider');
     expect((await outsider.ask(`/deals/${web.scene.deal}/notifications`, { delivery: 'off' }, 'PUT')).status).toBe(404);
   });
@@ -528,7 +529,7 @@ test('what can no longer be opened hides nothing that happened before', async ()
   expect((await ask('/notifications')).body).toEqual({ items: only, next_cursor: null });
   expect((await ask('/notifications/unread')).body).toMatchObject({ count: 1 });
 
-  // More than are looked at for one page, or at the bell.
+  // More than are read for one page, or for the bell's count.
   await hidden(2);
   const { body } = await ask('/notifications');
   expect(body).toEqual({ items: [], next_cursor: expect.any(String) });

@@ -1,4 +1,4 @@
-/** Who is notified of what time brings later in a sale, and of what is changed close to its time. */
+/** Who is notified of deadlines late in a sale, and of changes close to a deadline. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { insert } from '../tools/scene.ts';
@@ -15,16 +15,16 @@ beforeAll(async () => {
 afterAll(() => web?.close());
 
 async function does(who: string, path: string, body?: unknown, method?: string) {
-  // However far the clock has gone on meanwhile.
+  // Keeps the sessions alive, however far the clock has moved.
   await web.service.sql('update vault.sessions set last_seen_at = app.now(), created_at = app.now()');
   return doesIn(web, who, path, body, method);
 }
 const notified = () => notifiedIn(web);
 
-/** The time so many days from now. */
+/** The time this many days from now. */
 const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * day);
 
-/** A deal with a broker, a seller and a buyer who has exclusivity for two days, in this state; its id. */
+/** Adds a deal in this state, with a broker, a seller and a buyer who has exclusivity for two days; returns its id. */
 async function saleIn(state: 'exclusivity' | 'diligence' | 'closing'): Promise<string> {
   const { service, scene } = web;
   const deal = await insert(service, 'deals', { organization_id: scene.brokerage, title: 'Mill', state: 'listed' });
@@ -71,7 +71,7 @@ test('a document that is opened to more people is new to these alone', async () 
   expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
   await change({ confidentiality: 'selected_buyer_only' });
   await notified();
-  // Before the first of these was told of.
+  // Two changes before the event of the first is processed.
   for (const confidentiality of ['nda_gated', 'public']) await change({ confidentiality });
   expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
 });
@@ -92,7 +92,7 @@ test('an NDA that a broker revokes has ended for whoever sees it but that broker
 });
 
 test('an NDA that expires has ended, once, if it was signed, its buyer is there, and the deal goes on', async () => {
-  /** A deal on which the buyer has an NDA for a day. */
+  /** Adds a deal on which the buyer has an NDA that ends in one day. */
   const withNda = async (signed: boolean) => {
     const deal = await saleIn('closing');
     const [buyer] = await web.service.sql<{ id: string }>(
@@ -155,7 +155,7 @@ test('an exclusivity that gets another end is told to those who see it, except t
     await change(end);
     expect(await notified()).toEqual({ exclusivity_changed: told });
   }
-  // It is the same.
+  // The end stays the same.
   await change(sooner);
   expect(await notified()).toEqual({});
   await does('broker', `/deals/${deal}/exclusivity`, undefined, 'DELETE');
@@ -191,7 +191,7 @@ test('a condition whose deadline is moved to within its last days is due at once
   expect(await notified()).toEqual({});
   await change('broker', { deadline: dayOf(2) });
   expect(await notified()).toEqual({ condition_due: ['other buyer'] });
-  // Nothing has moved.
+  // The deadline stays the same.
   await change('broker', { name: 'The landlord consents', deadline: dayOf(2) });
   await change('other buyer', { status: 'in_progress' });
   expect(await notified()).toEqual({});

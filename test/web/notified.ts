@@ -1,11 +1,11 @@
-/** Who is notified of what, after what people do over HTTP. */
+/** Who is notified of which actions, which people do over HTTP. */
 
 import { expect } from 'vitest';
 import { createNotifications, queueReminders } from '../../server/domain/notifications/events.ts';
 import { scheduledJobs } from '../../server/scheduled-jobs.ts';
 import type { WebScene } from './scene.ts';
 
-/** The notifications since the last look, by kind: who got one. */
+/** The recipients of the notifications since the last call, by kind. */
 export async function notifiedIn(web: WebScene): Promise<Record<string, string[]>> {
   while ((await web.service.database.run(createNotifications(100))) > 0);
   const rows = await web.service.sql<{ kind: string; user_id: string }>(
@@ -18,14 +18,14 @@ export async function notifiedIn(web: WebScene): Promise<Record<string, string[]
   return Object.fromEntries(Object.entries(by).map(([kind, people]) => [kind, people.toSorted()]));
 }
 
-/** Does something over HTTP, which must go well; the answer. */
+/** Sends a request that must succeed; returns the response's body. */
 export async function doesIn(web: WebScene, who: string, path: string, body: unknown = {}, method = 'POST') {
   const { status, body: answer } = await (await web.as(who)).ask(path, body, method);
   expect(status, `${who}: ${method} ${path}: ${JSON.stringify(answer)}`).toBeLessThan(300);
   return answer;
 }
 
-/** What the clock brings by this time: who is notified then. */
+/** Sets the clock and runs the jobs that depend on it; returns who is notified. */
 export async function notifiedBy(web: WebScene, time: Date): Promise<Record<string, string[]>> {
   web.service.clock.set(time);
   for (const { name, job } of scheduledJobs)

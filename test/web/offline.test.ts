@@ -1,4 +1,7 @@
-/** Without a connection nothing is sent, now or later: what was written stays, and what was cancelled never arrives. */
+/**
+ * Without a connection no change is sent, neither at once nor later: typed text stays, and a cancelled change is never
+ * sent.
+ */
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -28,7 +31,7 @@ afterAll(async () => {
   await web?.close();
 });
 
-/** A page of a caller. */
+/** Opens a page as a caller. */
 async function at(caller: string, path: string): Promise<Page> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
   const testPage = await openTestPage(browser, web.service.origin, { cookie });
@@ -37,7 +40,7 @@ async function at(caller: string, path: string): Promise<Page> {
   return testPage.page;
 }
 
-/** Connects again; the changes that the page asks for from then on. */
+/** Reconnects; returns the paths of the changes that the page sends from then on. */
 async function reconnect(page: Page): Promise<readonly string[]> {
   const sent: string[] = [];
   page.on('request', (request) => {
@@ -46,7 +49,7 @@ async function reconnect(page: Page): Promise<readonly string[]> {
   });
   await page.context().setOffline(false);
   await page.getByText('You are offline. What you see').waitFor({ state: 'detached' });
-  // What waits for a connection goes as soon as there is one: before an answer to a question that is asked only now.
+  // Requests that wait for a connection are sent as soon as there is one: before the response to this later request.
   await page.evaluate(() => fetch('/api/web/me').then((answer) => answer.text()));
   return sent;
 }
@@ -224,9 +227,9 @@ test('an answer that is not of ours is said to have gone wrong, and what was wri
 });
 
 test('a change made offline, whichever it is, is tried at once and never waits for a connection', async () => {
-  // Nobody touches anything here: the client listens for that.
+  // The client listens for user input on the window, which does not exist here.
   vi.stubGlobal('addEventListener', () => {});
-  // By their addresses: they are written for the browser, whose types tests do not have.
+  // Imported by URL: these modules are written for the browser, whose types tests do not have.
   const [{ queryClient }, { onlineManager }] = await Promise.all(
     [new URL('../../web/src/api/query-client.ts', import.meta.url).href, '@tanstack/react-query'].map(
       (address) => import(address),

@@ -1,4 +1,4 @@
-/** Lists by name are in the order in which people look for names: whatever the case. */
+/** Lists by name are sorted as people expect, regardless of case. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';

@@ -1,4 +1,7 @@
-/** What people take of themselves has what they see now: nothing of a deal that they have not joined, and not how others changed what they left there. */
+/**
+ * A person's export of their own data contains only what they see now: nothing of a deal that they have not joined, and
+ * no changes that others made to it after they left.
+ */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScene, type WebScene } from './scene.ts';
@@ -9,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => web?.close());
 
-/** The answer to a caller of the scene who asks for the data of themselves. */
+/** The response to a caller's request for an export of their data. */
 async function exported(caller: string): Promise<Response> {
   const { headers } = await web.as(caller);
   const response = await fetch(`${web.service.origin}/api/auth/export`, {
@@ -21,18 +24,18 @@ async function exported(caller: string): Promise<Response> {
   return response;
 }
 
-/** The data that a caller of the scene is given of themselves. */
+/** The data in a caller's export. */
 const ownData = async (caller: string) =>
   (await (await exported(caller)).json()) as Record<string, Record<string, unknown>[]>;
 
-/** Makes every row of the scene's deal in these tables that person's. */
+/** Makes a caller the author of every row of the scene's deal in these tables. */
 async function author(caller: string, columns: Readonly<Record<string, string>>): Promise<void> {
   const { people, deal } = web.scene;
   for (const [table, column] of Object.entries(columns))
     await web.service.sql(`update ${table} set ${column} = $1 where deal_id = $2`, [people[caller], deal]);
 }
 
-/** Lets somebody who was removed from the scene's deal accept an invitation to it, to advise somebody else. */
+/** Has a person who was removed from the scene's deal come back to it as an advisor of somebody else. */
 async function returnToAdvise(caller: string, advised: string): Promise<void> {
   const { participants } = web.scene;
   const again = `update participants set status = 'invited', role = 'advisor', advises = $2 where id = $1`;
@@ -181,7 +184,7 @@ test('of an NDA that somebody signed on a deal that they have left what they sig
     expires_at: null,
   };
   expect((await ownData('other buyer'))['ndas']).toEqual([signed]);
-  // Nor once they are back on another side, which does not see it either.
+  // The same after they come back on another side, which does not see the NDA either.
   await returnToAdvise('other buyer', 'exclusive buyer');
   expect((await (await web.as('other buyer')).ask(`/deals/${deal}/ndas`)).body.items).toMatchObject([
     { participant_name: 'exclusive buyer' },

@@ -1,4 +1,4 @@
-/** Inviting people to a deal, renewing, removing; answering an invitation. */
+/** Inviting people to a deal, renewing invitations, removing people; answering an invitation. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ const person = (email: string, role = 'buyer', advises: string | null = null) =>
   advises,
 });
 
-/** Opens the link of an invitation without being signed in: what it invites to. */
+/** Opens an invitation link without being signed in; returns the invitation. */
 async function follow({ body }: Answer) {
   const token = new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token');
   const response = await fetch(`${web.service.origin}/api/auth/invitation`, lookUp(token));
@@ -37,7 +37,7 @@ async function follow({ body }: Answer) {
 describe('API keys of the brokerage', () => {
   const keys = () => `/deals/${web.scene.deal}/keys`;
   const admits = async (caller: string, admitted: unknown) => (await web.as(caller)).ask(keys(), { admitted }, 'PUT');
-  /** The titles of the deals that a key with every scope sees. */
+  /** The titles of the deals that an API key of the brokerage sees. */
   const seenByKey = () => web.service.services.database.together(enterWithApiKey(digest), titles());
   const titles = rows<{ title: string }>('titles_of_deals', 'select title from deals order by title');
   const { digest } = mintApiKey('live');
@@ -85,7 +85,7 @@ describe('API keys of the brokerage', () => {
     expect(await admits('broker', true)).toMatchObject({ status: 200, body: { admitted: true } });
     expect(await admits('broker', false)).toMatchObject({ status: 200, body: { admitted: false } });
     expect((await seenByKey())[1]).toEqual([]);
-    // What is so already is not recorded again.
+    // Switching to the present state is not recorded again.
     for (const action of ['deal.admit_keys', 'deal.shut_out_keys'])
       expect(await trail(web.service, action)).toMatchObject([
         { user_id: web.scene.people['broker'], deal_id: web.scene.deal, outcome: 'done' },
@@ -210,7 +210,7 @@ describe('an invitation', () => {
     expect(chain.body.error.code).toBe('advisor_of_advisor');
     const nobody = await broker.ask(path, person('x@example.test', 'advisor', randomUUID()));
     expect(nobody).toMatchObject({ status: 400, body: { error: { details: [{ path: 'advises' }] } } });
-    // Whether there is such an advisor elsewhere is nothing that one finds out here.
+    // The error does not reveal whether such an advisor exists on another deal.
     const [elsewhere] = await web.service.sql<{ id: string }>(
       `with advised as (insert into participants (deal_id, user_id, role, status) values ($1, $2, 'seller', 'active') returning id, deal_id)
        insert into participants (deal_id, user_id, role, advises) select deal_id, $3, 'advisor', id from advised returning id`,
@@ -326,7 +326,7 @@ describe('an invitation', () => {
     expect(active.body.error.code).toBe('already_participant');
     expect((await broker.ask(`${path}/${randomUUID()}/invitation`, {})).status).toBe(404);
     expect((await (await web.as('seller')).ask(`${path}/${id}/invitation`, {})).status).toBe(403);
-    // Another buyer's part in the deal does not exist for a buyer.
+    // Other buyers' participations do not exist for a buyer.
     expect((await (await web.as('other buyer')).ask(`${path}/${id}/invitation`, {})).status).toBe(404);
   });
 
@@ -350,7 +350,7 @@ describe('an invitation', () => {
   test('waits for nobody whose account a passed-on link may have opened for a stranger', async () => {
     const email = 'careful@example.test';
     const invited = (await (await web.as('broker')).ask(path, person(email))).body.participant.id;
-    // A broker of another service invites the same address, and keeps the link.
+    // A broker of another brokerage invites the same address, and keeps the link.
     const [{ id: deal } = { id: '' }] = await web.service.sql<{ id: string }>(
       `insert into deals (organization_id, title) select id, 'A lure' from brokerages where slug = 'elsewhere' returning id`,
     );
@@ -379,7 +379,7 @@ describe('an invitation', () => {
     expect([await answer('accept'), await answer('decline')]).toEqual([404, 404]);
     expect((await visitor.send(`/api/web/deals/${web.scene.deal}`)).status).toBe(404);
 
-    // To the brokerage that an admin has made them a member of they are no stranger.
+    // They are known to a brokerage whose admin has made them a member.
     const [{ id: user } = { id: '' }] = await web.service.sql<{ id: string }>('select id from users where email = $1', [
       email,
     ]);
@@ -389,7 +389,8 @@ describe('an invitation', () => {
     await web.service.sql('delete from members where brokerage_id = $1 and user_id = $2', member);
     expect(await seen()).toEqual([]);
 
-    // A person who reads the mailbox takes the account over, and then it waits for them.
+    // A person with access to the mailbox takes the account over by resetting its password, and then sees the
+    // invitation.
     await visitor.json('/api/auth/reset', { email });
     await expect.poll(() => mailedToken(web.service, 'password')).not.toBe('');
     const password = newPassword();
@@ -492,14 +493,14 @@ describe('a person', () => {
     expect(new Set(records.map(({ user_id }) => user_id))).toEqual(new Set([web.scene.people['broker']]));
     expect(await web.service.sql('select from qoe_workspace_members where participant_id = $1', [part])).toEqual([]);
 
-    // Nobody advises who is not there.
+    // Nobody can be invited to advise a removed participant.
     for (const refused of [
       await broker.ask(`${path}/${part}/invitation`, {}),
       await broker.ask(path, person('counsel@late.test', 'advisor', id)),
     ])
       expect(refused).toMatchObject({ status: 409, body: { error: { code: 'advised_removed' } } });
 
-    // What a buyer's accountant may not read: with the seller every buyer's offers.
+    // The buyer is now a seller. Their accountant must not get access to every buyer's offers without a new invitation.
     await accept('new buyer', await invite('new buyer', 'seller'));
     expect(await sees()).toEqual([404, false, 404]);
     expect((await (await web.as('removed')).ask(`/invitations/${waiting}/accept`, {})).status).toBe(404);
@@ -542,7 +543,7 @@ describe('a person', () => {
       'select email from users where id = $1',
       [web.scene.people['exclusive buyer']],
     );
-    // The NDA that they signed as a buyer is active still.
+    // The NDA that they signed as a buyer is still active.
     for (const [role, advises] of [
       ['viewer', null],
       ['advisor', web.scene.participants['viewer']!],

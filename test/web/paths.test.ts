@@ -1,4 +1,7 @@
-/** Where the server sends people, by mail, by redirect and by its own pages, are pages of the application's router. */
+/**
+ * The links that the server gives out, in mails, redirects and its own pages, lead to pages of the application's
+ * router.
+ */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -35,7 +38,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Every link that the server gives, by who gives it: `links.ts` has no other. */
+/** Every link of the server, by the function that builds it; `links.ts` has no others. */
 async function given(): Promise<Record<string, string>> {
   const { baseUrl } = service.config;
   const clientId = await addClient(service, await addPerson(service, 'Cleo'));
@@ -104,7 +107,7 @@ test('what is mailed, redirected to and linked on pages of the server are these 
     name: 'Guest',
     role: 'staff',
   });
-  // Before the password is changed, which makes the link to a new one worth nothing.
+  // Sent before the password is changed, which invalidates the link for a new password.
   await expect.poll(async () => (await service.deliver()).length).toBe(3);
   await visitor.change('/api/auth/password', {
     current_password: account.password,
@@ -139,7 +142,8 @@ test('what is mailed, redirected to and linked on pages of the server are these 
 
 test('so are those of mails about notifications, of the page that unsubscribes from them, and of the short path of the status page', async () => {
   const account = await openAccount(service);
-  // Of two kinds, so that the mail leads to all notifications too: a sign-in with a new browser, and an assistant.
+  // Notifications of two kinds, so that the mail also links to the list of all: a sign-in with a new browser, and an
+  // assistant.
   for (let browsers = 0; browsers < 2; browsers += 1) await signedInVisitor(service, account);
   const session = await openSession(service, account.id);
   const person = { ...account, session, cookie: `dealkeep=${session}` };

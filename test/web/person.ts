@@ -1,4 +1,7 @@
-/** A signed-in person for tests of the web application: their session is arranged, everything else goes through its routes. */
+/**
+ * A signed-in person for tests of the web application: the session is inserted, all other requests go through the
+ * application's routes.
+ */
 
 import { csrfToken } from '../../server/http/csrf.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
@@ -6,7 +9,7 @@ import type { TestService } from '../harness.ts';
 
 export interface Answer {
   status: number;
-  // Whatever was answered: tests look into it with toMatchObject.
+  // The response's JSON of any shape, which tests check with toMatchObject.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
 }
@@ -15,11 +18,11 @@ export interface SignedIn {
   /** The session's cookie, as a browser would hold it. */
   cookie: { name: string; value: string };
   headers: Record<string, string>;
-  /** Asks /api/web + path; a body makes it a POST unless a method is named. */
+  /** Sends a request to /api/web + path; a request with a body is a POST unless a method is given. */
   ask(path: string, body?: unknown, method?: string): Promise<Answer>;
 }
 
-/** Gives the user a live session and says how to ask in their name. */
+/** Gives the user an active session, and returns how to send requests with it. */
 export async function signInAs(service: TestService, userId: string): Promise<SignedIn> {
   const token = mintToken();
   await service.sql(`insert into vault.sessions (user_id, digest, method) values ($1, $2, 'password')`, [
@@ -29,7 +32,7 @@ export async function signInAs(service: TestService, userId: string): Promise<Si
   return signedInWith(service, token);
 }
 
-/** How to ask with the token of a live session. */
+/** Returns how to send requests with the token of an active session. */
 export function signedInWith(service: TestService, token: string): SignedIn {
   const cookie = { name: 'dealkeep', value: token };
   const headers = {

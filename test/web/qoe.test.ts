@@ -120,7 +120,7 @@ describe('what is computed of the books', () => {
       deal_id: own,
       snapshot_type: 'profit_and_loss',
       status: 'completed',
-      // Later than the yearly figures that the deal has.
+      // Later than the yearly figures of the deal.
       completed_at: '2090-01-01T00:00:00Z',
     });
     const row = (period_label: string, period_start_date: string, period_end_date: string, ebitda: string) => ({
@@ -351,13 +351,13 @@ test('a buyer and their advisors lose their places with the NDA, and a later one
   const third = await signNext();
   expect(await edits()).toEqual([false, false, true]);
 
-  // One that has run out and is not marked yet.
+  // An NDA that has expired but is not yet marked as expired.
   await letIn();
   await service.sql(`update ndas set expires_at = app.now() - interval '1 second' where id = $1`, [third]);
   const fourth = await signNext();
   expect(await edits()).toEqual([false, false, true]);
 
-  // Nobody is let in at the moment at which it ends.
+  // Nobody becomes a member while the NDA is being revoked.
   const ending = [`update ndas set status = 'revoked' where id = $1`, [fourth]] as const;
   expect(
     await whileChanging(service, [ending], () =>
@@ -520,7 +520,7 @@ describe('a file', () => {
     const months = ['', 'Jan 1994', 'Feb 1994'];
     const exported = { Draft: [months, ['Sales', '1', '2']], Final: [months, ['Sales', '3', '4']] };
     expect(await refused(exported)).toBe(drafts);
-    // What is to be filled in, or has no more than a date, is no other sheet.
+    // A sheet with nothing but headings, or with nothing more than a date, does not count as a second sheet.
     expect(await refused({ Draft: [heading], Final: [heading, ['1994-01', '2']] })).toBe('200 1');
     expect(
       await refused({
@@ -595,12 +595,12 @@ describe('a file', () => {
       archive({ ...files, 'xl/worksheets/sheet2.xml': '0'.repeat(40_000_000) }),
       archive(files, 10),
       archive({ ...files, [at]: files[at]!.replace('r="B2"', 'r="XFD1048576"') }),
-      // A row so far down that what lies between would fill the memory, and not written plainly.
+      // A row so far down that the empty rows before it would fill the memory, with its number in an unusual notation.
       archive({ ...files, [at]: files[at]!.replace('<row r="2">', '<row x:r="&#57;9999999">') }),
       Buffer.from('PK\u0003\u0004 and no more'),
     ];
     for (const bomb of bombs) expect((await send('broker', '/preview', bomb)).status).toBe(400);
-    // A short file in which every cell is the same long text.
+    // A small file in which every cell is the same long text.
     const cells = Array.from({ length: 20_000 }, (_, row) => `<row><c r="A${row + 1}" t="s"><v>0</v></c></row>`);
     const sheet = files[at]!.replace(/<sheetData>.*<\/sheetData>/, `<sheetData>${cells.join('')}</sheetData>`);
     const shared = `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si><t>${'x'.repeat(1_000_000)}</t></si></sst>`;
@@ -608,7 +608,7 @@ describe('a file', () => {
     const repeated = archive({ ...files, [at]: sheet, 'xl/sharedStrings.xml': shared });
     expect((await send('broker', '/preview', repeated)).status).toBe(400);
     expect(process.resourceUsage().maxRSS - peak).toBeLessThan(500_000);
-    // The same over many columns: less than a megabyte that stands for hundreds.
+    // The same over many columns: less than a megabyte that expands to hundreds.
     const letters = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
     const wide = letters.concat(letters.map((name) => `A${name}`));
     const row = (place: number) =>
@@ -627,7 +627,7 @@ describe('a file', () => {
     const highest = process.resourceUsage().maxRSS;
     expect((await send('broker', '/preview', bomb)).body.error.message).toMatch(/holds too much/);
     expect(process.resourceUsage().maxRSS - highest).toBeLessThan(150_000);
-    // What the directory of an archive does not tell of is not there, whatever lies between its files.
+    // Entries missing in the archive's central directory are ignored, whatever bytes lie between its files.
     const hidden = archive({ 'xl/worksheets/sheet9.xml': '0'.repeat(100_000_000) });
     const seen = archive(files);
     const shifted = withHiddenStart(hidden.subarray(0, hidden.lastIndexOf('PK\u0001\u0002')), seen);
@@ -671,7 +671,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await testPage.go(`/deals/${deal}/qoe`);
     await page.getByText('Largest customer').waitFor();
     await expectAccessible(page);
-    // Each row of figures is named by itself.
+    // Each row header is unique.
     const earned = page.getByRole('region', { name: 'Earnings and margins' }).first().getByRole('rowheader');
     await expect.poll(() => earned.count()).toBeGreaterThan(5);
     const named = await earned.allInnerTexts();
@@ -715,7 +715,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await page.getByText('The financials are saved').first().waitFor();
     await page.getByText('books.csv').waitFor();
 
-    // An export of QuickBooks: what its accounts count to is changed by keyboard, and stored so.
+    // A QuickBooks export: the category of an account is changed with the keyboard, and stored.
     await page.getByRole('button', { name: 'Upload financials' }).click();
     await choose(await readFile(new URL('../books/exports/quickbooks.csv', import.meta.url), 'utf8'));
     await page.getByText('A QuickBooks export: accrual basis').waitFor();
@@ -729,7 +729,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     expect(await page.evaluate('document.activeElement.id')).toBe(rent);
     await page.getByLabel('Rent', { exact: true }).selectOption('Operating expenses');
     await page.getByText('Net income differs in').waitFor({ state: 'detached' });
-    // A look that fails loses nothing of what was chosen.
+    // A preview that fails keeps what was chosen.
     await page.route('**/qoe/snapshots/preview?*', (route) => route.abort(), { times: 1 });
     await page.getByLabel('Wages', { exact: true }).selectOption('Owner compensation');
     await page.getByRole('button', { name: 'Try again' }).waitFor();
@@ -738,7 +738,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await page.getByRole('alertdialog').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('button', { name: 'Save 3 periods' }).waitFor();
-    // What cannot be stored at first can be tried again as it was chosen.
+    // Figures that could not be saved can be saved again with the same choices.
     await page.route(
       '**/qoe/snapshots?*',
       (route) => route.fulfill({ contentType: 'text/html', body: '<title>Sign in to the network</title>' }),
@@ -752,7 +752,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     const { items } = (await get('buyer', '/periods?start_date=2025-01-01&end_date=2025-01-31')).body;
     expect(items).toContainEqual(expect.objectContaining({ revenue: '9900.0000', owner_compensation: '3500.0000' }));
 
-    // What is not listed whole is not totalled.
+    // A list that is not complete shows no total.
     const adjusted = page.getByRole('region', { name: 'Add-backs and adjustments of TTM' });
     await adjusted.getByText('Total').waitFor();
     await service.sql(

@@ -88,7 +88,7 @@ test('of more questions than a page shows, those that go on are there, however o
     const ids = items.map(({ id }: { id: string }) => id);
     expect([caller, ids.includes(oldest?.id)]).toEqual([caller, true]);
     if (caller !== 'seller') expect(ids).toHaveLength(500);
-    // The oldest of the others are left out.
+    // The oldest of the closed questions are left out.
     expect(items.some(({ question_text: text }: { question_text: string }) => text === 'Number 1')).toBe(false);
     expect(items.some(({ question_text: text }: { question_text: string }) => text === 'Number 500')).toBe(
       caller !== 'seller',

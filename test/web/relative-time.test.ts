@@ -1,4 +1,4 @@
-/** How long ago something was, in the words of the pages. */
+/** Relative times in the words of the pages. */
 
 import { expect, test } from 'vitest';
 import { formatRelative } from '../../web/src/lib/format.ts';

@@ -5,13 +5,16 @@ import type { WebScene } from './scene.ts';
 
 const minute = 60_000;
 
-/** The first of a month and the last, counted from January 2025. */
+/** The first and the last day of a month, counted from January 2025. */
 export const month = (at: number) => {
   const date = (shift: number, on: number) => new Date(Date.UTC(2025, at + shift, on)).toISOString().slice(0, 10);
   return { period_start_date: date(0, 1), period_end_date: date(1, 0), currency: 'USD' };
 };
 
-/** A checklist in every state, and eight snapshots of which two are completed and overlap; gives the customers' periods. */
+/**
+ * Adds a checklist in every state, and seven snapshots of which two are completed and overlap; returns the ends of the
+ * customers' periods.
+ */
 export async function addBooks({ service, scene }: WebScene): Promise<string[]> {
   const deal_id = scene.deal;
   const states = ['not_started', 'in_progress', 'completed', 'not_applicable'];

@@ -1,4 +1,4 @@
-/** Findings and financing, on their pages and by their tools. */
+/** Findings and financing, on their pages and through their tools. */
 
 import type { FinancingSource, FinancingTotal } from '../../server/domain/offers/financing.ts';
 import type { Finding, FindingChange, FindingComment } from '../../server/domain/diligence/findings.ts';
@@ -23,7 +23,7 @@ export const findings = list<WholeFinding>({
     const shown: Lines[] = [];
     for (const card of await page.getByRole('main').locator('ul > li').all()) {
       await card.locator('summary').evaluateAll((all) => all.forEach((one) => one.click()));
-      // Each has a past: that it was recorded.
+      // Every finding has a history, which begins when it was recorded.
       await card.getByRole('listitem').first().waitFor();
       const [lines = []] = await linesOf(card);
       shown.push([...lines, `${await card.getByRole('listitem').count()} in the past`]);

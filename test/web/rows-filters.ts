@@ -9,10 +9,10 @@ import type { Person } from './rows-person.ts';
 
 export interface Filter {
   readonly what: string;
-  /** Below the deal, or the list of deals. */
+  /** The page's path after the deal's, or the list of deals. */
   readonly page: '/documents' | '/deals';
   readonly list: List;
-  /** What the tool calls it. */
+  /** The name of the tool's input. */
   readonly input: string;
   readonly values: readonly string[];
   readonly choose: (page: Page, value: string) => Promise<unknown>;
@@ -47,7 +47,7 @@ export const filters: readonly Filter[] = [
   },
 ];
 
-/** The same person, who asks with one thing more. */
+/** The same person, whose calls have one more input. */
 export const asking = (person: Person, input: string, value: string): Person => ({
   ...person,
   rows: (tool, given = { deal_id: person.deal }) => person.rows(tool, { ...given, [input]: value }),

@@ -1,52 +1,55 @@
-/** A list of a page beside the tool that answers with the same, and how the rows of the two are matched. */
+/** A list on a page together with the tool that returns the same data, and how the rows of the two are matched. */
 
 import type { Page } from 'playwright-core';
 import type { Person } from './rows-person.ts';
 
-/** A row of a page: what a reader meets in it, line by line. */
+/** A row of a page: its visible text, line by line. */
 export type Lines = readonly string[];
-/** A record of a tool in the words of the page: each is to stand in its row; null says that there is nothing to stand there. */
+/**
+ * A record of a tool in the words of the page. Each fact must appear in the record's row; null stands for a value that
+ * the page leaves out.
+ */
 export type Facts = readonly (string | null)[];
 
 export interface List {
-  /** What is listed. */
+  /** The name of the list. */
   readonly what: string;
   readonly tool: string;
-  /** Where page and tool differ because the specification says so: how. */
+  /** How page and tool differ because the specification requires it. */
   readonly differs?: string;
-  /** The most rows that the tool gives of these, the first of the page's. */
+  /** The tool's limit, when it returns fewer rows than the page: the page's first rows. */
   readonly most?: number;
-  /** Whether of its rows only those in sight are drawn. */
+  /** Whether the list is virtualized: only the rows in view are drawn. */
   readonly long?: boolean;
-  /** What of docs/visibility.md decides who sees which rows: tables, or records as "table/record". */
+  /** The entries of docs/visibility.md that decide who sees which rows: tables, or records as "table/record". */
   readonly decidedBy: readonly string[];
-  /** How many different lists there are among the callers. */
+  /** The number of different lists among the callers. */
   readonly kinds: number;
   readonly shown: (page: Page) => Promise<Lines[]>;
   readonly answered: (person: Person) => Promise<Facts[]>;
 }
 
 interface Definition<R> extends Omit<List, 'answered'> {
-  /** How the tool is asked; by default once, about the deal. */
+  /** Calls the tool; by default once, for the deal. */
   readonly ask?: (person: Person) => Promise<R[]>;
   readonly facts: (record: R, person: Person) => Facts;
 }
 
-/** A list whose tool answers with records of this type. */
+/** A list whose tool returns records of this type. */
 export function list<R>({ ask, facts, ...rest }: Definition<R>): List {
   const found = ask ?? ((person) => person.rows<R>(rest.tool));
   return { ...rest, answered: async (person) => (await found(person)).map((record) => facts(record, person)) };
 }
 
-/** A page of a deal, below the deal's address, with the lists on it. */
+/** A page of a deal with its lists; `path` follows the deal's address. */
 export interface DealPage {
   readonly path: string;
-  /** Its heading. */
+  /** The heading of the page. */
   readonly title: string;
   readonly lists: readonly List[];
 }
 
-/** What the application calls a value of a vocabulary. */
+/** The application's label of a value of a vocabulary. */
 export function word<K extends string>(
   words: Readonly<Record<K, string | { readonly label: string }>>,
   key: string,
@@ -57,7 +60,7 @@ export function word<K extends string>(
 
 const says = (row: Lines, fact: string): boolean => row.some((line) => ` ${line} `.includes(` ${fact} `));
 
-/** Rows and records that have no partner on the other side; each is matched once. */
+/** Returns the rows and records that have no partner on the other side; each is matched once. */
 export function unmatched(shown: readonly Lines[], answered: readonly Facts[]) {
   const onPage = [...shown];
   const inTool = answered.filter((facts) => {
@@ -68,5 +71,5 @@ export function unmatched(shown: readonly Lines[], answered: readonly Facts[]) {
   return { onPageAlone: onPage, inToolAlone: inTool };
 }
 
-/** What {@link unmatched} answers when page and tool tell the same. */
+/** The result of {@link unmatched} when page and tool show the same. */
 export const theSame = { onPageAlone: [], inToolAlone: [] };

@@ -1,4 +1,4 @@
-/** Page by page, which tool answers with the same rows, and by what a reader knows a row. */
+/** For each page, the tool that returns the same rows, and the facts that identify a row. */
 
 import type { ClosingCondition } from '../../server/domain/deals/conditions.ts';
 import type { Deal, ListedDeal } from '../../server/domain/deals/deals.ts';
@@ -23,7 +23,7 @@ import { list, word, type DealPage, type Lines } from './rows-list.ts';
 import { checklist, customers, months, normalizations, snapshots } from './rows-qoe.ts';
 import { complete, linesOf } from './rows-read.ts';
 
-/** The page “Deals”: fetched a hundred at a time, all of it read. */
+/** The page “Deals”, which fetches a hundred deals at a time; all of them are read. */
 export const deals = list<ListedDeal>({
   what: 'deals',
   tool: 'svc_deals_list',
@@ -36,7 +36,8 @@ export const deals = list<ListedDeal>({
     return linesOf(rows.filter({ has: page.getByRole('gridcell') }));
   },
   ask: (person) => person.rows('svc_deals_list', {}),
-  // The page tells when anything on the deal was done last, the tool when the deal itself changed.
+  // The time is left out: the page shows that of the last activity on the deal, the tool that of the last change to the
+  // deal itself.
   facts: ({ title, state, caller_role }) => [title, word(dealStates, state), word(callerRoles, caller_role)],
 });
 
@@ -152,7 +153,7 @@ const offers = list<Offer>({
   kinds: 7,
   shown: async (page) => {
     const shown: Lines[] = [];
-    // The agreed terms beside a proposed change lead to the same revisions.
+    // The agreed terms, shown next to a proposed change, open the same revisions.
     for (const opens of await page
       .getByRole('main')
       .getByRole('button', { name: /^\d+ revision/ })
@@ -186,14 +187,14 @@ const conditions = list<ClosingCondition>({
   shown: (page) => linesOf(page.getByRole('main').locator('ul > li')),
   facts: ({ name, owner_user_id: owner, completed_at, deadline, status }, person) => [
     name,
-    // Null is also a person of whom the person may not know: the page says only that there is a person.
+    // Null also stands for an owner whom the person may not know: the page says only that there is one.
     owner && person.nameOf(owner)!,
     completed_at ?? deadline ?? 'No deadline',
     word(conditionStates, status),
   ],
 });
 
-/** The pages of a deal. The NDA page has no tool beside it, and activity is answered by none. */
+/** The pages of a deal. The NDA page and the activity page have no corresponding tool. */
 export const dealPages: readonly DealPage[] = [
   { path: '', title: '', lists: [head] },
   { path: '/documents', title: 'Documents', lists: [documents] },

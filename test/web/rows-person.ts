@@ -1,4 +1,4 @@
-/** A person's tools, called through a connected client of theirs with a token of their own. */
+/** A person's tools, called through a connected client with a token of its own. */
 
 import { expect } from 'vitest';
 import { check, rowsOf } from '../tools/ask.ts';
@@ -9,18 +9,21 @@ import type { RichScene } from './rows-scene.ts';
 export interface Person {
   readonly id: string;
   readonly deal: string;
-  /** The answer of a tool, which must be no refusal; about the deal where no other input is given. */
+  /** Returns the result of a tool, which must not be an error; the input defaults to the deal's id. */
   call<T>(tool: string, input?: Record<string, unknown>): Promise<T>;
-  /** The rows of an answer: its first list. */
+  /** Returns the rows of a tool's result: its first list. */
   rows<R>(tool: string, input?: Record<string, unknown>): Promise<R[]>;
-  /** What people are called whom the tool tells to be on the deal; null for nobody, and for whom the person does not see there. */
+  /**
+   * The name of a person whom the tool lists on the deal; null for nobody, and for somebody whom this person does not
+   * see there.
+   */
   nameOf(userId: string | null): string | null;
   emailOf(userId: string): string | null;
   readonly customerPeriods: readonly string[];
   close(): Promise<void>;
 }
 
-/** Connects a client for a caller of the scene; with `writes`, one that may call these tools on the deal. */
+/** Connects a client for a caller of the scene; it may call the tools in `writes` on the deal. */
 export async function connectPerson(
   web: RichScene,
   caller: string,

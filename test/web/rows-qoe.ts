@@ -1,4 +1,4 @@
-/** The lists of the page “Quality of earnings”, and the tools that answer with them. */
+/** The lists of the page “Quality of earnings”, and the tools that return the same data. */
 
 import { expect } from 'vitest';
 import type { ChecklistRow } from '../../server/domain/diligence/checklist.ts';
@@ -55,7 +55,7 @@ export const snapshots = list<Snapshot>({
   ],
 });
 
-/** Of the periods of every snapshot those that the chart draws. */
+/** The monthly periods that the chart draws: for each month, the period of the latest completed snapshot. */
 async function latestMonths(person: Person): Promise<PlPeriod[]> {
   const { recent_accounting_snapshots: recent } = await person.call<Qoe>('svc_qoe_get');
   const completed = recent.filter(({ status }) => status === 'completed');
@@ -86,7 +86,7 @@ export const months = list<PlPeriod>({
 
 type CustomerIn = CustomerRevenue & { readonly period: string; readonly together: string };
 
-/** With each customer the share of all up to it. */
+/** Adds to each customer the cumulated share up to and including it. */
 const cumulated = (rows: readonly CustomerRevenue[]) =>
   rows.map((one, at) => ({
     ...one,
@@ -106,7 +106,7 @@ export const customers = list<CustomerIn>({
     for (const option of await picker.locator('option').all()) {
       const period = (await option.getAttribute('value')) ?? '';
       await picker.selectOption(period);
-      // It says which period is shown, not which is on its way.
+      // The picker shows the period whose rows are shown, not the one that is being loaded.
       await expect.poll(() => picker.inputValue()).toBe(period);
       shown.push(...(await read(period)));
     }
@@ -155,7 +155,7 @@ function adjustment(period_label: string, adjustment_category: string, adjustmen
   };
 }
 
-/** Has the broker and the exclusive buyer add normalizations with their tools. */
+/** Adds normalizations with the tools of the broker and of the exclusive buyer. */
 export async function addNormalizations(web: RichScene): Promise<void> {
   await web.service.sql('delete from deal_tool_stops');
   for (const [caller, input] of Object.entries(added)) {
@@ -165,7 +165,7 @@ export async function addNormalizations(web: RichScene): Promise<void> {
   }
 }
 
-/** The scene's own, beside those that were added with tools. */
+/** The normalization of the scene itself, besides those that are added with tools. */
 const ofTheScene: Adjustment = {
   period_label: 'FY2025',
   adjustment_category: 'owner_comp',

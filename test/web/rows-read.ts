@@ -1,12 +1,13 @@
-/** Reads a page as a person does: goes there within the application, and takes down line by line what stands on it. */
+/** Reads a page as a person does: navigates within the application, and returns the visible text line by line. */
 
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { loaded } from '../browser.ts';
 
 /**
- * The lines of each of these elements, from top to bottom: of a menu what is chosen, of a time or date the exact one that
- * it bears; the state that a button shows and changes, the button that opens a row, no other buttons, no forms, and nothing that is only drawn.
+ * The lines of text of each element, from top to bottom. A menu is read as its selected option, and a time as its exact
+ * value. Buttons that show a state or open a row are included; other buttons, download links, forms and decoration are
+ * left out.
  */
 export const linesOf = (rows: Locator): Promise<string[][]> =>
   rows.evaluateAll((elements) => {
@@ -29,7 +30,7 @@ export const linesOf = (rows: Locator): Promise<string[][]> =>
     return elements.map((row: Element) => read(row).split('\n').map(tidy).filter(Boolean));
   });
 
-/** The rows of a list that draws only those in sight, once all of them are there, as many as `counter` says. */
+/** The rows of a virtualized list, once all of them are drawn; `attribute` of `counter` is their number. */
 export async function complete(rows: Locator, counter: Locator, attribute: string): Promise<Locator> {
   const missing = async () => {
     const [count] = await counter.evaluateAll((all, name) => all.map((one) => one.getAttribute(name)), attribute);
@@ -39,7 +40,10 @@ export async function complete(rows: Locator, counter: Locator, attribute: strin
   return rows;
 }
 
-/** Whether a list of the page has more rows than are drawn, those in sight; a list that goes on tells -1. */
+/**
+ * Whether a list of the page has more rows than are drawn, which are those in view; -1 stands for a list with further
+ * rows to load.
+ */
 export const isCut = (page: Page): Promise<boolean> =>
   page.evaluate(`(() => {
     const isMore = (count, drawn) => Number(count) < 0 || drawn < Number(count);
@@ -48,28 +52,31 @@ export const isCut = (page: Page): Promise<boolean> =>
       some('[aria-setsize]', (row) => isMore(row.ariaSetSize, row.parentElement.children.length));
   })()`);
 
-/** The tab of a deal that leads to a path, as far as the person has it. */
+/** The tab of a deal that leads to a path; matches nothing when the person does not have it. */
 export const tabTo = (page: Page, path: string): Locator =>
   page.getByRole('navigation', { name: 'Sections of the deal' }).locator(`a[href="${path}"]`);
 
-/** Goes to a path by its tab, or where there is none by the address, without loading the application anew; whether there is a tab. */
+/**
+ * Goes to a path by its tab, or without a tab by its address, without loading the application again; returns whether
+ * there is a tab.
+ */
 export async function goWithin(page: Page, path: string, title: string): Promise<boolean> {
   const tab = tabTo(page, path);
   const there = (await tab.count()) > 0;
   if (there) await tab.click();
   else await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
-  // From the list of deals a deal is not there yet, and its tabs neither.
+  // Coming from the list of deals, the deal and its tabs are not loaded yet.
   const expected = there ? `^${title} · ` : `^(${title}|Not found) · `;
   await expect.poll(() => page.title(), { message: path }).toMatch(new RegExp(expected));
   await loaded(page);
   return (await tab.count()) > 0;
 }
 
-/** Whether all that the page says is that there is nothing. */
+/** Whether the page says only that there is nothing to open. */
 export const saysNothing = async (page: Page): Promise<boolean> =>
   (await page.getByRole('heading', { name: 'You cannot open this' }).count()) > 0;
 
-/** The rows of a chart, turned into its table; none where the chart is not. */
+/** The rows of a chart, which is switched to its table; empty without a chart. */
 export async function chartRows(page: Page, name: RegExp): Promise<string[][]> {
   const chart = page.getByRole('figure', { name });
   const turn = chart.getByRole('button', { name: /^Table/ });

@@ -14,13 +14,13 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 
 export interface RichScene extends WebScene {
-  /** Everybody's name and address, by id. */
+  /** Everybody's name and e-mail address, by id. */
   readonly people: ReadonlyMap<string, { readonly name: string; readonly email: string }>;
-  /** The periods of which the latest books tell revenue by customer: when each ends. */
+  /** The end dates of the periods for which the latest books have revenue by customer. */
   readonly customerPeriods: readonly string[];
 }
 
-/** Opens a service with the scene in it; findings and financing are switched on, or not. */
+/** Opens a service with the scene in it, with findings and financing switched on or off. */
 export async function openRichScene(on = true): Promise<RichScene> {
   const web = await openScene({ config: { features: { findings: on, financing: on } } });
   await formerBuyer(web);
@@ -38,7 +38,7 @@ export async function openRichScene(on = true): Promise<RichScene> {
   return { ...web, people: new Map(people.map((one) => [one.id, one])), customerPeriods };
 }
 
-/** A person who was a buyer, asked and offered, and was removed. */
+/** Adds a removed buyer, for whom the functions below add questions and offers. */
 async function formerBuyer({ service, scene }: WebScene): Promise<void> {
   const former = { name: 'former buyer', email: 'former-buyer@example.test' };
   scene.people['former buyer'] = await insert(service, 'users', former);
@@ -46,7 +46,9 @@ async function formerBuyer({ service, scene }: WebScene): Promise<void> {
   scene.participants['former buyer'] = await insert(service, 'participants', part);
 }
 
-/** More listings of the broker than a part of the list holds; exclusivity of the new buyer, one that runs and one that lapsed. */
+/**
+ * More listings of the broker than one page of the list holds; of the new buyer, one active and one lapsed exclusivity.
+ */
 async function moreDeals({ service, scene }: WebScene): Promise<void> {
   const states = ['draft', 'listed', 'under_offer', 'diligence', 'closing', 'withdrawn'];
   const listings = Array.from({ length: 100 }, (_, at) => ({
@@ -77,7 +79,7 @@ async function moreDeals({ service, scene }: WebScene): Promise<void> {
   service.clock.advance(day);
 }
 
-/** Each confidentiality in several categories from both sources, and one of each that was taken out. */
+/** Each confidentiality in several categories, in both tables of documents, and one removed document of each. */
 async function documents({ service, scene }: WebScene): Promise<void> {
   for (const table of ['documents', 'production_documents']) {
     const document = (confidentiality: string, category: string, at: number) => ({
@@ -101,7 +103,7 @@ async function documents({ service, scene }: WebScene): Promise<void> {
   }
 }
 
-/** Each state of a question, asked by each of two buyers and by the former one. */
+/** Questions in each state, asked by two buyers and by the removed one. */
 async function questions({ service, scene }: WebScene): Promise<void> {
   const states = ['pending_broker_review', 'with_seller', 'answered', 'distributed', 'rejected', 'withdrawn'];
   const askers = ['exclusive buyer', 'other buyer', 'former buyer'];
@@ -127,7 +129,7 @@ async function questions({ service, scene }: WebScene): Promise<void> {
   );
 }
 
-/** Revisions of each buyer's offer, and one of a buyer who was removed. */
+/** Revisions of each buyer's offer, and an offer of the removed buyer. */
 async function offers({ service, scene }: WebScene): Promise<void> {
   await service.sql('update offers set is_current = false where deal_id = $1', [scene.deal]);
   const revisions: readonly [buyer: string, revision: number, last: number][] = [
@@ -149,7 +151,7 @@ async function offers({ service, scene }: WebScene): Promise<void> {
   await insertAll(service, 'offers', revisions.map(offer));
 }
 
-/** Conditions in every state, due and overdue; one is still the business of a buyer who was not selected. */
+/** Conditions in every state, due and overdue; one is owned by a buyer who was not selected. */
 async function closing({ service, scene }: WebScene): Promise<void> {
   const owners = ['seller', 'broker', 'other buyer', null, 'exclusive buyer'];
   const all = ['open', 'in_progress', 'satisfied', 'waived', 'open'].map((status, at) => ({
@@ -163,7 +165,7 @@ async function closing({ service, scene }: WebScene): Promise<void> {
   await insertAll(service, 'closing_conditions', all);
 }
 
-/** Findings and sources of financing of the broker and of two buyers, in every status. */
+/** Findings and financing sources of the broker and of two buyers, in every status. */
 async function diligence({ service, scene }: WebScene): Promise<void> {
   for (const [row, finder] of ['broker', 'exclusive buyer', 'other buyer'].entries()) {
     const its = { deal_id: scene.deal, participant_id: scene.participants[finder], created_by: scene.people[finder] };
@@ -176,7 +178,7 @@ async function diligence({ service, scene }: WebScene): Promise<void> {
         owner_user_id: at === 1 ? scene.people['seller'] : null,
       });
       const comment = { finding_id: id, body: `Comment on ${row}.${at}` };
-      // The last is a broker's who was removed from the deal since: a buyer knows of them no more.
+      // The last comment is by a broker who has since been removed from the deal, and whom a buyer no longer sees.
       for (const who of ['seller', 'broker', 'removed'].slice(0, at))
         await insert(service, 'finding_comments', { ...comment, created_by: scene.people[who] });
       if (status !== 'open')
@@ -199,7 +201,9 @@ async function diligence({ service, scene }: WebScene): Promise<void> {
   }
 }
 
-/** One record of each kind on another deal that brokers, sellers and buyers see: it belongs on none of the pages that are read. */
+/**
+ * One record of each kind on another deal that brokers, sellers and buyers see; none belongs on the pages of this deal.
+ */
 async function anotherDeal({ service, scene }: WebScene): Promise<void> {
   const its = { deal_id: scene.idle };
   const buyers = { ...its, participant_id: scene.idleBuyer };

@@ -1,6 +1,7 @@
 /**
- * For each role and each page: what the page shows to a person is what the tools tell the same person. The pages are
- * read in the browser, the tools asked through a connected client of theirs; rows-pages.ts says which belong together.
+ * For each role and each page: the page shows a person the same data as the tools return to that person. The pages are
+ * read in the browser, the tools are called through a client that the person connected; rows-pages.ts says which belong
+ * together.
  */
 
 import type { Browser, Page } from 'playwright-core';
@@ -16,16 +17,16 @@ import { addNormalizations } from './rows-qoe.ts';
 import { goWithin, isCut, saysNothing } from './rows-read.ts';
 import { openRichScene, type RichScene } from './rows-scene.ts';
 
-/** Everybody who can sign in. */
+/** All callers who can sign in. */
 const callers = allCallers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
 const lists: readonly List[] = [deals, ...dealPages.flatMap((page) => page.lists)];
 
-/** So tall that every row of every list stands in sight, and so exists. */
+/** Tall enough to have every row of every list in view, and so drawn. */
 const tall = { width: 1280, height: 6_500 };
 
 const reader = {
   reducedMotion: 'reduce',
-  // Amounts are compared as they are written here.
+  // Amounts are compared in the locale of this process.
   locale: new Intl.DateTimeFormat().resolvedOptions().locale,
 } as const;
 
@@ -34,7 +35,7 @@ interface Beside {
   readonly answered: readonly Facts[];
   /** Whether a tab of the deal leads to the page. */
   readonly tab: boolean;
-  /** Whether the page is the one that says that there is nothing. */
+  /** Whether the page says that there is nothing to open. */
   readonly nothing: boolean;
 }
 
@@ -52,7 +53,10 @@ afterAll(async () => {
   await web?.close();
 });
 
-/** What a list shows, in a window that holds all of it; every page in such a window would be drawn to its full height. */
+/**
+ * Returns the rows of a list, in a window tall enough for all of them; otherwise the window stays small, because it
+ * would be drawn to its full height.
+ */
 async function shownOn(page: Page, { long, shown }: List): Promise<Lines[]> {
   const usual = page.viewportSize();
   if (!long || !usual || !(await isCut(page))) return shown(page);
@@ -62,7 +66,7 @@ async function shownOn(page: Page, { long, shown }: List): Promise<Lines[]> {
   return lines;
 }
 
-/** Goes through all pages as a caller, and asks the tools beside each. */
+/** Visits all pages as a caller, and calls the tools of each. */
 async function walk(caller: string): Promise<Map<List, Beside>> {
   const { cookie } = await web.as(caller);
   const person = await connectPerson(web, caller);
@@ -89,7 +93,7 @@ async function walk(caller: string): Promise<Map<List, Beside>> {
   return found;
 }
 
-/** The walk of a caller, made once. */
+/** The walk of a caller, done only once. */
 function walkOf(caller: string): Promise<Map<List, Beside>> {
   const made = walks.get(caller) ?? walk(caller);
   walks.set(caller, made);
@@ -138,15 +142,15 @@ describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
     for (const value of values) {
       const answered = await list.answered(asking(person, input, value));
       await choose(testPage.page, value);
-      // Until the answer is there the rows from before stay.
+      // The previous rows stay until the response arrives.
       const left = async () => unmatched(await list.shown(testPage.page), answered);
-      // Each time all of a long list is read, which the page needs the processor for itself.
+      // Each poll reads the whole list, which takes processor time that the page needs.
       await expect.poll(left, { interval: 200 }).toEqual(theSame);
       some += answered.length > 0 && answered.length < all ? 1 : 0;
     }
     expect(some).toBeGreaterThan(1);
     await testPage.page.setViewportSize(usual);
-    // The next begins with nothing chosen.
+    // The next filter begins with nothing chosen.
     await testPage.visit('/settings/profile');
   });
 });
@@ -180,7 +184,7 @@ describe('the scene tells a wrong list from a right one', () => {
   const answeredTo = async (caller: string, list: List): Promise<string[]> =>
     (await walkOf(caller)).get(list)!.answered.map((facts) => JSON.stringify(facts));
 
-  /** What the caller sees, by docs/visibility.md, of that which decides a list. */
+  /** The records that the caller sees according to docs/visibility.md, of those that decide the list. */
   const sees = (caller: string, { decidedBy }: List): string =>
     records
       .filter((one) => one.caller === caller && one.may.includes('sees'))

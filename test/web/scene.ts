@@ -1,4 +1,4 @@
-/** The scene of docs/visibility.md behind a listening service, and its people as they sign in to the web application. */
+/** The scene of docs/visibility.md behind a listening service, and its people signed in to the web application. */
 
 import { openService, type ServiceOptions, type TestService } from '../harness.ts';
 import type { Scene } from '../policies/scene.ts';
@@ -7,7 +7,7 @@ import { signInAs, type SignedIn } from './person.ts';
 export interface WebScene {
   readonly service: TestService;
   readonly scene: Scene;
-  /** Signs a caller of the scene in; once, then the same session. */
+  /** Signs a caller of the scene in; later calls return the same session. */
   as(caller: string): Promise<SignedIn>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export async function openScene(options: ServiceOptions = {}): Promise<WebScene>
   };
 }
 
-/** The records of the audit trail with this action, the latest first. */
+/** The audit records of this action, newest first. */
 export const trail = (service: TestService, action: string) =>
   service.sql(
     `select user_id, deal_id, subject_id, outcome, details, host(address) as address, request_id is not null as has_request

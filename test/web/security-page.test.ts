@@ -1,4 +1,7 @@
-/** The settings page "Security" in real browsers: passkeys, the authenticator, and where one is signed in. */
+/**
+ * The settings page "Security" in real browsers: passkeys, the authenticator, and the browsers in which the account is
+ * signed in.
+ */
 
 import { readFile } from 'node:fs/promises';
 import { generate } from 'otplib';
@@ -21,7 +24,7 @@ beforeAll(async () => {
   proxy = await openLocalhostProxy(() => service.origin);
   service = await openService({ config: { baseUrl: proxy.origin } });
   browser = await openBrowser();
-  // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
+  // Without a brokerage, the application would show its set-up instead of the sign-in page.
   await addBrokerage(service);
 });
 afterAll(async () => {
@@ -41,7 +44,7 @@ async function typeCredentials(at: Page, { email, password }: Account): Promise<
   await at.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-/** Signs in at the page, as a person who wanted to go to the security page. */
+/** Signs in on the sign-in page, which then returns to the security page. */
 async function signIn(testPage: TestPage, account: Account): Promise<void> {
   await testPage.go(`/sign-in?return_to=${page}`);
   await typeCredentials(testPage.page, account);
@@ -60,7 +63,7 @@ async function signedInTestPage(account: Account, options: Parameters<typeof ope
   return testPage;
 }
 
-/** How the person signed in last. */
+/** The method by which the person last signed in. */
 async function lastMethod({ id }: Account): Promise<unknown> {
   const [record] = await service.sql(
     `select details->>'method' as method from audit_records where user_id = $1 and action = 'session.sign_in' order by id desc limit 1`,
@@ -87,7 +90,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', async () 
   const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId });
   expect(credentials).toHaveLength(1);
 
-  // The same device has one already, and says so.
+  // The device already has a passkey, and says so.
   await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
   await at.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
   await at.getByText('You already have a passkey on this device.').waitFor();
@@ -108,7 +111,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', async () 
   await passkeys.getByText('Work laptop').first().waitFor();
   await passkeys.getByText('Laptop <of mine>').waitFor({ state: 'detached' });
 
-  // Removing protects the account, so it asks once more after a while.
+  // Removing a passkey affects the security of the account, so the page asks for the password again after a while.
   service.clock.advance(11 * minute);
   await passkeys.getByRole('button', { name: 'Remove Work laptop' }).click();
   await at.getByRole('button', { name: 'Remove passkey' }).click();
@@ -127,7 +130,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', async () 
     ]),
   ).toEqual([{ action: 'passkey.add' }, { action: 'passkey.rename' }, { action: 'passkey.remove' }]);
   expect(testPage.complaints).toEqual([]);
-  // Nobody who is at this browser after them has the device.
+  // Later users of this browser do not have the device.
   await devtools.send('WebAuthn.disable');
   await testPage.close();
 });
@@ -148,7 +151,7 @@ test('123. with an authenticator, a code or a recovery code is asked for once, u
   await shown.getByRole('button', { name: 'I have saved them' }).click();
   await at.getByText('10 recovery codes left.').waitFor();
 
-  /** Signs out and in again, up to the code. */
+  /** Signs out and in again, as far as the page that asks for the code. */
   const toSecondStep = async () => {
     await signOut(testPage, account);
     await testPage.go(`/sign-in?return_to=${page}`);
@@ -187,14 +190,17 @@ test('123. with an authenticator, a code or a recovery code is asked for once, u
   await testPage.close();
 });
 
-/** Whatever a page asks for of itself may have opened the dialog over what is clicked by now. */
+/**
+ * Clicks even when the "Sign in again" dialog already covers the element, which a request by the page itself may have
+ * opened.
+ */
 const click = (at: Locator) => at.dispatchEvent('click');
 
 describe('where one is signed in', () => {
   const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:148.0) Gecko/20100101 Firefox/148.0';
   const phone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Version/19.0 Safari/604.1';
   const isOut = (at: Page) => at.waitForURL((url) => url.pathname === '/sign-in');
-  /** Waits until the page asks to sign in again, and goes to the sign-in page from there. */
+  /** Waits until the page asks to sign in again, and goes to the sign-in page from the dialog. */
   const isAsked = async (at: Page) => {
     const again = at.getByRole('dialog', { name: 'Sign in again' });
     await again.getByRole('button', { name: 'Go to the sign-in page' }).click();
@@ -219,7 +225,7 @@ describe('where one is signed in', () => {
     await toast(at, 'Firefox on Windows is signed out');
     await expect.poll(() => devices(at).count()).toBe(2);
     await devices(at).filter({ hasText: 'Firefox' }).waitFor({ state: 'detached' });
-    // The browser that is signed out learns it with its next request, and leads back after signing in.
+    // The browser that was signed out finds out with its next request, and returns to its page after signing in.
     await click(office.page.locator('button', { hasText: 'Sign out all others' }));
     await isAsked(office.page);
     expect(new URL(office.page.url()).searchParams.get('return_to')).toBe(page);
@@ -270,7 +276,7 @@ test('what was asked for while the password changes goes on with the new session
   at.on('request', (request) => loadedFiles.push(request.url()));
   const refused = Promise.withResolvers<void>();
   const changed = Promise.withResolvers<void>();
-  // Asked with the session of before, answered after the password has changed, and before the page is told that it has.
+  // A request sent with the old session, answered after the password has changed and before the page knows that it has.
   await at.route('**/api/web/me', async (route) => {
     const headers = await route.request().allHeaders();
     await changed.promise;
@@ -296,7 +302,7 @@ test('what was asked for while the password changes goes on with the new session
   await at.getByRole('button', { name: 'Set up an authenticator' }).click();
   await at.getByRole('dialog', { name: 'Set up an authenticator' }).waitFor();
   expect(await at.getByRole('dialog', { name: 'Sign in again' }).count()).toBe(0);
-  // The dialog to sign in again comes in a file of its own, and may not be shown yet.
+  // The dialog to sign in again is in a chunk of its own, and might be loaded but not shown yet.
   expect(loadedFiles.filter((url) => url.includes('/sign-in-again'))).toEqual([]);
   await testPage.close();
   await other.close();
@@ -312,7 +318,7 @@ test(
     await testPage.go('/settings/profile');
     await service.sql('delete from vault.sessions where user_id = $1', [account.id]);
     const again = at.getByRole('dialog', { name: 'Sign in again' });
-    // The second that is refused, once the dialog is there because of the first.
+    // The second request that is rejected; its response arrives once the first has opened the dialog.
     await at.route(
       '**/api/auth/passkeys',
       async (route) => {
@@ -350,7 +356,7 @@ test('on the page "Profile" people take their data along, and erase their accoun
   await testPage.page.getByRole('button', { name: 'Download my data' }).click();
   const file = await download;
   expect(file.suggestedFilename()).toBe('my-dealkeep-data.json');
-  // What is read as JSON and written again would have other digits.
+  // Parsing and serializing the JSON again would change the digits.
   expect(await readFile(await file.path(), 'utf8')).toContain(amount);
   const erase = card(testPage.page, 'Erase your account');
   await erase.getByRole('textbox').fill('somebody.else@example.com');

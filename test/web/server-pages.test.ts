@@ -1,4 +1,7 @@
-/** The pages that the server draws: of one family with the application, accessible, without a script, and never a dead end. */
+/**
+ * The pages that the server renders: styled like the application, accessible, without scripts, and always with a way
+ * on.
+ */
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +21,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Opens a browser as the demo's admin or as nobody. */
+/** Opens a browser, signed in as the demo's admin or not signed in. */
 async function inBrowser(
   { signedIn = true, ...options }: BrowserContextOptions & { signedIn?: boolean },
   work: (page: Page, to: (path: string) => ReturnType<Page['goto']>) => Promise<void>,

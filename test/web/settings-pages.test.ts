@@ -42,7 +42,7 @@ async function newTestPageOf(userId: string): Promise<TestPage> {
   return openTestPage(browser, service.origin, { cookie });
 }
 
-/** The browser of each, the same for all tests of the file: another would load the application once more. */
+/** Each person's browser, shared by all tests of the file: a new one would load the application again. */
 async function testPageOf(who: Who): Promise<TestPage> {
   const testPage = testPages.get(who) ?? (await newTestPageOf(service.demo.people[who].user_id));
   testPages.set(who, testPage);
@@ -53,7 +53,7 @@ test.each(['admin', 'broker', 'buyer'] as const)('each page is accessible and fi
   const { page, complaints, visit } = await testPageOf(who);
   let before = '';
   for (const name of pages) {
-    // By its link, where there is one; either way costs a third of loading the application anew.
+    // By its link if there is one; either way takes a third of the time of loading the application again.
     const link = page.getByRole('navigation', { name: 'Settings' }).locator(`a[href="/settings/${name}"]`);
     if ((await link.count()) === 0) await visit(`/settings/${name}`);
     else {
@@ -63,7 +63,7 @@ test.each(['admin', 'broker', 'buyer'] as const)('each page is accessible and fi
     }
     before = await page.title();
     await expectAccessible(page);
-    // The narrowest phone, the usual one, and a window that the sidebar has just joined.
+    // A common phone, the narrowest one, and the narrowest window with a sidebar.
     for (const width of [390, 320, 1024]) {
       await page.setViewportSize({ width, height: 844 });
       const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
@@ -111,7 +111,7 @@ describe('an admin', () => {
     expect((await ask()).status).toBe(200);
     await page.getByRole('button', { name: 'I have copied it' }).click();
     expect(await page.content()).not.toContain(token);
-    // The focus goes back to what opened the first of the two dialogs.
+    // The focus returns to the button that opened the first of the two dialogs.
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Create key');
 
     await page.getByRole('button', { name: `Actions for ${name}` }).click();
@@ -132,7 +132,7 @@ describe('an admin', () => {
       service.demo.people.admin.user_id,
     ]);
     const proof = page.getByRole('dialog', { name: 'Confirm it is you' });
-    // Whoever calls that off is told of no failure: what is done next comes after it would have been.
+    // Cancelling shows no error; it would have appeared by the time the following steps are done.
     const [{ name }] = (await service.sql('select name from users where id = $1', [
       service.demo.people.broker.user_id,
     ])) as [{ name: string }];
@@ -241,7 +241,7 @@ describe('an admin', () => {
     await page.getByLabel('About').selectOption('API keys');
     await page.getByRole('row').filter({ hasText: 'Revoke an API key' }).first().waitFor();
     await expect.poll(() => page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).count()).toBe(0);
-    // A year that goes on to be typed is no day yet, and narrows nothing.
+    // A year with a fifth digit is not a valid date yet, and filters nothing.
     await page.getByLabel('From').fill('20266-01-01');
     await page.getByRole('row').filter({ hasText: 'Revoke an API key' }).first().waitFor();
     const download = page.waitForEvent('download');
@@ -354,7 +354,7 @@ describe('anybody', () => {
     await page.getByLabel('Name').fill('Renamed Buyer');
     await page.getByRole('button', { name: 'Save name' }).click();
     await page.getByText('Name saved').first().waitFor();
-    // There is nothing more to save, but the keyboard goes on from there.
+    // With nothing to save, the button is disabled, but keeps the focus.
     const idle = page.getByRole('button', { name: 'Save name', disabled: true });
     await idle.and(page.locator(':focus')).waitFor();
     await page.getByLabel('E-mail').fill(`new-${id}@example.test`);

@@ -36,7 +36,7 @@ const actionsOn = async (subject: string) =>
     ])
   ).map(({ action }) => action);
 
-/** Signs the person in an hour ago, so that a recent sign-in is asked for. */
+/** A person whose sign-in was an hour ago, so that requests that require a recent one are refused. */
 async function long(name: string): Promise<SignedIn> {
   const person = await signInAs(service, scene.people[name]!);
   await service.sql(
@@ -118,7 +118,7 @@ describe('the brokerage', () => {
     await service.sql(`select app.note_job_run('backup', false)`);
     const { body } = await as('admin').ask(ours('/status'));
     expect(body.notifications).toEqual({ waiting: 2 * own, failing: own, oldest_at: expect.any(String) });
-    // Why, is for the operator.
+    // The reason is for the operator alone.
     expect(JSON.stringify(body)).not.toContain('division');
     expect(body.backup).toEqual({
       every_seconds: null,
@@ -179,7 +179,7 @@ describe('the logo of a brokerage', () => {
         expect(headers.get('x-content-type-options')).toBe('nosniff');
         expect(headers.get('content-security-policy')).toMatch(/^default-src 'none';.* sandbox$/);
         expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
-        // Without the colour profile, which says by whom it was made.
+        // The colour profile, which names its author, is removed.
         expect(bytes.includes('Google Inc.')).toBe(false);
         if (type === 'image/png') expect(bytes).toEqual(sent);
         else expect([sent.includes('ICC'), bytes.length < sent.length]).toEqual([true, true]);
@@ -310,12 +310,12 @@ describe('members', () => {
     expect(await admin.ask(colleague, { role: 'admin' }, 'PATCH')).toMatchObject(stale);
     expect(await admin.ask(ours('/members'), { ...asked, deliver: 'link' })).toMatchObject(stale);
     expect(await service.sql(`select from users where email = $1`, [asked.email])).toEqual([]);
-    // Staff and brokers are no such thing.
+    // Inviting staff and brokers requires no recent sign-in.
     const { body } = await admin.ask(ours('/members'), { ...asked, role: 'staff' });
     expect(await admin.ask(ours(`/members/${body.member.user_id}`), { role: 'admin' }, 'PATCH')).toMatchObject(stale);
     const promoted = await as('admin').ask(ours(`/members/${body.member.user_id}`), { role: 'admin' }, 'PATCH');
     expect(promoted.body.role).toBe('admin');
-    // Another link for an admin's invitation is as good as the first.
+    // A new link for an admin's invitation is as powerful as the first.
     expect(await admin.ask(ours(`/members/${body.member.user_id}/invitation`), {})).toMatchObject(stale);
     await as('admin').ask(ours(`/members/${body.member.user_id}`), undefined, 'DELETE');
   });
@@ -390,7 +390,7 @@ describe('API keys', () => {
         body: { error: { code: 'recent_sign_in_required' } },
       });
     expect(await count()).toBe(before);
-    // Ending a key is never made harder.
+    // Revoking a key requires no recent sign-in.
     expect((await admin.ask(`/keys/${key.id}/revoke`, {})).status).toBe(200);
   });
 
@@ -672,7 +672,7 @@ describe('the audit trail', () => {
     const own = (await read('outsider')).filter(({ action }) => action === 'tool:svc_deals_get');
     expect(own.map(known)).toEqual([known(own[0]!), known(own[0]!)]);
     expect(await read('outsider', { brokerage_id: scene.brokerage, action: 'tool:' })).toEqual([]);
-    // Nor are its own people told of calls by somebody who does not see it.
+    // Nor does the deal's brokerage see calls by a person who does not see the deal.
     const told = await read('admin', { brokerage_id: scene.brokerage, action: 'tool:svc_deals_get' });
     expect(told.filter(({ user_id }) => user_id === scene.people['outsider'])).toEqual([]);
   });
@@ -696,7 +696,7 @@ describe('the audit trail', () => {
     expect(await read('admin', { ...of, outcome: 'done' })).toEqual(all.filter(wentWell));
     expect(await read('admin', { outcome: 'refused' })).toEqual(own.filter((record) => !wentWell(record)));
     expect(await read('admin', { outcome: 'done' })).toEqual(own.filter(wentWell));
-    // Of several kinds and of one, of which there are pages, and with tools among them.
+    // Actions of several kinds, with tools among them, enough for several pages.
     await service.sql(
       `insert into audit_records (at, user_id, action, outcome, noted)
        select app.now() - n * interval '1 minute', $1, (array['trial.a', 'trial.b', 'trial.c', 'tool:svc_deals_get'])[1 + n % 4],
@@ -789,7 +789,8 @@ describe('the audit trail', () => {
   });
 
   describe('when it is long', () => {
-    // Five portions: while nobody reads, the first four are read ahead and held by the service and the connection.
+    // Five batches: while nobody reads the response, the first four are read ahead and buffered by the service and the
+    // connection.
     const many = 4_500;
     const path = `/api/web/audit/export?action=long.&brokerage_id=`;
     beforeAll(() =>
@@ -824,7 +825,7 @@ describe('the audit trail', () => {
         headers: { ...leaving.headers, 'content-type': 'application/json' },
       });
       expect(signedOut.ok).toBe(true);
-      // Each chunk as it comes: `fetch` may drop the last ones when the connection ends behind them.
+      // Reads each chunk as it arrives: `fetch` may drop the last ones when the connection breaks after them.
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk));
       await expect(once(response, 'end')).rejects.toThrow();

@@ -40,9 +40,9 @@ afterAll(async () => {
 interface Visit {
   page: Page;
   person: SignedIn;
-  /** What the browser complained of: script errors, refused by the policy. */
+  /** Errors reported by the browser: script errors and violations of the content security policy. */
   complaints: readonly string[];
-  /** Goes on within the application. */
+  /** Navigates within the application. */
   to: TestPage['visit'];
 }
 
@@ -51,7 +51,9 @@ async function signIn(who: keyof Demo['people'], options?: Parameters<typeof ope
   return { person, testPage: await openTestPage(browser, service.origin, { cookie: person.cookie, ...options }) };
 }
 
-/** Opens the application as one of the demo's people, at their browser: another would load it once more. */
+/**
+ * Opens the application as one of the demo's people, in their browser, which is shared: a new one would load it again.
+ */
 async function visit(who: keyof Demo['people'], path: string, viewport = { width: 1280, height: 800 }): Promise<Visit> {
   const known = people.get(who) ?? (await signIn(who));
   people.set(who, known);
@@ -92,7 +94,7 @@ describe('every page of the frame', () => {
       await to(path);
       await expectAccessible(page);
       expect(complaints).toEqual([]);
-      // The narrowest phone, a window that the sidebar has just joined, and the one that it is about.
+      // The narrowest phone, the narrowest window with a sidebar, and the test's own size.
       for (const { width, height } of [{ ...own, width: 320 }, { ...own, width: 1024 }, own]) {
         await page.setViewportSize({ width, height });
         const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
@@ -204,7 +206,7 @@ describe('a long list', () => {
        insert into participants (deal_id, user_id, role, status) select id, $2, 'broker', 'active' from opened`,
       [demo.brokerage_id, demo.people.broker.user_id, name],
     );
-    // A page that is open while hundreds of deals come asks for its list again and again.
+    // A page that is already open would refetch its list repeatedly while hundreds of deals are added.
     const { testPage } = await signIn('broker');
     const { page } = testPage;
     await testPage.go(`/deals?search=${encodeURIComponent(name)}`);
@@ -230,7 +232,7 @@ describe('what changes elsewhere', () => {
     const deal = demo.deals.with_everything;
     const { testPage } = await signIn('seller');
     const { page } = testPage;
-    // It gets changes from when its stream has begun.
+    // The page gets events only once its stream has begun.
     const hears = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/web/events');
     await testPage.go(`/deals/${deal}`);
     await hears;
@@ -274,7 +276,7 @@ test('an answer that arrives at a page at which nobody is counts as read once so
 
 describe('what changes while a page is being loaded', () => {
   const deal = () => demo.deals.with_everything;
-  /** Gives the deal another title, and waits until those that listen already have received it. */
+  /** Gives the deal another title, and waits until open streams have received the event. */
   const rename = async () => {
     const broker = await signInAs(service, demo.people.broker.user_id);
     const stream = await fetch(`${service.origin}/api/web/events`, { headers: broker.headers });
@@ -325,7 +327,7 @@ describe('without a connection', () => {
     expect(await violationsOn(page)).toEqual([]);
     await page.context().setOffline(false);
     await notice.waitFor({ state: 'detached' });
-    // Also to a person in a dialog, for whom all else is hidden.
+    // Also over a dialog, which hides everything else from screen readers.
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').waitFor();
     await expect.poll(() => page.getByRole('heading', { level: 1 }).count()).toBe(0);
@@ -344,7 +346,7 @@ describe('who may not', () => {
     await testPage.go('/deals');
     await service.sql(`delete from vault.sessions where user_id = $1`, [demo.people.broker.user_id]);
     expect((await person.ask('/me')).status).toBe(401);
-    // What the page asks for of itself may have opened the dialog over the link by now.
+    // A request by the page itself may already have opened the dialog over the link.
     await page.locator('a[href="/"]').first().dispatchEvent('click');
     await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
     await page.getByRole('button', { name: 'Go to the sign-in page' }).click();

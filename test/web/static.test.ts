@@ -1,4 +1,4 @@
-/** How the built application is served: what may run in it, what is kept, what is compressed, and what is not there. */
+/** How the built application is served: content security policy, caching, compression, and missing files. */
 
 import { gunzipSync, brotliDecompressSync } from 'node:zlib';
 import http from 'node:http';
@@ -29,7 +29,7 @@ interface Raw {
   body: Buffer;
 }
 
-/** Asks without fetch, which decodes bodies and normalizes paths. */
+/** Sends a request without fetch, which decodes bodies and normalizes paths. */
 function ask(
   path: string,
   headers: Record<string, string> = {},

@@ -1,4 +1,7 @@
-/** What a person has typed: asked about before it is lost, kept over a reload and a new sign-in, given to nobody else. */
+/**
+ * Text that a person has typed but not saved: the page asks before it is lost, keeps it over a reload and a new
+ * sign-in, and gives it to nobody else.
+ */
 
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -33,7 +36,7 @@ beforeAll(async () => {
     deal,
     'Yes.',
   ]);
-  // An adjustment of a year that no upload tells of contradicts the books.
+  // An adjustment of a year that no upload covers contradicts the books.
   await web.service.sql(
     `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount) values ($1, 'FY1997', 'other', 100)`,
     [deal],
@@ -57,14 +60,14 @@ async function openTestPageOf(caller: string): Promise<TestPage> {
   return openTestPage(browser, web.service.origin, { cookie });
 }
 
-/** A browser for one test, which leaves something typed in it, or signs out. */
+/** A browser for one test that leaves something typed in it, or signs out. */
 async function ownTestPageOf(caller: string): Promise<TestPage> {
   const testPage = await openTestPageOf(caller);
   testPages.push(testPage);
   return testPage;
 }
 
-/** A caller's browser, the same for all tests that leave nothing in it: another would load the application once more. */
+/** A caller's browser, shared by all tests that leave nothing in it: a new one would load the application again. */
 async function testPageOf(caller: string): Promise<TestPage> {
   const testPage = shared.get(caller) ?? (await openTestPageOf(caller));
   shared.set(caller, testPage);
@@ -82,7 +85,7 @@ const drafts = (page: Page): Promise<string[]> =>
   page.evaluate(`Object.entries(localStorage).filter(([name]) => name.startsWith('dealkeep.draft.')).map(String)`);
 
 interface FormDialog {
-  /** How the form names what it keeps: the first part of its `draft`. */
+  /** The first part of the form's `draft`, the name under which it stores its text. */
   readonly kind: string;
   readonly caller: string;
   readonly at: (scene: WebScene['scene']) => string;
@@ -140,7 +143,7 @@ const dialogs: FormDialog[] = [
   { kind: 'passkey', caller: 'admin', at: settings('security'), open: click('Add a passkey') },
 ];
 
-/** Changes the first thing in a form that can be changed; gives what it was and how to read it. */
+/** Changes the first editable field of a form; returns its earlier value and a function that reads its value. */
 async function write(dialog: Locator): Promise<{ before: string; now: () => Promise<string> }> {
   const field = dialog.locator('input:not([type=checkbox]):enabled, textarea:enabled').or(dialog.locator('select'));
   const first = field.first();
@@ -176,7 +179,7 @@ describe('a dialog with something typed into it', () => {
       await button(asked(page), 'Keep editing').click();
       await asked(page).waitFor({ state: 'detached' });
       expect([kind, await now()]).toEqual([kind, typed]);
-      // The dialog takes clicks beside it again a moment after the question has gone.
+      // The dialog reacts to clicks outside it only shortly after the question has closed.
       const clickBeside = async () => {
         if ((await asked(page).count()) === 0) await page.mouse.click(4, 4);
         return asked(page).count();
@@ -359,7 +362,7 @@ test('a form that is being sent cannot be changed, so that nothing is typed into
 describe('what was typed', () => {
   const words = 'Is the lease transferable? Words that nobody else is to read.';
 
-  /** Types a question, which is kept a moment later. */
+  /** Types a question, and waits until its draft is stored. */
   async function type(page: Page): Promise<void> {
     await button(page, 'Ask a question').click();
     await page.getByRole('dialog').getByLabel('Question').fill(words);
@@ -459,7 +462,7 @@ describe('what was typed', () => {
     await button(page, 'Ask a question').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Question').waitFor();
-    // Their own draft is kept beside it.
+    // Their own draft is stored next to it.
     await dialog.getByLabel('Question').fill('Mine');
     await expect.poll(() => drafts(page)).toHaveLength(2);
     await page.reload();
@@ -474,7 +477,7 @@ describe('what was typed', () => {
     await type(page);
     page.on('dialog', (prompt) => void prompt.accept());
     const field = page.getByRole('dialog').getByLabel('Question');
-    /** As if it had been typed so many days ago. */
+    /** Ages the drafts, as if they had been typed that many days ago. */
     const age = (days: number) =>
       page.evaluate(`for (const [name, value] of Object.entries(localStorage))
         if (name.startsWith('dealkeep.draft.'))
@@ -484,7 +487,7 @@ describe('what was typed', () => {
     await loaded(page);
     await button(page, 'Ask a question').click();
     await expect.poll(() => field.inputValue()).toBe(words);
-    // It runs out while the page is open, and is taken away when it is opened anew.
+    // The draft expires while the page is open, and is deleted when the page is opened again.
     await page.reload();
     await loaded(page);
     await age(7.5);
@@ -522,7 +525,7 @@ describe('what was typed', () => {
     await expect.poll(() => terms.inputValue()).not.toBe('');
     await terms.fill('Short.');
     await expect.poll(() => drafts(page)).toHaveLength(1);
-    // Two bytes each: with what sealing adds more than is kept.
+    // Two bytes per character: encrypted, the text is longer than the maximum length of a draft.
     await terms.fill('ä'.repeat(30_000));
     await expect.poll(() => drafts(page)).toEqual([]);
   });
@@ -572,7 +575,7 @@ describe('a session that ends', () => {
       ]);
   });
 
-  /** A page with a question written, whose session has just ended. */
+  /** A page with a question filled in, whose session has just ended. */
   async function writing(words: string): Promise<Page> {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
@@ -595,7 +598,7 @@ describe('a session that ends', () => {
     await over.getByLabel('Password', { exact: true }).fill('not this one');
     await button(over, 'Sign in').click();
     await over.getByText('is not correct').waitFor();
-    // The palette would show titles of deals over what is veiled.
+    // The command palette would show titles of deals over the hidden page.
     expect(await page.getByRole('combobox').count()).toBe(0);
     expect(await asks('Sent after signing in again')).toBe(0);
     await over.getByLabel('Password', { exact: true }).fill(password);
@@ -664,13 +667,13 @@ describe('a session that ends', () => {
   });
 });
 
-/** Has what a page shows be asked for again, over a dialog, too. */
+/** Makes a page fetch all its data again, also while a dialog is open. */
 async function reloadEverything(page: Page): Promise<void> {
   await page.keyboard.press('Control+k');
   await page.getByRole('option', { name: 'Reload everything' }).click();
 }
 
-/** Has somebody else be signed in with the browser of a page, as after signing in in another tab. */
+/** Signs somebody else in with the browser of a page, as if in another tab. */
 async function becomeOther(page: Page): Promise<void> {
   const { cookie } = await signInAs(web.service, web.scene.people['other buyer']!);
   await page.context().addCookies([{ ...cookie, url: web.service.origin }]);
@@ -682,7 +685,7 @@ const asks = async (words: string) => {
 };
 
 describe('two tabs', () => {
-  /** Two tabs of a person; in the second a question is written. */
+  /** Opens two tabs of the same person; in the second, a question is filled in. */
   async function openTabs(words: string) {
     const first = await ownTestPageOf('exclusive buyer');
     await first.go(`/deals/${web.scene.deal}/questions`);
@@ -710,7 +713,7 @@ describe('two tabs', () => {
   test('show somebody else who has signed in in one a page of theirs in the other, too', async () => {
     const { second, field } = await openTabs('Still in the form of the other tab');
     await becomeOther(second);
-    // Whatever has the page ask again: this, or the connection that is opened anew.
+    // As happens on any refetch, or when the event stream reconnects.
     await reloadEverything(second);
     await second.getByText('other-buyer@example.test').first().waitFor();
     expect(await second.getByRole('dialog').count()).toBe(0);
@@ -722,7 +725,7 @@ describe('two tabs', () => {
     const { second } = await openTabs('Asked by the former person');
     await second.getByRole('dialog').getByLabel('About').selectOption('legal');
     await web.service.sql('delete from vault.sessions where user_id = $1', [web.scene.people['exclusive buyer']]);
-    // Between the answer that nobody is signed in and the question who is, somebody else signs in in the other tab.
+    // Somebody else signs in in the other tab between the 401 response and the request for the current session.
     await second.route('**/api/auth/session', async (route) => {
       await becomeOther(second);
       await route.continue();
@@ -732,11 +735,12 @@ describe('two tabs', () => {
       (url) => url.pathname.endsWith('/questions'),
       (route) => (route.request().isNavigationRequest() ? leaves.resolve(() => route.continue()) : route.fallback()),
     );
-    // The former person, before the page is gone; Playwright itself touches none that is about to be.
+    // The former person clicks while the page is being left; Playwright itself does not click on a page that is being
+    // left.
     await second.evaluate(`addEventListener('beforeunload', () => setTimeout(() =>
       [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Ask').click()))`);
     const answered = second.waitForResponse((response) => response.request().method() === 'POST');
-    // The palette asks for what it leads to.
+    // The command palette requests the data of its entries.
     await second.keyboard.press('Control+k');
     const leave = await leaves.promise;
     expect((await answered).status()).toBe(403);
@@ -771,12 +775,13 @@ describe('two tabs', () => {
       await go(`/deals/${web.scene.deal}`);
       const caller = who === 'somebody else' ? 'other buyer' : 'exclusive buyer';
       const { cookie, ask } = await signInAs(web.service, web.scene.people[caller]!);
-      // What the page asks for after a change of another would be told that the session is over, before the person signs out.
+      // Otherwise a refetch after somebody else's change would find that the session has ended, before the person signs
+      // out.
       await page.route('**/api/web/**', (route) => (page.url().includes('/deals/') ? route.abort() : route.continue()));
       await page.context().clearCookies();
       if (who !== 'nobody') await page.context().addCookies([{ ...cookie, url: web.service.origin }]);
       await choose(page, /exclusive-buyer@example.test|exclusive buyer/, 'Sign out');
-      // The sign-in page leads whoever is signed in to their own first page.
+      // The sign-in page redirects a person who is signed in to their own first page.
       if (who === 'somebody else') await page.getByText('other-buyer@example.test').first().waitFor();
       else await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
       expect((await ask('/me')).status).toBe(who === 'the same person' ? 401 : 200);

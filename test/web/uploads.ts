@@ -1,4 +1,4 @@
-/** Files for tests of the data room, and sending them as a signed-in person. */
+/** Files for tests of the data room, and functions that upload and fetch them as a signed-in person. */
 
 import { deflateRawSync, crc32 } from 'node:zlib';
 import { floorPlan, pdf } from '../../database/demo/bodies.ts';
@@ -7,7 +7,10 @@ import type { Answer, SignedIn } from './person.ts';
 
 /** A PDF of one page. */
 export const aPdf = (): Buffer => pdf('Lease', 'The shop is let from year to year.').bytes;
-/** A PDF of two pages, so large that what is on the second, in the middle of what stands for scans, is fetched when somebody looks at it. */
+/**
+ * A PDF of two pages, with dummy data in place of scans. It is so large that the second page's contents, in the middle
+ * of that data, are fetched only when somebody looks at it.
+ */
 export function aLargePdf(): Buffer {
   const stream = (body: string) => `<< /Length ${body.length} >>\nstream\n${body}\nendstream`;
   const page = (contents: number) =>
@@ -80,7 +83,7 @@ export interface UploadQuery {
   diligence_request?: string;
 }
 
-/** Uploads to a deal's data room; a stream is sent as it comes. */
+/** Uploads a file to a deal's data room; a stream is sent as it is produced. */
 export async function upload(
   service: Pick<TestService, 'origin'>,
   person: SignedIn,
@@ -101,7 +104,7 @@ export async function upload(
   return { status: response.status, body: text === '' ? null : JSON.parse(text) };
 }
 
-/** Asks for the body of a document as the person. */
+/** Requests the body of a document as the person. */
 export const fetchBody = (
   service: TestService,
   person: SignedIn,

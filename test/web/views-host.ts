@@ -1,6 +1,7 @@
 /**
- * A host of MCP Apps in a browser, made of the extension's own AppBridge as its basic host is: the view stands in a frame
- * within the sandbox's, which has another origin and the policy that the extension asks of hosts. There is no network.
+ * A host of MCP Apps in a browser, built on the extension's AppBridge like its basic host: the view runs in a frame
+ * inside the sandbox's frame, which has another origin and the policy that the extension requires of hosts. There is no
+ * network.
  */
 
 import type { Browser, FrameLocator, Page } from 'playwright-core';
@@ -9,7 +10,7 @@ import { expect } from 'vitest';
 
 const bridge = 'virtual:bridge';
 
-/** The classes of the extension that a host is made of, as one script that leaves them in `Apps`. */
+/** The classes of the extension that a host needs, bundled as one script that assigns them to `Apps`. */
 async function bridgeScript(): Promise<string> {
   const built = await build({
     configFile: false,
@@ -34,7 +35,10 @@ async function bridgeScript(): Promise<string> {
   return output.output[0].code;
 }
 
-/** What the extension asks of the frame of a view that names no domains; the sandbox frames the view itself. */
+/**
+ * The policy that the extension requires for the frame of a view that names no domains; the sandbox frames the view
+ * itself.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self' 'unsafe-inline'",
@@ -93,30 +97,29 @@ const host = `<!doctype html><html lang="en"><title>Host</title>
 </script></body></html>`;
 
 export interface Shown {
-  /** The file of the view. */
   readonly html: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** The tool's result; left out, it is still on its way. */
+  /** The tool's result; missing while the call is still in progress. */
   readonly result?: unknown;
   readonly context: Readonly<Record<string, unknown>>;
 }
 
 export interface Host {
   readonly page: Page;
-  /** What the view shows. */
+  /** The view's frame. */
   readonly view: FrameLocator;
-  /** Everything that was asked of the network, and what browser and bridge complained of; all must stay empty. */
+  /** All requests to the network, and all errors reported by browser and bridge; must stay empty. */
   readonly complaints: readonly string[];
   show(shown: Shown): Promise<void>;
-  /** The document of the view, to be evaluated in. */
+  /** The frame of the view, to evaluate scripts in. */
   frame(): ReturnType<Page['frames']>[number];
   heard(): Promise<{ links: string[]; heights: number[]; faults: string[] }>;
-  /** Has the host change its context. */
+  /** Changes the context that the host gives to the view. */
   change(context: Readonly<Record<string, unknown>>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens a host; `close` it, or the browser as a whole. */
+/** Opens a host; close it, or close the whole browser. */
 export async function openHost(browser: Browser): Promise<Host> {
   const script = await bridgeScript();
   const context = await browser.newContext({ viewport: { width: 900, height: 800 }, reducedMotion: 'reduce' });

@@ -1,4 +1,7 @@
-/** The views of tools' results as a host shows them: drawn, by keyboard, in either theme, at any width, and asking nobody for anything. */
+/**
+ * The views of tool results as a host shows them: drawn, operated by keyboard, in both themes, at any width, and
+ * without any network request.
+ */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,7 +41,7 @@ const rowsOf = (name: string, list: string): Row[] =>
       ? answeredRows('svc_qoe_customer_concentration', of(name).result.structuredContent)
       : (of(name).result.structuredContent[list] ?? [])) as Row[];
 
-/** Shows a view with the demo's result, or with another. */
+/** Shows a view with the demo's result, or with another result. */
 async function show(name: string, given: { result?: unknown; input?: object; context?: object } = {}): Promise<void> {
   const { html, result } = of(name);
   const shown = { html, result, input: { deal_id: deal }, context: { theme: 'light' }, ...given };
@@ -69,12 +72,15 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Nothing was asked of the network, the bridge took every message, and nothing failed. */
+/** Asserts that nothing was requested from the network, the bridge handled every message, and no error occurred. */
 async function expectQuiet(): Promise<void> {
   expect([host.complaints, (await host.heard()).faults]).toEqual([[], []]);
 }
 
-/** Presses Tab until what is focused in the view has this name. The focus goes from frame to frame by messages: it is waited for. */
+/**
+ * Presses Tab until the focused button in the view has this name. The focus moves between frames by messages, so each
+ * move is waited for.
+ */
 async function tabTo(name: string | RegExp): Promise<void> {
   const place = 'document.hasFocus() ? [...document.all].indexOf(document.activeElement) : -1';
   const where = () => host.frame().evaluate<number>(place);
@@ -82,7 +88,7 @@ async function tabTo(name: string | RegExp): Promise<void> {
   for (let presses = 0; presses < 12; presses += 1) {
     const before = await where();
     await host.page.keyboard.press('Tab');
-    // It may also have left the view for the host.
+    // The focus may also have moved from the view to the host.
     await expect
       .poll(where, { timeout: 3_000 })
       .not.toBe(before)
@@ -92,7 +98,7 @@ async function tabTo(name: string | RegExp): Promise<void> {
   throw new Error(`The keyboard does not reach ${name}.`);
 }
 
-/** The cells of the table that a chart turns into by keyboard. */
+/** The cells of a chart's table, which the chart is switched to with the keyboard. */
 async function tableOf(name: string, given?: Parameters<typeof show>[1]): Promise<string[][]> {
   await show(name, given);
   await host.view.getByRole('figure').waitFor();
@@ -127,7 +133,7 @@ describe('a host draws', () => {
       await host.page.setViewportSize({ width: 320, height: 800 });
       await expect.poll(() => frame.evaluate('innerWidth')).toBe(320);
       await expect.poll(() => frame.evaluate('document.documentElement.scrollWidth')).toBe(320);
-      // The host makes the frame as tall as the view says it is.
+      // The host gives the frame the height that the view reports.
       const left = 'document.documentElement.scrollHeight - innerHeight';
       await expect.poll(() => frame.evaluate(left)).toBe(0);
       await host.page.setViewportSize({ width: 900, height: 800 });
@@ -148,7 +154,8 @@ describe('by keyboard, a reader has', () => {
     await host.page.keyboard.press('Enter');
     await host.view.getByRole('application').locator('svg').waitFor();
     const tip = host.view.getByRole('application').getByRole('status');
-    // It is there before there is something to say: what comes together with its place is not read aloud.
+    // The status element exists before it has text: screen readers do not announce an element that is inserted together
+    // with its text.
     await tip.waitFor({ state: 'attached' });
     await host.page.keyboard.press('Tab');
     await host.page.keyboard.press('End');

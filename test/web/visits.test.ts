@@ -1,4 +1,4 @@
-/** What is new on a tab of a deal since a person looked at it last. */
+/** Marks for what is new on a tab of a deal since a person's last visit. */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   browser = await openBrowser();
 });
 afterAll(() => browser?.close());
-// What one test has asked, sent or looked at is not there for the next, nor for another try of it.
+// Each test, and each retry of a test, begins with a new scene: nothing that another one asked, sent or read is in it.
 beforeEach(async () => {
   web = await openScene();
 });
@@ -42,7 +42,7 @@ test('a visit begins half an hour after the one before, and is written down once
   for (let times = 0; times < 2; times += 1)
     expect(Date.parse(await visit('seller', scene.deal, 'documents'))).toBe(first.getTime());
   expect(await rows('seller')).toHaveLength(1);
-  // Each tab and each person by itself; and nothing about a deal that one does not see.
+  // Each tab and each person has visits of their own; a deal that the person does not see has none.
   expect(await visit('seller', scene.deal, 'offers')).toBeNull();
   expect(await visit('viewer', scene.deal, 'documents')).toBeNull();
   expect(await visit('outsider', scene.deal, 'documents')).toBe(404);
@@ -50,7 +50,7 @@ test('a visit begins half an hour after the one before, and is written down once
   expect(await rows('outsider')).toEqual([]);
 });
 
-/** Opens a tab anew, as a person who comes back. */
+/** Opens a tab again, like a person who comes back. */
 async function come(testPage: TestPage, tab: string): Promise<void> {
   await testPage.go(`/deals/${web.scene.deal}/${tab}`);
   await testPage.page.getByRole('heading', { level: 2 }).first().waitFor();
@@ -125,7 +125,7 @@ test('a visit is not begun again by a connection that was lost, after which ever
   );
   await page.unroute(isEvents);
   await expect.poll(() => asked).toContain('GET documents');
-  // What else is asked anew was asked with it.
+  // All other refetches were sent together with this one.
   await page.evaluate(`fetch('/api/web/me').then((answer) => answer.text())`);
   expect(asked).not.toContain('POST visits');
   expect(before).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** A whole sale in the browser: from the set-up of a brokerage to closed, with six people at six browsers. */
+/** A whole sale in the browser, from the set-up of a brokerage to the closed deal, with six people in six browsers. */
 
 import { randomBytes } from 'node:crypto';
 import type { Browser, Locator } from 'playwright-core';
@@ -31,7 +31,7 @@ const button = (who: Who, name: string | RegExp, within?: Locator) =>
   (within ?? page(who)).getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
 const dialog = (who: Who) => page(who).getByRole('dialog');
 const tab = (who: Who, path = '') => testPages[who].visit(`/deals/${deal}${path}`);
-/** Answers the question that stands in front of what cannot be undone. */
+/** Confirms in the dialog before an action that cannot be undone. */
 const confirm = (who: Who, name: string) => button(who, name, page(who).getByRole('alertdialog')).click();
 const said = (who: Who, text: string | RegExp) =>
   page(who)
@@ -51,13 +51,13 @@ async function choosePassword(who: Who): Promise<void> {
   await page(who).getByLabel('Password', { exact: true }).fill(randomBytes(18).toString('base64url'));
 }
 
-/** Follows the link of an invitation to where a name and password are chosen, and joins; it leads to what it was for. */
+/** Follows an invitation link, chooses a password and joins; ends on the page that the invitation is for. */
 async function accept(who: Who): Promise<void> {
   const asked: string[] = [];
   page(who).on('request', (request) => asked.push(request.url().split('#')[0] ?? ''));
   await page(who).goto(links[who]);
   await choosePassword(who);
-  // The token of the link is in no address, neither one that is asked for nor the one in the bar.
+  // The token of the link is in no URL: neither in a request nor in the address bar.
   const token = /#token=([\w-]{43})$/.exec(links[who])?.[1] ?? 'no token';
   expect([...asked, page(who).url()].filter((url) => url.includes(token) || url.includes('token='))).toEqual([]);
   await button(who, 'Accept and continue').click();
@@ -164,7 +164,7 @@ describe('a sale', () => {
       await button('broker', 'Done').click();
     }
     for (const who of ['seller', 'bea', 'bob', 'advisor'] as const) await accept(who);
-    // Nothing was reloaded: the page got the event that they joined.
+    // Nothing was reloaded: the page got the events that they joined.
     await expect.poll(() => page('broker').getByText('Invited', { exact: true }).count()).toBe(0);
     await page('broker').getByText(`Advises ${names.seller}`).waitFor();
     await expectAccessible(page('broker'));
@@ -259,7 +259,7 @@ describe('a sale', () => {
     await button('bea', 'Ask', dialog('bea')).click();
     await tab('broker', '/questions');
     const release = button('broker', 'Release to seller');
-    // Beside other questions it says which it releases.
+    // Among other questions, the button is described by the question that it releases.
     const described = await release.getAttribute('aria-describedby');
     expect(await page('broker').locator(`[id="${described}"]`).innerText()).toBe('Who bakes on Sundays?');
     await release.click();
@@ -295,7 +295,7 @@ describe('a sale', () => {
     await offer('bea', { Price: '1,200,000', 'Cash at close': '1,000,000' });
     for (const who of ['broker', 'seller', 'advisor'] as const) {
       await tab(who, '/offers');
-      // Below it stands what the offers are worth.
+      // The table of valuations follows below.
       const beside = page(who).getByRole('table').first();
       const price = beside.getByRole('row', { name: /^Price/ }).getByRole('cell');
       expect(await price.allInnerTexts()).toEqual([expect.stringMatching(/\$1,200,000\s+Highest/), '$1,100,000']);
@@ -324,7 +324,7 @@ describe('a sale', () => {
       .getByRole('region', { name: 'Exclusivity' })
       .getByText(`${names.bea} holds exclusivity`)
       .waitFor();
-    // The buyer's page, left open, tells them; the other buyer's tells nothing.
+    // The buyer's page, left open, shows it; the other buyer's page shows nothing.
     await page('bea').getByText('You hold exclusivity').waitFor();
     await page('bea').getByText('Accepted', { exact: true }).first().waitFor();
     await tab('bob', '/offers');
@@ -421,7 +421,7 @@ describe('a sale', () => {
     await expectAccessible(page('admin'));
 
     await tab('broker', '/activity');
-    // What the page showed the last time stands there until it has asked again.
+    // The page shows its cached list until the refetch is done.
     await page('broker').getByRole('main').getByText('moved the deal to closed').waitFor();
     const listed = await page('broker').getByRole('main').getByRole('listitem').allInnerTexts();
     const lines = listed.map((line) => line.split('\n').find((part) => part.includes(' ')));

@@ -1,4 +1,4 @@
-/** XLSX workbooks for tests, as small as they can be. */
+/** Minimal XLSX workbooks for tests. */
 
 import { crc32, deflateRawSync } from 'node:zlib';
 
@@ -23,7 +23,7 @@ function sheet(rows: readonly (readonly Cell[])[]): string {
   return `${head}<worksheet xmlns="${office}/spreadsheetml/2006/main"><sheetData>${data}</sheetData></worksheet>`;
 }
 
-/** A ZIP archive; `declared` lies about how large each file is unpacked. */
+/** A ZIP archive; `declared` is a false uncompressed size for each file. */
 export function archive(files: Record<string, string>, declared?: number): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -54,7 +54,7 @@ export function archive(files: Record<string, string>, declared?: number): Buffe
   return Buffer.concat([...parts, listed, Buffer.from('PK\u0005\u0006'), end]);
 }
 
-/** The archive with something before it that its directory does not tell of. */
+/** Prepends data to an archive that the archive's central directory does not list. */
 export function withHiddenStart(hidden: Buffer, seen: Buffer): Buffer {
   const moved = Buffer.from(seen);
   const end = moved.lastIndexOf('PK\u0005\u0006');

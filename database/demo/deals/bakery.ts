@@ -1,4 +1,6 @@
-/** A wholesale bakery, open to buyers: one under NDA, one who has not signed yet, one whose NDA was never signed in time. */
+/**
+ * A wholesale bakery, open to buyers: one is under NDA, one has not signed yet, and one let the NDA expire unsigned.
+ */
 
 import { csv, pdf } from '../bodies.ts';
 import { annualBooks } from '../books.ts';

@@ -1,4 +1,4 @@
-/** A dental laboratory whose broker has left the brokerage: buyers under NDA, a seller, and nobody in between. */
+/** A dental laboratory whose broker has left the brokerage: it has buyers under NDA and a seller, but no broker. */
 
 import { csv, pdf } from '../bodies.ts';
 import { ago, ahead } from '../relative-times.ts';

@@ -1,4 +1,4 @@
-/** The deals of the second brokerage, on which nobody of the first takes part. */
+/** The deals of the second brokerage, in which nobody of the first takes part. */
 
 import { annualBooks } from '../books.ts';
 import { pdf } from '../bodies.ts';

@@ -4,10 +4,10 @@ import { customersOf, type Books, type Lines, type Period } from '../../books.ts
 import { daysOf, monthsBefore, yearBefore } from '../../relative-times.ts';
 import { dollars } from '../../money.ts';
 
-/** What a month is to the average month, January first, in thousandths. */
+/** Revenue of each month as a share of an average month's, January first, in thousandths. */
 const season = [980, 870, 820, 880, 1010, 1240, 1330, 1270, 1000, 850, 830, 920];
 
-/** Chance that is the same in every load: a whole number from -reach to reach, for a month and a line of it. */
+/** Returns a pseudorandom whole number from -reach to reach for a line of a month, the same in every load. */
 function wobble(month: number, line: number, reach: number): number {
   let mixed = Math.imul(month + 1, 0x9e3779b1) ^ Math.imul(line + 7, 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
@@ -22,7 +22,7 @@ function linesOf(nth: number, month: number): Lines {
   const yearly = dollars(6_120_000 + nth * 37_500);
   const usual = thousandths(yearly / 12n, season[month - 1] ?? 1000);
   const revenue = thousandths(usual, 1000 + wobble(nth, 1, 24)) + BigInt(wobble(nth, 2, 4999));
-  // Materials and field labor; a little better each year since the price list of the second year.
+  // Materials and field labor; their share of the revenue falls a little every four months.
   const costOfGoodsSold = thousandths(revenue, 641 - Math.floor(nth / 4) + wobble(nth, 3, 11));
   const operatingExpenses =
     dollars(112_400 + nth * 410 + wobble(nth, 4, 3800)) + thousandths(revenue, 14) + BigInt(wobble(nth, 5, 49) + 50);
@@ -37,7 +37,7 @@ function linesOf(nth: number, month: number): Lines {
   };
 }
 
-/** The last twelve months: shares of the revenue, in about ten-thousandths. */
+/** Customers of the last twelve months, with their shares of the revenue in about ten-thousandths. */
 const customersNow = [
   ['Marlow Heights School District', 1385],
   ['Fenwick Cold Storage', 962],
@@ -81,7 +81,7 @@ const customersNow = [
   ['Weatherby Event Barn', 103],
 ] as const;
 
-/** The twelve months before: the data hall was still being built, and a warehouse was still a customer. */
+/** Customers of the twelve months before: the data hall was still being built, and a warehouse was still a customer. */
 const customersBefore = customersNow.map(([name, weight], place): readonly [string, number] => {
   if (name === 'Larkhill Data Halls') return ['Summit Pike Warehousing', 404];
   if (name === 'Marlow Heights School District') return [name, 1184];
@@ -100,7 +100,10 @@ function wholeOf(periods: readonly Period[]) {
   return { first: periods[0]?.first ?? '', last: periods.at(-1)?.last ?? '', revenue };
 }
 
-/** The books as they were imported for diligence: 36 months, and two years of customers that make up their revenue. */
+/**
+ * The books as they were imported for diligence: 36 months, and two years of customers whose revenues add up to that of
+ * the months.
+ */
 export const books: Books = (read) => {
   const periods = months(read);
   return {
@@ -114,7 +117,10 @@ export const books: Books = (read) => {
 
 const untilDiligence = 184 * 86_400_000;
 
-/** What the broker had for the listing, half a year earlier: the customers of the last calendar year, of the same books. */
+/**
+ * What the broker had for the listing, half a year earlier: the customers of the last calendar year, from the same
+ * books.
+ */
 export const customersAtListing: Books = (read) => {
   const later = months(new Date(read.getTime() + untilDiligence));
   const year = later.filter(({ label }) => label.startsWith(String(yearBefore(read))));

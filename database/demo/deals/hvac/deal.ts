@@ -1,4 +1,4 @@
-/** The deal with everything: a commercial HVAC contractor in diligence with one buyer. */
+/** The deal with records of every kind: a commercial HVAC contractor in diligence with one buyer. */
 
 import { ago, ahead, minutesAgo } from '../../relative-times.ts';
 import type { DemoDeal } from '../../deal-types.ts';

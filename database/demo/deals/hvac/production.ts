@@ -1,4 +1,4 @@
-/** What was produced when the buyer of the HVAC contractor asked for it. */
+/** Documents that were produced at the request of the HVAC contractor's buyer. */
 
 import { csv, floorPlan, pdf } from '../../bodies.ts';
 import { ago } from '../../relative-times.ts';

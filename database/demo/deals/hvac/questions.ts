@@ -1,4 +1,4 @@
-/** What the buyer and their accountant asked about the HVAC contractor, and how far each question has come. */
+/** Questions that the buyer and their accountant asked about the HVAC contractor, in various states. */
 
 import { ago } from '../../relative-times.ts';
 import type { Question } from '../../deal-types.ts';
