@@ -77,7 +77,8 @@ interface Health {
 function watchHealth(port: number): () => Health {
   const began = performance.now();
   const asked: { readonly atFirst: boolean; readonly took: number }[] = [];
-  const delay = monitorEventLoopDelay({ resolution: 5 });
+  const resolution = 5;
+  const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
   const timer = setInterval(() => {
     const begin = performance.now();
@@ -95,7 +96,8 @@ function watchHealth(port: number): () => Health {
     return {
       atFirst: p99(asked.filter(({ atFirst }) => atFirst)),
       later: p99(asked.filter(({ atFirst }) => !atFirst)),
-      late: delay.percentile(99) / 1e6,
+      // What is measured contains the interval between two samples.
+      late: Math.max(0, delay.percentile(99) / 1e6 - resolution),
     };
   };
 }
@@ -132,7 +134,7 @@ async function round(bench: Bench, service: Service, name: string, load: Load, i
   const spent = () => (service.processorTime() ?? NaN) * 1e6;
   const closed = { port, requests, connections: 64, warmUp: 0.5, expect: 200, staysAwake };
   // After the overload of the previous round, the service queues fewer than 64 requests for two to four seconds.
-  if (!isFirst) await setTimeout(3_000);
+  if (!isFirst) await setTimeout(5_000);
   // A process that has answered few requests has not compiled its code yet.
   await generator.send({ ...closed, label: `warm-up ${name}`, seconds: isFirst ? 8 : 1 });
   let before = spent();

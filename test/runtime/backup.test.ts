@@ -145,7 +145,7 @@ async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>>
 
 /**
  * Returns what protects the rows of each table: whether row-level security is enabled and applies to the owner, the
- * triggers with their state, and the foreign keys.
+ * policies, the triggers with their state, and the foreign keys.
  */
 async function guardsOf(owner: pg.ClientConfig): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(owner);
@@ -155,6 +155,8 @@ async function guardsOf(owner: pg.ClientConfig): Promise<Record<string, unknown>
       `select n.nspname || '.' || c.relname as name, c.relrowsecurity, c.relforcerowsecurity,
          (select array_agg(t.tgname || ' ' || t.tgenabled::text order by t.tgname collate "C")
           from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal) as triggers,
+         (select array_agg(concat_ws(' ', p.polname, p.polcmd, pg_get_expr(p.polqual, c.oid), pg_get_expr(p.polwithcheck, c.oid)) order by p.polname)
+          from pg_policy p where p.polrelid = c.oid) as policies,
          (select array_agg(pg_get_constraintdef(k.oid) order by k.conname collate "C")
           from pg_constraint k where k.conrelid = c.oid and k.contype = 'f') as foreign_keys
        from pg_class c join pg_namespace n on n.oid = c.relnamespace

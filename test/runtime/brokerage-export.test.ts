@@ -7,12 +7,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { unzipSync } from 'fflate';
-import pg, { type ClientConfig } from 'pg';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { createApp } from '../../server/app.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
 import { listen } from '../../server/cli/listen.ts';
@@ -35,10 +35,6 @@ let directory: string;
 let brokerage: { id: string; name: string; slug: string };
 let adminId: string;
 let admin: SignedIn;
-
-/** Returns the URL of a connection; the directory of a Unix socket can only be given in the query. */
-const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
-  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
 
 beforeAll(async () => {
   service = await openService({ demo: true });
