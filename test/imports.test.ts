@@ -136,7 +136,7 @@ const importing = (modules: readonly string[]) =>
 const importingTypes = (modules: readonly string[]) =>
   modules.map((name, index) => `export type { V${index} } from '${name}';\n`).join('');
 
-test('an import against the direction is refused, whichever folder it is in, and as a type too', async () => {
+test('the linter rejects imports against the direction of the layers in every folder, also of types', async () => {
   for (const [file, modules] of Object.entries(forbidden)) await write(file, importing(modules));
   for (const [file, modules] of Object.entries(forbidden))
     if (!file.startsWith('web/')) await write(file.replace('probe', 'types'), importingTypes(modules));
@@ -165,7 +165,7 @@ test('an import against the direction is refused, whichever folder it is in, and
   expect(await lint()).toEqual(expected);
 });
 
-test('no amount becomes a float where money is computed', async () => {
+test('the linter rejects floats where money is computed', async () => {
   const floats = [
     "Number('1.5')",
     "Number.parseFloat('1.5')",

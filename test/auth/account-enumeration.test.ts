@@ -121,7 +121,7 @@ describe.each([
   ['to a deal', toADeal],
   ['to a brokerage', toABrokerage],
 ])('an invitation %s', (_, invite) => {
-  it('shows what was typed, whether the address has an account or not', async () => {
+  it('shows the entered name and no account data, whether or not the address has an account', async () => {
     const responses: Record<string, string> = {};
     for (const [who, arrange] of Object.entries(behind)) {
       const email = `somebody.${(count += 1)}@people.example`;
@@ -139,7 +139,7 @@ describe.each([
   });
 });
 
-it('shows the person once they have accepted', async () => {
+it('a participant is shown with the account’s own id and name after acceptance', async () => {
   const email = `somebody.${(count += 1)}@people.example`;
   const account = await openAccount(web.service, { email, name: 'Real Name' });
   const path = `/deals/${web.scene.deal}/participants`;
@@ -154,7 +154,7 @@ it('shows the person once they have accepted', async () => {
   });
 });
 
-it('leaves no trace of the account of a person who declines', async () => {
+it('a declined invitation reveals nothing about the invitee’s account', async () => {
   const email = `somebody.${(count += 1)}@people.example`;
   const account = await openAccount(web.service, { email, name: 'Real Name' });
   const input = { email, name: 'Typed Name', role: 'viewer', advises: null };
@@ -168,7 +168,7 @@ it('leaves no trace of the account of a person who declines', async () => {
   expect((await invited.ask('/audit')).body.items[0]).toMatchObject({ action: 'invitation.decline', deal_id: null });
 });
 
-describe('a link', () => {
+describe('an invitation link', () => {
   const made = async (deliver: 'link' | 'mail', email: string) => {
     const input = { email, name: 'Typed Name', role: 'viewer', advises: null, deliver };
     const { body } = await broker.ask(`/deals/${web.scene.deal}/participants`, input);
@@ -177,7 +177,7 @@ describe('a link', () => {
     return mailedToken(web.service, 'invites you');
   };
 
-  it('that was mailed says whether to sign in: it is read by who reads the mailbox', async () => {
+  it('sent by e-mail shows whether the address has a password', async () => {
     for (const has of [true, false]) {
       const email = `somebody.${(count += 1)}@people.example`;
       if (has) await openAccount(web.service, { email });
@@ -187,7 +187,7 @@ describe('a link', () => {
     }
   });
 
-  it('that was passed on is accepted in both ways', async () => {
+  it('passed on by hand is accepted by signing in and by opening an account', async () => {
     const account = await openAccount(web.service, { email: `somebody.${(count += 1)}@people.example` });
     const token = await made('link', account.email);
     const guest = new Visitor(web.service.origin);

@@ -69,7 +69,7 @@ async function signInAndAddPasskey(page: Page, account: { email: string; passwor
   await page.getByText('The passkey is added').first().waitFor();
 }
 
-it('a passkey that is added while the first reset of the account takes its passkeys away does not outlive it', async () => {
+it('a passkey added during the account’s first password reset is not kept', async () => {
   const account = await openAccount(service);
   await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
   await withDevice(async (page) => {
@@ -84,7 +84,7 @@ it('a passkey that is added while the first reset of the account takes its passk
   });
 });
 
-it('a passkey signs in by itself, stands in for the code, and proves a recent sign-in', async () => {
+it('a passkey signs in alone, replaces the authenticator code, and proves a recent sign-in', async () => {
   const account = await openAccount(service);
   await withDevice(async (page, { devtools, authenticatorId }) => {
     const context = page.context();
@@ -154,7 +154,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
   });
 });
 
-it('a passkey that is refused says so, and nobody is signed in: no verification of the user, a suspended person', async () => {
+it('a rejected passkey shows a message and opens no session: no user verification, suspended user', async () => {
   const account = await openAccount(service);
   await withDevice(async (page, { devtools, authenticatorId }) => {
     const context = page.context();
@@ -183,7 +183,7 @@ it('a passkey that is refused says so, and nobody is signed in: no verification 
   });
 });
 
-it('an answer of a passkey is taken once, and for its own challenge', async () => {
+it('a passkey response is accepted once, and only for its own challenge, origin and type', async () => {
   const account = await openAccount(service);
   await withDevice(async (page) => {
     await signInAndAddPasskey(page, account);
@@ -231,7 +231,7 @@ async function inviteTo(brokerage: string, email: string): Promise<string> {
   return token;
 }
 
-it('a link to a new password that no longer works leads to another one, and what was refused otherwise does not', async () => {
+it('the reset page offers a new link after an expired or incomplete link, but not after a network error', async () => {
   const account = await openAccount(service);
   const { page, go, close } = await openTestPage(browser, origin);
   const choose = async (password: string) => {
@@ -270,7 +270,7 @@ it('a link to a new password that no longer works leads to another one, and what
   await close();
 });
 
-it('a link of an invitation that was cut off is said to be incomplete, one that was used to be over', async () => {
+it('the invitation page distinguishes an incomplete link from an invalid one', async () => {
   const { page, go, close } = await openTestPage(browser, origin);
   for (const [path, heading] of [
     ['/accept-invitation', 'This link is not complete'],
@@ -284,7 +284,7 @@ it('a link of an invitation that was cut off is said to be incomplete, one that 
   await close();
 });
 
-it('whoever opens an invitation that is for somebody else signs out and comes back to it', async () => {
+it('an invitation for another account leads through sign-out and sign-in to its acceptance', async () => {
   const { id: brokerage } = await openBrokerage(service);
   const [other, invited] = [await openAccount(service), await openAccount(service)];
   const { page, go, close } = await openTestPage(browser, origin);
@@ -301,7 +301,7 @@ it('whoever opens an invitation that is for somebody else signs out and comes ba
   await close();
 });
 
-it('a code that comes too late leads back to the password', async () => {
+it('a code entered too late leads back to the password step', async () => {
   const account = await openAccount(service);
   await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
     account.id,
@@ -339,7 +339,7 @@ it('a code that comes too late leads back to the password', async () => {
   await close();
 });
 
-it('what does not fit is said at its field', async () => {
+it('an invalid e-mail address is reported at its field', async () => {
   const { page, go, close } = await openTestPage(browser, origin);
   await go('/sign-in');
   await signIn(page, { email: 'ann', password: 'a password' });
@@ -350,7 +350,7 @@ it('what does not fit is said at its field', async () => {
   await close();
 });
 
-it('the pages have no fault that axe finds, and nothing wider than a phone', async () => {
+it('the sign-in pages have no axe violations and fit the width of a phone', async () => {
   const account = await openAccount(service, { name: 'Anna Miller' });
   const [brokerage] = await service.sql<{ id: string }>(
     `insert into brokerages (slug, name) values ($1, 'Harbor Brokers') returning id`,
@@ -426,7 +426,7 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', asy
   await close();
 });
 
-it('the link to a new address says which it is before it is confirmed, and afterwards that it works no longer', async () => {
+it('the address-change page shows the new address before confirmation, and rejects the used link afterwards', async () => {
   const account = await openAccount(service);
   const token = mintToken();
   const moved = `moved-${account.email}`;

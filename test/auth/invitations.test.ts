@@ -58,7 +58,7 @@ async function membership(email: string): Promise<{ role: string; status: string
 }
 
 describe('an invitation to a brokerage', () => {
-  it('opens an account, once', async () => {
+  it('opens an account with its link, only once', async () => {
     const email = newAddress();
     const token = await invite(email);
     expect(await membership(email)).toEqual({ role: 'broker', status: 'invited' });
@@ -79,7 +79,7 @@ describe('an invitation to a brokerage', () => {
     expect((await look(token, again)).status).toBe(410);
   });
 
-  it('is mailed, and then nobody else sees the link', async () => {
+  it('is mailed to the invitee without showing the link to the admin', async () => {
     const email = newAddress();
     const { body } = await asAdmin.ask(members(), { email, name: 'Guest', role: 'staff' });
     expect(body).toEqual({ member: expect.objectContaining({ email }), invitation_url: null, mailed: true });
@@ -99,7 +99,7 @@ describe('an invitation to a brokerage', () => {
     expect(done.body).toMatchObject({ outcome: 'signed_in', user: { email } });
   });
 
-  it('is accepted by signing in where there is an account, and never opens one with the link alone', async () => {
+  it('requires the invitee’s own sign-in if the address has an account', async () => {
     const account = await openAccount(service);
     const token = await invite(account.email, 'staff');
     const stranger = new Visitor(service.origin);
@@ -126,7 +126,7 @@ describe('an invitation to a brokerage', () => {
     expect(await membership(account.email)).toEqual({ role: 'staff', status: 'active' });
   });
 
-  it('is used by one of many who come at once', async () => {
+  it('is accepted only once when several requests arrive at the same time', async () => {
     const token = await invite(newAddress());
     const answers = await Promise.all(
       Array.from({ length: 5 }, () =>
@@ -137,7 +137,7 @@ describe('an invitation to a brokerage', () => {
     expect(answers.every(({ status }) => [200, 409, 410].includes(status))).toBe(true);
   });
 
-  it('ends after 14 days, when it is renewed, and when it is taken back', async () => {
+  it('ends after 14 days, on renewal, and on removal of the member', async () => {
     const first = newAddress();
     const expired = await invite(first);
     service.clock.advance(Number.parseInt(lifetimes.invitation, 10) * day - minute);
@@ -161,7 +161,7 @@ describe('an invitation to a brokerage', () => {
     expect((await guest.json('/api/auth/invitation/accept', input)).status).toBe(410);
   });
 
-  it('refuses a weak password without being used up', async () => {
+  it('stays usable after a weak password is rejected', async () => {
     const token = await invite(newAddress());
     const guest = new Visitor(service.origin);
     const accept = (password: string) => guest.json('/api/auth/invitation/accept', { token, name: 'Guest', password });
@@ -173,7 +173,7 @@ describe('an invitation to a brokerage', () => {
     expect((await accept(newPassword())).status).toBe(200);
   });
 
-  it('is for admins to give, of their own brokerage', async () => {
+  it('is created and removed only by admins of the brokerage', async () => {
     const broker = await openAccount(service);
     await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [
       brokerageId,
@@ -193,7 +193,7 @@ describe('an invitation to a brokerage', () => {
     }
   });
 
-  it('shows that the mailbox of an account is theirs where it was mailed, and not where the link was handed on', async () => {
+  it('proves the invitee’s mailbox if the link was mailed, but not if it was passed on by hand', async () => {
     for (const deliver of ['link', 'mail']) {
       const account = await openAccount(service);
       await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
@@ -214,7 +214,7 @@ describe('an invitation to a brokerage', () => {
     }
   });
 
-  it('does not invite a member again, nor rename a person who is known', async () => {
+  it('is rejected for an existing member, and does not rename an existing user', async () => {
     const account = await openAccount(service);
     await invite(account.email);
     const [{ name } = { name: '' }] = await service.sql<{ name: string }>('select name from users where id = $1', [
@@ -226,7 +226,7 @@ describe('an invitation to a brokerage', () => {
     expect([status, body]).toMatchObject([409, { error: { code: 'already_member' } }]);
   });
 
-  it('keeps the last admin', async () => {
+  it('the last admin cannot be removed', async () => {
     const { status, body } = await asAdmin.ask(`${members()}/${admin.id}`, undefined, 'DELETE');
     expect([status, body]).toMatchObject([409, { error: { code: 'last_admin' } }]);
   });
@@ -251,7 +251,7 @@ describe('an invitation to a deal', () => {
     return { dealId: deal?.id ?? '', participantId: participant?.id ?? '' };
   }
 
-  it('makes the participation active and leads to the deal', async () => {
+  it('activates the participant and leads to the deal', async () => {
     const { dealId, participantId } = await inviteToDeal(newAddress());
     const { body } = await asAdmin.ask(linkOf(dealId, participantId), { deliver: 'link' });
     const token = tokenOf(body);
@@ -267,7 +267,7 @@ describe('an invitation to a deal', () => {
     expect(participant).toEqual({ status: 'active' });
   });
 
-  it('is accepted by a person with an account', async () => {
+  it('is accepted by an invitee with an account', async () => {
     const account = await openAccount(service);
     const { dealId, participantId } = await inviteToDeal(account.email);
     await asAdmin.ask(linkOf(dealId, participantId), {});
@@ -279,7 +279,7 @@ describe('an invitation to a deal', () => {
     expect(participant).toEqual({ status: 'active' });
   });
 
-  it('is told once it is accepted: in the trail of the brokerage and on the deal, whether by its link or on the first page', async () => {
+  it('is recorded on acceptance in the audit trail and the deal’s activity, by link or on the home page', async () => {
     const { dealId, participantId } = await inviteToDeal(newAddress());
     const seller = await openAccount(service);
     await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'seller', 'active')`, [
@@ -313,7 +313,7 @@ describe('an invitation to a deal', () => {
     ]);
   });
 
-  it('is not made by strangers', async () => {
+  it('cannot be created by an outsider', async () => {
     const { dealId, participantId } = await inviteToDeal(newAddress());
     const stranger = await signInAs(service, (await openAccount(service)).id);
     expect((await stranger.ask(linkOf(dealId, participantId), { deliver: 'link' })).status).toBe(404);

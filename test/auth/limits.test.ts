@@ -68,7 +68,7 @@ async function whileNothingIsHashed<T>(work: (goOn: () => void) => Promise<T>): 
 
 describe('guessing passwords', () => {
   it.each(['known', 'unknown'])(
-    '114. stops after ten failures a minute for a %s account, and begins again after it',
+    '114. is limited to ten failures a minute for a %s account, and possible again afterwards',
     async (kind) => {
       const account = kind === 'known' ? await openAccount(service) : { email: `nobody-${Math.random()}@example.com` };
       nextMinute();
@@ -83,7 +83,7 @@ describe('guessing passwords', () => {
     },
   );
 
-  it('114. does not let the right password through in the meantime, and locks nobody else out', async () => {
+  it('114. blocks even the right password meanwhile, without affecting other accounts', async () => {
     const account = await openAccount(service);
     const other = await openAccount(service);
     nextMinute();
@@ -95,7 +95,7 @@ describe('guessing passwords', () => {
     expect((await fromElsewhere().signIn(account)).status).toBe(200);
   });
 
-  it('is not helped by trying many at once', async () => {
+  it('is limited to about ten attempts even with 60 parallel requests', async () => {
     const account = await openAccount(service);
     nextMinute();
     const answers = await Promise.all(Array.from({ length: 60 }, () => guess(account.email)));
@@ -106,14 +106,14 @@ describe('guessing passwords', () => {
     expect(tried).toBeLessThanOrEqual(12);
   });
 
-  it('does not count successes as failures', async () => {
+  it('does not count successful sign-ins as failures', async () => {
     const account = await openAccount(service);
     nextMinute();
     const visitor = fromElsewhere();
     for (let round = 0; round < 15; round += 1) expect((await visitor.signIn(account)).status).toBe(200);
   });
 
-  it('114. stops after sixty failures a minute from one address, whatever the accounts', async () => {
+  it('114. is limited to sixty failures a minute from one address, across accounts', async () => {
     nextMinute();
     const visitor = fromElsewhere();
     for (let round = 0; round < 60; round += 1) {
@@ -126,7 +126,7 @@ describe('guessing passwords', () => {
     expect((await visitor.json('/api/auth/reset', { email: account.email })).status).toBe(200);
   });
 
-  it('114. counts right passwords too, for an account', async () => {
+  it('114. is limited by successful sign-ins per account, too', async () => {
     const account = await openAccount(service);
     const other = await openAccount(service);
     nextMinute();
@@ -138,7 +138,7 @@ describe('guessing passwords', () => {
     expect((await fromElsewhere().signIn(account)).status).toBe(200);
   });
 
-  describe('in a browser in which the account was signed in to before', () => {
+  describe('in a browser known from an earlier sign-in', () => {
     async function knownBrowser() {
       const account = await openAccount(service);
       const browser = fromElsewhere();
@@ -153,7 +153,7 @@ describe('guessing passwords', () => {
       expect((await guess(email)).status).toBe(429);
     };
 
-    it('the right password goes through, whatever others guess', async () => {
+    it('the right password is accepted, even while guesses by others exceed the limit', async () => {
       const { account, browser } = await knownBrowser();
       await lockOut(account);
       for (let round = 0; round < 60; round += 1) await guess(`nobody${round}@example.com`, browser);
@@ -162,7 +162,7 @@ describe('guessing passwords', () => {
       expect((await fromElsewhere().signIn(account)).status).toBe(429);
     });
 
-    it('ten wrong ones are taken, and it is like any other', async () => {
+    it('ten wrong passwords are allowed; then the browser is limited like any other', async () => {
       const { account, browser } = await knownBrowser();
       await lockOut(account);
       for (let round = 0; round < 10; round += 1) expect((await guess(account.email, browser)).status).toBe(401);
@@ -171,7 +171,7 @@ describe('guessing passwords', () => {
       expect((await browser.signIn(account)).status).toBe(200);
     });
 
-    it('another account is as it is everywhere, and so is this one by what the browser was known by before', async () => {
+    it('only accounts known there are exempt, and only with the latest device cookie', async () => {
       const { account, browser } = await knownBrowser();
       const victim = await openAccount(service);
       await lockOut(victim);
@@ -191,7 +191,7 @@ describe('guessing passwords', () => {
       expect((await browser.signIn(victim)).status).toBe(200);
     });
 
-    it('is known for 180 days, and until everything is ended or the password is another', async () => {
+    it('the exemption ends after 180 days, on sign-out everywhere, and on a password change', async () => {
       const ends: ((account: Account, elsewhere: Visitor) => Promise<unknown>)[] = [
         async () => service.clock.advance(181 * 24 * 3_600_000),
         async (_, elsewhere) => elsewhere.change('/api/auth/sign-out-everywhere'),
@@ -210,7 +210,7 @@ describe('guessing passwords', () => {
     });
   });
 
-  it('is told, with when to try again', async () => {
+  it('returns 429 with a Retry-After header and the wait in the message', async () => {
     const account = await openAccount(service);
     nextMinute();
     for (let round = 0; round < 10; round += 1) await guess(account.email);
@@ -221,7 +221,7 @@ describe('guessing passwords', () => {
   });
 });
 
-describe('guessing codes', () => {
+describe('guessing second-factor codes', () => {
   const codeNow = (secret: string) => generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
 
   /** A signed-in person who has begun to set up an authenticator. */
@@ -235,7 +235,7 @@ describe('guessing codes', () => {
     return { account, secret, confirm };
   }
 
-  it('stops after ten wrong ones a minute for an account, in however many browsers, and lets the right one wait too', async () => {
+  it('is limited to ten wrong codes a minute per account across browsers, and delays the right code, too', async () => {
     const { account, secret, confirm } = await settingUp();
     const [recovery = ''] = (await confirm(await codeNow(secret))).body.recovery_codes;
     const browsers = [fromElsewhere(), fromElsewhere(), fromElsewhere()] as const;
@@ -258,7 +258,7 @@ describe('guessing codes', () => {
     expect(await enter(third, recovery)).toBe('200 signed_in');
   });
 
-  it('stops after ten wrong ones a minute where an authenticator is set up, and begins again after it', async () => {
+  it('is limited to ten wrong codes a minute while an authenticator is set up, and possible again afterwards', async () => {
     const { secret, confirm } = await settingUp();
     nextMinute();
     for (let round = 0; round < 10; round += 1) expect((await confirm('00000')).status).toBe(400);
@@ -269,12 +269,12 @@ describe('guessing codes', () => {
   });
 });
 
-describe('passkeys that are refused', () => {
+describe('rejected passkeys', () => {
   const send = (visitor: Visitor, answer: object) => visitor.json('/api/auth/passkey/sign-in', answer);
   const challengeFor = async (visitor: Visitor) =>
     (await visitor.json<{ challenge: string }>('/api/auth/passkey/options')).body.challenge;
 
-  it('are those of which the browser says that they are somebody else’s', async () => {
+  it('include a passkey whose user handle names another account', async () => {
     const [owner, other] = [await openAccount(service), await openAccount(service)];
     const passkey = await addProgramsPasskey(service, owner.id);
     nextMinute();
@@ -326,7 +326,7 @@ describe('passkeys that are refused', () => {
   );
 });
 
-it('asks for reset links are limited for an account, known or not, and for an address, without touching sign-in', async () => {
+it('reset-link requests are limited per account, known or not, and per address, without limiting sign-in', async () => {
   const account = await openAccount(service);
   for (const email of [account.email, 'nobody-at-all@example.com']) {
     nextMinute();
@@ -346,7 +346,7 @@ it('asks for reset links are limited for an account, known or not, and for an ad
   await expect.poll(async () => (await service.deliver()).filter(({ to }) => to === account.email)).toHaveLength(5);
 });
 
-describe('the queue in which passwords are hashed', () => {
+describe('the password-hashing queue', () => {
   /** Starts many sign-ins at once, of which `room` find a place in the queue; others sign in after them. */
   async function floodAndOthers(flood: readonly (() => Promise<{ status: number }>)[], room: number) {
     const others = await Promise.all(Array.from({ length: 3 }, () => openAccount(service)));
@@ -369,7 +369,7 @@ describe('the queue in which passwords are hashed', () => {
     });
   }
 
-  it('has room for ten of one account, and lets others past them', async () => {
+  it('holds ten sign-ins of one account, and serves other accounts before them', async () => {
     const account = await openAccount(service);
     await floodAndOthers(
       Array.from({ length: 215 }, () => () => fromElsewhere().signIn(account)),
@@ -377,7 +377,7 @@ describe('the queue in which passwords are hashed', () => {
     );
   });
 
-  it('has room for twenty from one address, be it an IPv6 /64, whatever the accounts', async () => {
+  it('holds twenty sign-ins from one address or IPv6 /64, whatever the accounts', async () => {
     const accounts = await Promise.all(Array.from({ length: 30 }, () => openAccount(service)));
     await floodAndOthers(
       accounts.map(
@@ -388,7 +388,7 @@ describe('the queue in which passwords are hashed', () => {
     );
   });
 
-  it('gives the next turn to who has waited for the fewest', async () => {
+  it('serves addresses with few waiting hashes before an address with many', async () => {
     const order: string[] = [];
     const hashFor = async (address: string) => {
       await hashPassword(newPassword(), service.config.passwordParameters, { address });
@@ -401,7 +401,7 @@ describe('the queue in which passwords are hashed', () => {
   });
 });
 
-it('a flood of sign-ins is answered in bounded memory: some are told to wait', async () => {
+it('a flood of sign-ins is answered in bounded memory, with 503 and Retry-After for the excess', async () => {
   nextMinute();
   const answers = await whileNothingIsHashed((goOn) =>
     Promise.all(
@@ -418,8 +418,8 @@ it('a flood of sign-ins is answered in bounded memory: some are told to wait', a
   expect(answers.filter(({ status }) => status === 503).every(({ retryAfter }) => retryAfter > 0)).toBe(true);
 });
 
-describe('a name', () => {
-  it('is changed twenty times a day by its person, and again the next day', async () => {
+describe('a user’s name', () => {
+  it('can be changed twenty times a day, and again the next day', async () => {
     service.clock.set(
       new Date(`${new Date(service.clock.now().getTime() + 86_400_000).toISOString().slice(0, 10)}T10:00:00Z`),
     );

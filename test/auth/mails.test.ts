@@ -33,7 +33,7 @@ describe('invitations', () => {
     return person.ask(`/brokerages/${brokerageId}/members`, { email, name: 'Guest', role: 'broker', deliver });
   };
 
-  it('are mailed twenty a minute, sixty an hour and a hundred a day by one person; one too many is not made', async () => {
+  it('are limited to 20 mails a minute, 60 an hour and 100 a day per sender; the excess is not created', async () => {
     const before = (await service.deliver()).length;
     const answers = await Promise.all(Array.from({ length: 80 }, (_, index) => invite(`many${index}@example.com`)));
     expect(statusesOf(answers)).toEqual({ 201: 20, 429: 60 });
@@ -67,7 +67,7 @@ describe('invitations', () => {
     expect((await invite('another@example.com')).status).toBe(201);
   });
 
-  it('go to one address five times a day for a brokerage, through every interface', async () => {
+  it('are limited to five mails a day per address and brokerage, including renewals', async () => {
     const email = 'again@example.com';
     const visitor = await signedInVisitor(service, admin);
     const { member } = (await invite(email)).body;
@@ -90,7 +90,7 @@ describe('invitations', () => {
     expect((await invite(email)).status).toBe(201);
   });
 
-  it('go to one address ten times an hour, whichever address asks', async () => {
+  it('are limited to ten mails an hour per address, across brokerages', async () => {
     const email = 'wanted@example.com';
     const inviters = await Promise.all(
       ['one', 'two', 'three'].map(async (slug) => {
@@ -116,7 +116,7 @@ describe('invitations', () => {
     expect((await three?.())?.status).toBe(201);
   });
 
-  it('count for nothing when they are refused to who may not invite', async () => {
+  it('count towards no limit when rejected because the sender may not invite', async () => {
     const broker = await openAccount(service);
     const visitor = await signedInVisitor(service, broker);
     await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [
@@ -130,7 +130,7 @@ describe('invitations', () => {
   });
 });
 
-it('a new address is asked to confirm five times a day, and twenty addresses a minute', async () => {
+it('address-change mails are limited to five a day per new address and twenty a minute per user', async () => {
   const account = await openAccount(service);
   const visitor = await signedInVisitor(service, account);
   const move = async (email: string) => (await visitor.change('/api/auth/address', { email })).status;
@@ -147,7 +147,7 @@ it('a new address is asked to confirm five times a day, and twenty addresses a m
   expect(pending).toEqual({ new_email: 'victim14@example.com' });
 });
 
-it('a mailbox is sent twenty links to a new password a day, and the answer stays the same', async () => {
+it('reset mails are limited to twenty a day per mailbox, with an unchanged response', async () => {
   const account = await openAccount(service);
   const said = new Set<string>();
   for (let round = 0; round < 25; round += 1) {
@@ -165,7 +165,7 @@ it('a mailbox is sent twenty links to a new password a day, and the answer stays
   expect(await mailsTo(account.email)).toBe(20);
 });
 
-it('twenty changes of what protects an account are mailed in a day, and no more are made', async () => {
+it('security changes of an account are limited to twenty a day, each of them mailed', async () => {
   const account = await openAccount(service);
   const visitor = await signedInVisitor(service, account);
   await service.sql(

@@ -54,8 +54,8 @@ const ask = () =>
 
 const whole = (mail: Mail): string => JSON.stringify(mail);
 
-describe('mails at once', () => {
-  test('name the deal and what to do, and nothing of what was written', async () => {
+describe('immediate mails', () => {
+  test('name the deal and the action, and quote nothing that was written', async () => {
     await ask();
     const sent = await mails();
     expect(Object.keys(sent).toSorted()).toEqual(['broker', 'broker-s-advisor', 'exclusive-buyer-s-advisor']);
@@ -66,7 +66,7 @@ describe('mails at once', () => {
     for (const one of Object.values(sent).flat()) expect(whole(one)).not.toMatch(/lease|Mill Lane|assignable/);
   });
 
-  test('of one deal within five minutes come together', async () => {
+  test('of one deal within five minutes are combined', async () => {
     for (let i = 0; i < 3; i += 1) await ask();
     await does('other buyer', `/deals/${web.scene.deal}/offers`, {
       payload: { currency: 'USD', purchase_price: '123457' },
@@ -83,7 +83,7 @@ describe('mails at once', () => {
     expect(await mails()).toEqual({});
   });
 
-  test('are not sent of what was read, or cannot be opened any more', async () => {
+  test('are not sent for notifications that were read or are no longer accessible', async () => {
     web.service.clock.advance(10 * minute);
     await ask();
     while ((await web.service.database.run(createNotifications(100))) > 0);
@@ -103,14 +103,14 @@ describe('mails at once', () => {
   });
 });
 
-describe('the mail of the day', () => {
+describe('the daily mail', () => {
   const addDocument = async (name: string) => {
     const seller = await signInAs(web.service, web.scene.people['seller']!);
     const query = { filename: name, confidentiality: 'public' } as const;
     expect((await upload(web.service, seller, web.scene.deal, aPdf(), query)).status).toBe(201);
   };
 
-  test('leaves out what was done, decided or put off since', async () => {
+  test('leaves out subjects that were completed, decided or postponed meanwhile', async () => {
     const { service, scene } = web;
     const { deal, idle, people, participants, records } = scene;
     const day = 24 * 60 * minute;
@@ -190,7 +190,7 @@ describe('the mail of the day', () => {
     await service.sql(`update public.ndas set expires_at = null where status = 'active'`);
   });
 
-  test('comes once a day at the hour of its reader, also when the clocks change', async () => {
+  test('is sent once a day at the reader’s local hour, also across clock changes', async () => {
     // In New York the clocks go forward on 14 March 2027 and back on 7 November 2027.
     const { clock } = web.service;
     clock.stand(new Date('2027-03-12T17:00:00Z'));
@@ -219,7 +219,7 @@ describe('the mail of the day', () => {
     expect(received).toEqual(['2027-11-07T13:00:00.000Z', '2027-11-08T13:00:00.000Z']);
   });
 
-  test('goes at an hour that a day has not, and one that a day has twice, once', async () => {
+  test('is sent once if a clock change skips or repeats its hour', async () => {
     const next = async (hour: number, since: string) => {
       const [row] = await web.service.sql<{ at: Date }>(`select app.next_hour('America/New_York', $1, $2) as at`, [
         hour,
@@ -236,7 +236,7 @@ describe('the mail of the day', () => {
   });
 });
 
-describe('many mails', () => {
+describe('limits of notification mails', () => {
   const news = (deal: string, reader: string, actor: string | null, count: number) =>
     web.service.sql(
       `insert into vault.notifications (event_id, user_id, kind, deal_id, actor_id, at, mail, mail_due_at)
@@ -262,7 +262,7 @@ describe('many mails', () => {
     await web.service.sql('update vault.notifications set mail_due_at = null');
   };
 
-  test('of notifications to one person are thirty an hour; more come in the next hour', async () => {
+  test('allow thirty mails an hour per reader, and postpone the rest to the next hour', async () => {
     await begin();
     const reader = web.scene.people['broker']!;
     for (let count = 0; count < 30; count += 1) {
@@ -296,7 +296,7 @@ describe('many mails', () => {
     expect(await waiting(reader)).toEqual([]);
   });
 
-  test('of news that one person causes are three hundred an hour; those of others go on', async () => {
+  test('allow 300 mails an hour caused by one user, without delaying those of other users', async () => {
     await begin();
     const [reader, loud, other] = [
       web.scene.people['broker']!,
@@ -324,7 +324,7 @@ describe('many mails', () => {
     await web.service.sql('delete from vault.outbox');
   });
 
-  test('are written by one node at a time: two never wait for each other', async () => {
+  test('do not deadlock two nodes that write mails at the same time', async () => {
     await begin();
     const { deal, people } = web.scene;
     const [one, other] = [people['exclusive buyer']!, people['other buyer']!];
@@ -360,7 +360,7 @@ describe('many mails', () => {
   });
 });
 
-describe('more mails than are looked at in one go', () => {
+describe('more due mails than one batch holds', () => {
   const due = (reader: string, deal: string | null, kind: string, count: number) =>
     web.service.sql(
       `insert into vault.notifications (event_id, user_id, kind, deal_id, actor_id, at, mail, mail_due_at)
@@ -391,7 +391,7 @@ describe('more mails than are looked at in one go', () => {
     web.service.clock.advance(10 * minute);
   });
 
-  test('those of one deal do not keep others from theirs', async () => {
+  test('do not delay the mail of another reader', async () => {
     const [many, one] = [web.scene.people['broker']!, web.scene.people['viewer']!];
     await due(many, web.scene.deal, 'question_asked', 2_300);
     web.service.clock.advance(1_000);
@@ -404,7 +404,7 @@ describe('more mails than are looked at in one go', () => {
     ]);
   });
 
-  test('what a limit holds back waits together for the next hour', async () => {
+  test('are postponed together to the next hour by a limit', async () => {
     const reader = web.scene.people['broker']!;
     await web.service.sql(
       `insert into vault.mail_counts (subject, since, sent) values ('hour news to ' || $1::uuid, date_trunc('hour', app.now(), 'UTC'), 30)`,
@@ -422,7 +422,7 @@ describe('more mails than are looked at in one go', () => {
     ).toEqual([{ rows: 6_000, due: '11:00' }]);
   });
 
-  test('those about an account go first', async () => {
+  test('are written with account-security mails first', async () => {
     const [many, one] = [web.scene.people['broker']!, web.scene.people['viewer']!];
     await due(many, web.scene.deal, 'question_asked', 2_300);
     await due(many, web.scene.idle, 'question_asked', 1);
@@ -433,8 +433,8 @@ describe('more mails than are looked at in one go', () => {
   });
 });
 
-describe('taking a kind out of one’s mails', () => {
-  test('by one click of a mail program, without a session, and never by following the link', async () => {
+describe('unsubscribing from a kind of notification', () => {
+  test('works with one click and without a session, but not by opening the link', async () => {
     await does('broker', '/notifications/read', {});
     await ask();
     const [mail] = (await mails())['broker']!;
@@ -478,7 +478,7 @@ describe('taking a kind out of one’s mails', () => {
   });
 });
 
-describe('what concerns the security of an account', () => {
+describe('account-security notifications', () => {
   /** Adds a notification for the viewer, whose mail is due. */
   const tell = (kind: string, deal: string | null, mail: string) =>
     web.service.sql(
@@ -495,7 +495,7 @@ describe('what concerns the security of an account', () => {
     return rows.map(({ kind }) => kind);
   };
 
-  test('is notified to its owner: a new browser of a person who has signed in elsewhere', async () => {
+  test('report a sign-in from a new browser to a user who has signed in elsewhere', async () => {
     const account = await openAccount(web.service);
     const first = await signedInVisitor(web.service, account);
     expect(await kindsOf(account.id)).toEqual([]);
@@ -519,7 +519,7 @@ describe('what concerns the security of an account', () => {
     expect((await mails())[name]).toMatchObject([{ subject: 'Someone signed in to your account from a new device' }]);
   });
 
-  test('comes with what to do about it, whatever else is in the mail', async () => {
+  test('add instructions to their mail, whatever else it contains', async () => {
     const warning = 'set a new password at once';
     await mails();
     await tell('document_added', web.scene.deal, 'daily');
@@ -534,7 +534,7 @@ describe('what concerns the security of an account', () => {
     expect((await mails())['viewer']![0]!.text).toContain(warning);
   });
 
-  test('says whether it is about a deal, the account, or both', async () => {
+  test('name a deal, the account, or both as the reason for the mail', async () => {
     const because = async () => {
       const { subject, text } = (await mails())['viewer']![0]!;
       return [subject, /because (.+)\./.exec(text)![1]];
@@ -556,7 +556,7 @@ describe('what concerns the security of an account', () => {
     expect(mail!.text).not.toContain('View the people');
   });
 
-  test('an assistant that is connected, once', async () => {
+  test('report a connected assistant once', async () => {
     const person = await addPerson(web.service, 'Ada');
     const grant = await connect(web.service, person, await addClient(web.service, person));
     expect(grant).toBeDefined();
@@ -564,7 +564,7 @@ describe('what concerns the security of an account', () => {
   });
 });
 
-describe('a node', () => {
+describe('the notifier of a node', () => {
   const count = async (from: string) => Number((await web.service.sql(`select count(*) from ${from}`))[0]!['count']);
   const waiting = () => count('vault.events');
   const queued = () => count(`vault.outbox where kind = 'notifications' and sent_at is null`);
@@ -585,7 +585,7 @@ describe('a node', () => {
     );
   }
 
-  test('writes the mails that are due also while no event can be told', async () => {
+  test('writes due mails even while events cannot be processed', async () => {
     await arrange(1);
     await web.service.sql('revoke execute on function app.tell_events(integer) from dealkeep_server');
     const stop = startNotifier(web.service.services);
@@ -598,7 +598,7 @@ describe('a node', () => {
     }
   });
 
-  test('tells of accounts first, then of what people did, then of what the clock brings', async () => {
+  test('processes account events first, then user actions, then deadlines', async () => {
     const { service, scene } = web;
     await mails();
     const inDays = (days: number) => new Date(service.clock.now().getTime() + days * 24 * 60 * minute);
@@ -625,7 +625,7 @@ describe('a node', () => {
     expect(await waitingKinds()).toEqual([]);
   });
 
-  test('tells of more than it has the time for in one statement, on a deal with many people', async () => {
+  test('processes more events than one statement’s time limit allows, on a deal with many participants', async () => {
     await arrange(20);
     await web.service.sql(
       `with many as (insert into users (email, name) select i || '@many.test', 'Buyer ' || i from generate_series(1, 200) i returning id)
@@ -651,7 +651,7 @@ describe('a node', () => {
     expect(await count(told)).toBe(20 * 200);
   });
 
-  test('writes the mails that are due while more events wait than are told in a moment', async () => {
+  test('writes due mails while a backlog of events remains', async () => {
     await arrange(400);
     const stop = startNotifier(web.service.services);
     try {

@@ -109,7 +109,7 @@ const all = { memberships: 1, brokerage: 200, members: 200, deal: 200, deals: 1,
 const nothing = { memberships: 0, brokerage: 404, members: 404, deal: 404, deals: 0 };
 
 describe('a brokerage that requires a second factor', () => {
-  it('is closed through every interface to a member without one, until they have set one up', async () => {
+  it('blocks a member without one on pages, tools and API keys until one is set up', async () => {
     admin = await setUp(admin);
     const key = await keyOf(full.people.broker.userId);
     // The assistant was connected with a second factor, which has been removed since.
@@ -166,7 +166,7 @@ describe('a brokerage that requires a second factor', () => {
     expect([(await reach(broker)).deal, await key()]).toEqual([404, 401]);
   });
 
-  it('is asked for by an admin who has shown one, lately; and no longer, by an admin alone', async () => {
+  it('is configured only by an admin session with a second factor, after a recent sign-in', async () => {
     expect((await required(broker)).status).toBe(403);
     expect((await required(buyer)).status).toBe(404);
     expect((await required(admin)).body.error.code).toBe('second_factor_missing');
@@ -197,7 +197,7 @@ describe('a brokerage that requires a second factor', () => {
     ]);
   });
 
-  it('is satisfied by a passkey, by the session that signed in with it', async () => {
+  it('accepts a session signed in with a passkey, but no other session of the member', async () => {
     admin = await setUp(admin);
     await required(admin);
     await insert(service, 'vault.passkeys', {
@@ -220,7 +220,7 @@ describe('a brokerage that requires a second factor', () => {
     expect((await reach(renewed(broker, token))).deal).toBe(200);
   });
 
-  it('shows its admins who has none', async () => {
+  it('shows only its admins which members have a second factor', async () => {
     admin = await setUp(admin);
     const seen = async (person: SignedIn) =>
       (await person.ask(ours('/members'))).body.items.map(({ name, second_factor }: Record<string, unknown>) => [
@@ -242,7 +242,7 @@ describe('ending a member’s sessions', () => {
   const end = (person: SignedIn, userId = full.people.broker.userId) =>
     person.ask(ours(`/members/${userId}/sessions/end`), {});
 
-  it('ends all of them and what was granted to clients, and is kept in the trail', async () => {
+  it('ends all sessions and client grants, and is recorded in the audit trail', async () => {
     const second = await signInAs(service, full.people.broker.userId);
     const assistant = await addToken(service, full.people.broker.userId);
     expect((await end(admin)).body).toEqual({ ended: 2 });
@@ -258,7 +258,7 @@ describe('ending a member’s sessions', () => {
     ]);
   });
 
-  it('is for admins who have signed in lately, and for members', async () => {
+  it('requires an admin with a recent sign-in, and a member of the brokerage', async () => {
     expect((await end(broker, full.people.admin.userId)).status).toBe(403);
     expect((await end(buyer)).status).toBe(404);
     expect((await end(admin, full.people['other buyer'].userId)).status).toBe(404);
@@ -270,7 +270,7 @@ describe('ending a member’s sessions', () => {
   });
 });
 
-describe('whoever has only the password of a member who has a passkey', () => {
+describe('a password-only session of a member with a passkey', () => {
   let ann: Account;
   let passkey: Awaited<ReturnType<typeof addProgramsPasskey>>;
   /** A visitor who is signed in with the password alone. */
@@ -318,7 +318,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect(await reaches(thief)).toBe(404);
   });
 
-  it('sets up no authenticator, and comes no further than before', async () => {
+  it('cannot set up an authenticator, and gains no access', async () => {
     const begun = await begin(thief);
     expect(begun).toMatchObject(owed);
     expect(begun.body.error?.message).toContain('Sign in again with your passkey');
@@ -331,7 +331,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 0 }]);
   });
 
-  it('comes no further when its owner adds a passkey in a session of which it has a copy', async () => {
+  it('a copied session ends when the owner adds a passkey in the original', async () => {
     const bob = await openAccount(service);
     await insert(service, 'members', { brokerage_id: full.brokerage, user_id: bob.id, role: 'admin' });
     const owner = await signedInVisitor(service, bob);
@@ -343,7 +343,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect([await reaches(owner), await reaches(copy)]).toEqual([200, 401]);
   });
 
-  it('adds no passkey and removes none', async () => {
+  it('cannot add or remove a passkey', async () => {
     expect(await thief.change('/api/auth/passkey/registration')).toMatchObject(owed);
     await requires(false);
     const challenge = await challengeOf(thief);
@@ -355,14 +355,14 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 0 }]);
   });
 
-  it('neither moves the account, nor downloads its data, nor erases it', async () => {
+  it('cannot change the address, export the account’s data or erase the account', async () => {
     expect(await thief.change('/api/auth/address', { email: 'thief@example.com' })).toMatchObject(owed);
     expect(await thief.change('/api/auth/export')).toMatchObject(owed);
     expect(await thief.change('/api/auth/erase', { confirmation: ann.email })).toMatchObject(owed);
     expect((await signedInVisitor(service, ann)).cookies.has('dealkeep')).toBe(true);
   });
 
-  it('neither renews recovery codes nor removes the authenticator, in a session that began before it', async () => {
+  it('cannot renew recovery codes or remove an authenticator that was set up after it began', async () => {
     const owner = await withPasskey();
     expect((await confirm(owner, (await begin(owner)).body.secret)).status).toBe(200);
     expect(await thief.change('/api/auth/recovery-codes')).toMatchObject(owed);
@@ -371,7 +371,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect((await owner.change('/api/auth/second-factor/remove')).body).toEqual({ removed: true });
   });
 
-  it('connects no client, whatever it may do, and is told how to', async () => {
+  it('cannot connect a client with any scope, and shows how to continue', async () => {
     const clientId = await addClient(service, { ...ann, session: '', cookie: '' });
     const consent = async (visitor: Visitor, scopes: readonly string[]) => {
       const session = visitor.cookies.get('dealkeep') ?? '';
@@ -393,13 +393,13 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect([given.status, given.headers.get('location')]).toEqual([302, expect.stringContaining('code=')]);
   });
 
-  it('makes no link to the calendar', async () => {
+  it('cannot create a calendar link', async () => {
     expect(await thief.change('/api/web/notifications/calendar')).toMatchObject(owed);
     expect(await service.sql('select from vault.calendar_links where user_id = $1', [ann.id])).toEqual([]);
     expect((await (await withPasskey()).change('/api/web/notifications/calendar')).status).toBe(201);
   });
 
-  it('unlike whoever shows the passkey, who changes what they sign in with', async () => {
+  it('differs from a passkey session, which can change passkeys and authenticators', async () => {
     const owner = await withPasskey();
     expect(await reaches(owner)).toBe(200);
     expect((await addTo(owner, await challengeOf(owner))).body).toMatchObject({ added: true });
@@ -416,7 +416,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 1 }]);
   });
 
-  it('is not kept from it where nobody asks for a factor: there the password is enough, and replaces a lost passkey', async () => {
+  it('can replace a lost passkey if no brokerage requires a second factor', async () => {
     await requires(false);
     const [lost] = await passkeysOf(thief);
     expect((await addTo(thief, await challengeOf(thief))).body).toMatchObject({ added: true });
@@ -425,7 +425,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect(await reaches(thief)).toBe(200);
   });
 
-  it('a member without any factor sets one up with the password, and connects clients and a calendar after that', async () => {
+  it('a member without a second factor sets one up with the password, and then creates a calendar link', async () => {
     const bob = await openAccount(service);
     await insert(service, 'members', { brokerage_id: full.brokerage, user_id: bob.id, role: 'broker' });
     const visitor = await signedInVisitor(service, bob);
@@ -438,7 +438,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
   });
 });
 
-describe('what was connected before a brokerage required a second factor', () => {
+describe('clients and calendar links from before a brokerage required a second factor', () => {
   let ann: Account;
   let withPassword: Visitor;
   let withPasskey: Visitor;
@@ -463,7 +463,7 @@ describe('what was connected before a brokerage required a second factor', () =>
     expect((await withPasskey.json('/api/auth/passkey/sign-in', passkey.answerTo(challenge))).status).toBe(200);
   });
 
-  it('ends if the session had shown none, and goes on if it had', async () => {
+  it('end if their session had no second factor, and continue if it had one', async () => {
     await join();
     const isConnected = await connectClient(service, ann, withPassword);
     const isSubscribed = await subscribe(service, withPassword);
@@ -489,7 +489,7 @@ describe('what was connected before a brokerage required a second factor', () =>
     expect([await isConnectedAnew(), await isSubscribedAnew()]).toEqual([true, true]);
   });
 
-  it('goes on if it is of somebody else: a member of another brokerage, or a buyer', async () => {
+  it('continue for users who are not members, such as a buyer', async () => {
     const isConnected = await connectClient(service, ann, withPassword);
     const isSubscribed = await subscribe(service, withPassword);
     await require();
@@ -498,7 +498,7 @@ describe('what was connected before a brokerage required a second factor', () =>
     expect(await endedOf(ann.id)).toEqual([]);
   });
 
-  describe('ends when its person joins the brokerage', () => {
+  describe('end when their owner joins a brokerage', () => {
     const joined = async (through: (accept: () => Promise<{ status: number }>) => Promise<{ status: number }>) => {
       const isConnected = await connectClient(service, ann, withPassword);
       const isSubscribed = await subscribe(service, withPassword);
@@ -513,12 +513,12 @@ describe('what was connected before a brokerage required a second factor', () =>
       expect(await endedOf(ann.id)).toMatchObject([{ details: { grants: 1, calendar_links: 1 } }]);
     };
 
-    it('that requires one', async () => {
+    it('that requires a second factor', async () => {
       await require();
       await joined((accept) => accept());
     });
 
-    it('at the moment at which it comes to require one', async () => {
+    it('that starts to require a second factor at the same time', async () => {
       const requiring = [
         'update brokerages set requires_second_factor = true where id = $1',
         [full.brokerage],
@@ -527,7 +527,7 @@ describe('what was connected before a brokerage required a second factor', () =>
     });
   });
 
-  describe('is not connected', () => {
+  describe('cannot be created', () => {
     const known = (visitor: Visitor) => {
       const session = visitor.cookies.get('dealkeep') ?? '';
       return { ...ann, session, cookie: `dealkeep=${session}` };
@@ -540,13 +540,13 @@ describe('what was connected before a brokerage required a second factor', () =>
     }
     beforeEach(join);
 
-    it('with a code from before', async () => {
+    it('with an authorization code from before the requirement', async () => {
       const codes = [await codeOf(withPassword), await codeOf(withPasskey)];
       await require();
       expect(await Promise.all(codes.map(async (given) => (await redeem(service, given)).status))).toEqual([400, 200]);
     });
 
-    it('at that moment', async () => {
+    it('while the requirement is being turned on', async () => {
       // The statement that ends connections does not see those granted while the requirement is being turned on.
       const whileRequiring = async <T>(ask: () => Promise<T>) => {
         await service.sql('update brokerages set requires_second_factor = false where id = $1', [full.brokerage]);

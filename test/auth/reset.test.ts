@@ -59,14 +59,14 @@ describe('a reset link', () => {
     expect((await confirm(token, newPassword())).body.error?.code).toBe('link_expired');
   });
 
-  it('123. is used by one of many who come at once', async () => {
+  it('123. is accepted only once when several requests arrive at the same time', async () => {
     const account = await openAccount(service);
     const token = await askReset(account.email);
     const answers = await Promise.all(Array.from({ length: 6 }, () => confirm(token, newPassword())));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 410, 410, 410, 410, 410]);
   });
 
-  it('works for 30 minutes', async () => {
+  it('expires after 30 minutes', async () => {
     const account = await openAccount(service);
     const token = await askReset(account.email);
     const minutes = Number.parseInt(lifetimes.mailedLink, 10);
@@ -79,7 +79,7 @@ describe('a reset link', () => {
     expect((await confirm(later, newPassword())).status).toBe(200);
   });
 
-  it('122. is not spent by a password that is refused', async () => {
+  it('122. is not used up by a rejected password', async () => {
     const account = await openAccount(service);
     const token = await askReset(account.email);
     expect((await confirm(token, 'short')).body.error?.code).toBe('password_refused');
@@ -87,7 +87,7 @@ describe('a reset link', () => {
     expect((await confirm(token, newPassword())).status).toBe(200);
   });
 
-  it('is worth nothing after the password was changed, and for a suspended person', async () => {
+  it('is rejected after a password change, and for a suspended user', async () => {
     const account = await openAccount(service);
     const token = await askReset(account.email);
     const visitor = await signedInVisitor(service, account);
@@ -100,7 +100,7 @@ describe('a reset link', () => {
     expect((await confirm(theirs, newPassword())).status).toBe(410);
   });
 
-  it('opens nothing by itself: the second factor is still asked for', async () => {
+  it('does not replace the second factor at the next sign-in', async () => {
     const account = await openAccount(service);
     await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
       account.id,
@@ -113,7 +113,7 @@ describe('a reset link', () => {
     });
   });
 
-  it('clears what a stranger may have fitted to an account whose mailbox nobody had shown to be theirs', async () => {
+  it('removes a second factor from an account whose mailbox was never verified', async () => {
     const account = await openAccount(service);
     await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
     await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
@@ -127,7 +127,7 @@ describe('a reset link', () => {
     });
   });
 
-  it('is not mailed to an address that the account gives up at the same moment', async () => {
+  it('is not mailed to an address that the account gives up at the same time', async () => {
     const account = await openAccount(service);
     const visitor = await signedInVisitor(service, account);
     const email = `new-${account.email}`;
@@ -218,7 +218,7 @@ describe('a reset link', () => {
     });
   }
 
-  it('clears the clients, grants, opt-ins, keys and webhooks of a stranger, the first time that the mailbox is shown to be theirs', async () => {
+  it('removes clients, grants, opt-ins, keys and webhooks when it first verifies the mailbox', async () => {
     const account = await openAccount(service);
     await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
     const left = await fitted(account);
@@ -239,7 +239,7 @@ describe('a reset link', () => {
     expect(recorded?.['details']).toEqual({ clients: 2, tool_grants: 1, deal_opt_ins: 1, keys: 1, webhooks: 1 });
   });
 
-  it('turns writing through tools off every time, and leaves the clients and keys of somebody whose mailbox it was before', async () => {
+  it('always turns off writing through tools, but keeps clients and keys if the mailbox was verified before', async () => {
     const account = await openAccount(service);
     const left = await fitted(account);
     expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
@@ -259,7 +259,7 @@ describe('a reset link', () => {
       );
   });
 
-  it('121. says the same for an address that nobody has, and mails nothing', async () => {
+  it('121. is requested with the same response for an unknown address, which gets no mail', async () => {
     const account = await openAccount(service);
     const ask = async (email: string) => {
       const { status, body, headers } = await new Visitor(service.origin).json('/api/auth/reset', { email });
@@ -270,7 +270,7 @@ describe('a reset link', () => {
     await expect.poll(async () => (await service.deliver()).length).toBe(before + 1);
   });
 
-  it('stands in no line of the log, with a mail server and without one', async () => {
+  it('never appears in the log or the outbox, with or without SMTP', async () => {
     for (const smtpUrl of ['smtp://mail.example.com', undefined]) {
       const other = await openService({ config: { smtpUrl } });
       try {
@@ -290,13 +290,13 @@ describe('a reset link', () => {
     }
   });
 
-  it.each(['', 'x', 'A'.repeat(43), `${'A'.repeat(42)}'`])('is not %j', async (token) => {
+  it.each(['', 'x', 'A'.repeat(43), `${'A'.repeat(42)}'`])('is rejected with the token %j', async (token) => {
     expect([400, 410]).toContain((await confirm(token, newPassword())).status);
   });
 });
 
 describe('choosing a password', () => {
-  it('122. refuses the three thousand commonest, and all others of the list that are long enough', async () => {
+  it('122. rejects the 3,000 most common passwords, and every 25th of the rest of the list', async () => {
     const common = dictionary['passwords-common'] as string[];
     expect(common.length).toBeGreaterThan(40_000);
     const accepted: string[] = [];
@@ -316,7 +316,7 @@ describe('choosing a password', () => {
     ['the name of the product', 'dealkeep2026', /easy to guess/],
     ['a repeated letter', 'zzzzzzzzzzzz', /easy to guess/],
     ['5,000 characters', randomBytes(4000).toString('base64').slice(0, 5000), /at most 4096/],
-  ])('122. refuses %s', async (_, password, message) => {
+  ])('122. rejects %s', async (_, password, message) => {
     expect(await passwordFault(password, ['anna.miller@example.com', 'Anna Miller'])).toMatch(message);
   });
 

@@ -62,11 +62,11 @@ const elsewhere = [
 ];
 
 describe('after signing in', () => {
-  it.each(elsewhere)('%j does not lead away', (returnTo) => {
+  it.each(elsewhere)('the unsafe return path %j is replaced by /', (returnTo) => {
     expect(safeReturnPath(returnTo)).toBe('/');
   });
 
-  it('none of them leads the browser away, whoever is signed in already or signs in now', async () => {
+  it('no unsafe return path leads the browser to another origin, with or without an earlier session', async () => {
     const testPage = await openTestPage(browser, service.origin);
     const asked = new Set<string>();
     testPage.page.on('request', (request) => asked.add(new URL(request.url()).origin));
@@ -87,12 +87,12 @@ describe('after signing in', () => {
     '/%2f%2fevil.example',
     '/%5c%5cevil.example',
     `/api/mcp/authorize?state=${encodeURIComponent('+&=% /ü😀'.repeat(60))}&redirect_uri=https%3A%2F%2Fclient.example%2Fcb%3Fx%3D1`,
-  ])('%j is reached as it is', (returnTo) => {
+  ])('the safe return path %j is kept unchanged', (returnTo) => {
     expect(safeReturnPath(returnTo)).toBe(returnTo);
   });
 });
 
-describe('an authorization request of a person who is signed out', () => {
+describe('an authorization request', () => {
   const callback = 'https://client.example/callback';
   let clientId: string;
 
@@ -116,7 +116,7 @@ describe('an authorization request of a person who is signed out', () => {
       ...changes,
     })}`;
 
-  it('comes back to the same request, all of it intact', async () => {
+  it('is resumed unchanged after sign-in', async () => {
     const visitor = new Visitor(service.origin);
     const sent = await visitor.get(request());
     expect([302, 303]).toContain(sent.status);
@@ -131,7 +131,7 @@ describe('an authorization request of a person who is signed out', () => {
     { scope: 'everything' },
     { response_type: 'token' },
     { code_challenge_method: 'plain' },
-  ])('signs in before it is answered its fault: %j', async (fault) => {
+  ])('requires sign-in before its error is returned: %j', async (fault) => {
     const visitor = new Visitor(service.origin);
     const sent = await visitor.get(request(fault));
     expect(sent.headers.get('location')).toMatch(/^\/sign-in\?return_to=/);
@@ -140,7 +140,7 @@ describe('an authorization request of a person who is signed out', () => {
     expect(answered.headers.get('location')).toMatch(/^https:\/\/client\.example\/callback\?.*error=/);
   });
 
-  it('is answered for a person who arrives from another site by a link', async () => {
+  it('is answered for a signed-in user who follows a link from another site', async () => {
     const visitor = new Visitor(service.origin, { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' });
     visitor.cookies.set('dealkeep', (await signedInVisitor(service, ann)).cookies.get('dealkeep') ?? '');
     expect((await visitor.get(request())).status).toBe(200);

@@ -53,7 +53,7 @@ const storedFor = async (email: string) =>
 const store = async (email: string, secret: string) =>
   service.sql('update vault.totp set secret = $2 where user_id = $1', [await idOf(email), secret]);
 
-test('the keys in use are found also where no policy applies to the owner of the tables, as with a superuser', async () => {
+test('the encryption keys in use are found even if no row policy applies to the owner of the tables', async () => {
   const owner = new pg.Client(service.connections.owner);
   await owner.connect();
   try {
@@ -72,7 +72,7 @@ test('the keys in use are found also where no policy applies to the owner of the
   }
 });
 
-test("an authenticator's secret is encrypted for its row, and its codes are taken", async () => {
+test("an authenticator's secret is encrypted for its own row, and its codes are accepted", async () => {
   const [one, other] = [await withFactor(), await withFactor()];
   const [storedOne, storedOther] = [await storedFor(one.email), await storedFor(other.email)];
   expect(storedOne).toMatch(/^dk1\.[0-9a-f]{8}\.[A-Za-z0-9_-]+$/);
@@ -90,7 +90,7 @@ test("an authenticator's secret is encrypted for its row, and its codes are take
   expect(await signIn(other)).toBe(200);
 });
 
-test('the link of a mail that waits is encrypted, and is right in the mail', async () => {
+test('the link in a queued mail is encrypted, and readable in the delivered mail', async () => {
   const { email } = await openAccount(service);
   await new Visitor(service.origin).json('/api/auth/reset', { email });
   const waiting = () =>
@@ -104,7 +104,7 @@ test('the link of a mail that waits is encrypted, and is right in the mail', asy
   expect(found).toHaveLength(1);
 });
 
-test('a rotation puts everything under the first key, and one without the right key changes nothing', async () => {
+test('a rotation encrypts all secrets with the first key, and changes nothing without the right key', async () => {
   const account = await withFactor();
   const plain = await withFactor();
   await store(plain.email, plain.secret);
@@ -140,7 +140,7 @@ test('a rotation puts everything under the first key, and one without the right 
   );
 });
 
-test('after a rotation a request that is repeated is answered as before, also without the key of then, and who follows events begins again', async () => {
+test('after a rotation, idempotent requests are replayed without the old key, and event cursors expire', async () => {
   const own = await openService({ config: { secretsKeys: [second] } });
   onTestFinished(() => own.close());
   const listener = await listen('127.0.0.1', 0);
@@ -188,7 +188,7 @@ test('after a rotation a request that is repeated is answered as before, also wi
   expect(await rotateSecrets(client, openSecrets([third, first]))).toMatchObject({ remembered_answers: 0 });
 });
 
-test('links that stop mails work for 60 days after a rotation, also when there is another one meanwhile', async () => {
+test('unsubscribe links work for 60 days after a rotation, even with another rotation in between', async () => {
   const day = 86_400_000;
   const account = await openAccount(service);
   /** Returns the link in the mail about a sign-in from a new browser. */

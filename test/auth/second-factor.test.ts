@@ -44,7 +44,7 @@ async function passwordStep(account: Account) {
 }
 
 describe('signing in with a second factor', () => {
-  it('118. opens no session before the code, and one with it', async () => {
+  it('118. opens a session only after the code', async () => {
     const account = await withSecondFactor();
     const visitor = await passwordStep(account);
     expect(await visitor.session()).toBeNull();
@@ -59,14 +59,14 @@ describe('signing in with a second factor', () => {
     expect((await visitor.session())?.user.id).toBe(account.id);
   });
 
-  it('takes the code with the password in one request', async () => {
+  it('accepts the password and the code in one request', async () => {
     const account = await withSecondFactor();
     const visitor = new Visitor(service.origin);
     expect((await visitor.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
     expect(await visitor.session()).not.toBeNull();
   });
 
-  it('123. takes each code once, be it on another sign-in, and at the same moment', async () => {
+  it('123. accepts each code once, across sign-ins and parallel requests', async () => {
     const account = await withSecondFactor();
     const code = await codeNow(account.secret);
     const visitors = await Promise.all(Array.from({ length: 4 }, () => passwordStep(account)));
@@ -78,7 +78,7 @@ describe('signing in with a second factor', () => {
     expect((await later.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(200);
   });
 
-  it('takes the code of the step before and after, and no other', async () => {
+  it('accepts the codes of the previous, current and next time step, and no other', async () => {
     const account = await withSecondFactor();
     // The clock runs during the test: from the start of a step it does not reach the next one.
     service.clock.advance(30_000 - (service.clock.now().getTime() % 30_000));
@@ -99,7 +99,7 @@ describe('signing in with a second factor', () => {
     }
   });
 
-  it('does not take the code that switched it on', async () => {
+  it('rejects the code that confirmed the set-up', async () => {
     const account = await openAccount(service);
     const visitor = await signedInVisitor(service, account);
     const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
@@ -109,7 +109,7 @@ describe('signing in with a second factor', () => {
     expect((await again.json('/api/auth/second-factor', { code })).status).toBe(401);
   });
 
-  it('123. takes each recovery code once, however it is typed', async () => {
+  it('123. accepts each recovery code once, whatever its case and spacing', async () => {
     const account = await withSecondFactor();
     expect(new Set(account.recoveryCodes).size).toBe(10);
     const [code = ''] = account.recoveryCodes;
@@ -123,7 +123,7 @@ describe('signing in with a second factor', () => {
     expect(me.second_factor).toMatchObject({ recovery_codes_left: 9 });
   });
 
-  it('lets a browser through in which the person signed in before, however many codes somebody else guesses', async () => {
+  it('succeeds in a known browser, however many wrong codes another browser enters', async () => {
     const account = await withSecondFactor();
     const known = new Visitor(service.origin);
     await known.signIn(account, { code: await codeNow(account.secret) });
@@ -150,7 +150,7 @@ describe('signing in with a second factor', () => {
     expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
   });
 
-  it('looks at a known browser that failed ten times as at any other', async () => {
+  it('treats a known browser with ten wrong codes like any other browser', async () => {
     const account = await withSecondFactor();
     const known = new Visitor(service.origin);
     await known.signIn(account, { code: await codeNow(account.secret) });
@@ -169,7 +169,7 @@ describe('signing in with a second factor', () => {
     expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
   });
 
-  it('has to start over after five wrong codes or ten minutes', async () => {
+  it('starts over after five wrong codes or ten minutes', async () => {
     const account = await withSecondFactor();
     const visitor = await passwordStep(account);
     const codes: (string | undefined)[] = [];
@@ -184,7 +184,7 @@ describe('signing in with a second factor', () => {
     expect((await slow.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
   });
 
-  it('looks at no code for a quarter of an hour after ten wrong ones in a row', async () => {
+  it('rejects every authenticator code for 15 minutes after ten wrong ones in a row', async () => {
     const account = await withSecondFactor();
     for (let round = 0; round < 10; round += 1) {
       service.clock.advance(minute);
@@ -201,7 +201,7 @@ describe('signing in with a second factor', () => {
     expect((await later.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(200);
   });
 
-  it('is over when the person is suspended between password and code', async () => {
+  it('is rejected if the user is suspended between password and code', async () => {
     const account = await withSecondFactor();
     const visitor = await passwordStep(account);
     await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
@@ -216,8 +216,8 @@ describe('signing in with a second factor', () => {
   });
 });
 
-describe('setting it up', () => {
-  it('118. renews the session id, and the old one is dead', async () => {
+describe('setting up an authenticator', () => {
+  it('118. renews the session token and ends the old one', async () => {
     const account = await openAccount(service);
     const visitor = await signedInVisitor(service, account);
     const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
@@ -229,7 +229,7 @@ describe('setting it up', () => {
     expect(await visitor.session()).not.toBeNull();
   });
 
-  it('is off until a first code confirms it', async () => {
+  it('has no effect before a first valid code', async () => {
     const account = await openAccount(service);
     const visitor = await signedInVisitor(service, account);
     await visitor.change('/api/auth/second-factor/begin');
@@ -237,7 +237,7 @@ describe('setting it up', () => {
     expect((await new Visitor(service.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
   });
 
-  it('118, 124. needs a recent sign-in, as do removing it and new recovery codes; signing in again is enough', async () => {
+  it('118, 124. requires a recent sign-in, as do removal and new recovery codes; re-authentication suffices', async () => {
     const account = await withSecondFactor();
     service.clock.advance(10 * minute);
     for (const path of ['begin', 'confirm', 'remove'].map((name) => `/api/auth/second-factor/${name}`)) {
@@ -265,7 +265,7 @@ describe('setting it up', () => {
     expect((await new Visitor(service.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
   });
 
-  it('ends the other sessions that showed it when it is removed, and neither this one nor those that showed none', async () => {
+  it('and removing it ends other sessions that used it, but not this one or password-only sessions', async () => {
     const account = await openAccount(service);
     const withPassword = await signedInVisitor(service, account);
     const owner = await signedInVisitor(service, account);
@@ -287,7 +287,7 @@ describe('setting it up', () => {
     ).toEqual([{ details: { sessions: 1 } }]);
   });
 
-  it('does not put another authenticator in the place of the one that is on', async () => {
+  it('is rejected while another authenticator is active', async () => {
     const account = await withSecondFactor();
     const { status, body } = await account.visitor.change('/api/auth/second-factor/begin');
     expect([status, body]).toMatchObject([409, { error: { code: 'second_factor_on' } }]);

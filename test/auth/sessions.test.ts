@@ -82,7 +82,7 @@ async function whileTwoWait(
 }
 
 describe('sessions', () => {
-  it('124. are listed with where and what from, this one first, and nobody else’s', async () => {
+  it('124. are listed with address and browser, the current one first, without those of other users', async () => {
     const { laptop } = await with3Sessions();
     await with3Sessions();
     const sessions = await sessionsOf(laptop);
@@ -93,7 +93,7 @@ describe('sessions', () => {
     expect(JSON.stringify(sessions)).not.toContain(laptop.cookies.get('dealkeep'));
   });
 
-  it('leave half of the connections to others, also while they are ended, and get another password or a second factor', async () => {
+  it('each use at most half of the connections, even while ending or changing password or second factor', async () => {
     const { account, here } = await with3Sessions();
     const asks = () => here.send('/api/auth/sessions');
     const password = { current_password: account.password, password: newPassword() };
@@ -109,7 +109,7 @@ describe('sessions', () => {
     expect(await again.session()).toBeNull();
   });
 
-  it('124. are ended one by one, on the next request', async () => {
+  it('124. are ended one by one, with effect on the next request', async () => {
     const { here, phone, laptop } = await with3Sessions();
     const target = (await sessionsOf(here)).find(({ user_agent }) => user_agent === 'Phone');
     expect((await here.change('/api/auth/sessions/end', { id: target?.id })).body).toEqual({ ended: 1 });
@@ -118,7 +118,7 @@ describe('sessions', () => {
     expect((await here.change('/api/auth/sessions/end', { id: target?.id })).status).toBe(404);
   });
 
-  it('124. of other people cannot be ended', async () => {
+  it('124. of other users cannot be ended', async () => {
     const { here } = await with3Sessions();
     const other = await with3Sessions();
     const [theirs] = await sessionsOf(other.here);
@@ -126,7 +126,7 @@ describe('sessions', () => {
     expect(await other.here.session()).not.toBeNull();
   });
 
-  it('are all ended but this one', async () => {
+  it('are all ended except the current one', async () => {
     const { here, phone, laptop } = await with3Sessions();
     expect((await here.change('/api/auth/sessions/end', { id: 'others' })).body).toEqual({ ended: 2 });
     expect(await phone.session()).toBeNull();
@@ -134,7 +134,7 @@ describe('sessions', () => {
     expect(await here.session()).not.toBeNull();
   });
 
-  it('are a hundred at most: one more ends the one used least recently, which is in the audit trail', async () => {
+  it('are limited to 100; one more ends the least recently used, as recorded in the audit trail', async () => {
     const account = await openAccount(service);
     const visitors: Visitor[] = [];
     const signInLater = async () => {
@@ -156,7 +156,7 @@ describe('sessions', () => {
     ).toEqual([{ details: { sessions: 1 } }]);
   });
 
-  it('119. are dead on the server after signing out', async () => {
+  it('119. are invalid on the server after signing out', async () => {
     const { here, phone } = await with3Sessions();
     const token = here.cookies.get('dealkeep') ?? '';
     const done = await here.change('/api/auth/sign-out');
@@ -170,7 +170,7 @@ describe('sessions', () => {
     expect(await phone.session()).not.toBeNull();
   });
 
-  it('are all dead after signing out everywhere, on every node', async () => {
+  it('are all invalid after signing out everywhere, on every node', async () => {
     const twoNodes = await openService({ nodes: 2 });
     try {
       const account = await openAccount(twoNodes);
@@ -188,7 +188,7 @@ describe('sessions', () => {
 });
 
 describe('changing the password', () => {
-  it('111, 118. needs the current one, renews this session, and ends the others and every connected client', async () => {
+  it('111, 118. requires the current one, renews this session, and ends other sessions and clients', async () => {
     const { account, here, phone } = await with3Sessions();
     const isConnected = await connectClient(service, account, here);
     const isSubscribed = await subscribe(service, here);
@@ -215,7 +215,7 @@ describe('changing the password', () => {
     );
   });
 
-  it('is refused for a weak one', async () => {
+  it('is rejected for a weak password', async () => {
     const { account, here } = await with3Sessions();
     const { status, body } = await here.change('/api/auth/password', {
       current_password: account.password,
@@ -225,7 +225,7 @@ describe('changing the password', () => {
     expect((await new Visitor(service.origin).signIn(account)).status).toBe(200);
   });
 
-  it('cannot be guessed at with somebody’s session', async () => {
+  it('is rate-limited after ten wrong current passwords', async () => {
     const { here } = await with3Sessions();
     service.clock.startMinute();
     const statuses: number[] = [];
@@ -237,7 +237,7 @@ describe('changing the password', () => {
   });
 });
 
-describe('what ends connected clients, and the link to a calendar', () => {
+describe('connected clients and calendar links', () => {
   const ends: [string, (account: Account, here: Visitor) => Promise<unknown>][] = [
     ['signing out everywhere', (_, here) => here.change('/api/auth/sign-out-everywhere')],
     ['suspension', ({ id }) => service.sql('update users set suspended_at = app.now() where id = $1', [id])],
@@ -255,7 +255,7 @@ describe('what ends connected clients, and the link to a calendar', () => {
       },
     ],
   ];
-  it.each(ends)('%s', async (_, end) => {
+  it.each(ends)('end after %s', async (_, end) => {
     const { account, here } = await with3Sessions();
     const isConnected = await connectClient(service, account, here);
     const isSubscribed = await subscribe(service, here);
@@ -265,7 +265,7 @@ describe('what ends connected clients, and the link to a calendar', () => {
     expect(await here.session()).toBeNull();
   });
 
-  it('signing out here does not', async () => {
+  it('continue after an ordinary sign-out', async () => {
     const { account, here } = await with3Sessions();
     const isConnected = await connectClient(service, account, here);
     const isSubscribed = await subscribe(service, here);
@@ -274,7 +274,7 @@ describe('what ends connected clients, and the link to a calendar', () => {
   });
 });
 
-describe('what is begun while a new password ends it does not outlive it', () => {
+describe('nothing begun while a password is replaced remains valid', () => {
   /** An action to begin, and a check whether its result works afterwards. */
   type Begun = readonly [begin: () => Promise<unknown>, works: () => Promise<boolean>];
   const beginnings: [string, (account: Account, here: Visitor) => Begun | Promise<Begun>][] = [
@@ -356,7 +356,7 @@ describe('what is begun while a new password ends it does not outlive it', () =>
           owner.change('/api/auth/password', { current_password: password, password: newPassword() }),
     ],
   ];
-  describe.each(ends)('%s', (_, end) => {
+  describe.each(ends)('after %s', (_, end) => {
     it.each(beginnings)('%s', async (_name, prepare) => {
       const { account, here, phone } = await with3Sessions();
       const [begin, works] = await prepare(account, phone);
@@ -367,7 +367,7 @@ describe('what is begun while a new password ends it does not outlive it', () =>
   });
 });
 
-describe('what a session begins while it is being ended does not outlive it', () => {
+describe('nothing that a session begins while it ends remains valid', () => {
   type Changes = readonly (readonly [text: string, values: readonly unknown[]])[];
   const phc = '$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$dGhlaGFzaG9mbm90aGluZw';
 
@@ -383,7 +383,7 @@ describe('what a session begins while it is being ended does not outlive it', ()
     ['signing out everywhere', ({ id }) => [['select app.end_sessions_of($1)', [id]]]],
     ['its end alone', ({ id }) => [['update vault.sessions set ended_at = app.now() where user_id = $1', [id]]]],
   ];
-  it.each(ends)('with a second factor: %s', async (_, changes) => {
+  it.each(ends)('a second factor: %s', async (_, changes) => {
     const account = await openAccount(service);
     const thief = await signedInVisitor(service, account);
     const { secret } = (await thief.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
@@ -397,7 +397,7 @@ describe('what a session begins while it is being ended does not outlive it', ()
     ).toEqual([]);
   });
 
-  it('what is known of its browser', async () => {
+  it('a record of its browser as a known device', async () => {
     const account = await openAccount(service);
     const thief = await signedInVisitor(service, account);
     const session = tokenDigest(thief.cookies.get('dealkeep') ?? '');
@@ -407,7 +407,7 @@ describe('what a session begins while it is being ended does not outlive it', ()
     expect(await service.sql('select from vault.known_devices where user_id = $1', [account.id])).toEqual([]);
   });
 
-  it('a session by a passkey while its owner is suspended, when they are let in again', async () => {
+  it('a passkey sign-in during the suspension of its owner, even after the suspension is lifted', async () => {
     const { id } = await openAccount(service);
     const challenge = tokenDigest(mintToken());
     const token = mintToken();
@@ -432,7 +432,7 @@ describe('what a session begins while it is being ended does not outlive it', ()
     ['an erasure', erasure],
   ];
   it.each(endsOfAll)(
-    'tools and deals that are turned on, clients, API keys, a calendar link: %s',
+    'tool grants, deal opt-ins, clients, API keys and calendar links: %s',
     async (_, changes) => {
       /**
        * Creates an admin with a deal, a client and an API key, and the requests that their session begins, each with
@@ -502,7 +502,7 @@ describe('what a session begins while it is being ended does not outlive it', ()
 it.each([
   ['/api/auth/sessions/end', { id: 'others' }],
   ['/api/auth/sign-out-everywhere', {}],
-])('124. ending sessions needs a recent sign-in: %s', async (path, input) => {
+])('124. ending sessions requires a recent sign-in: %s', async (path, input) => {
   const { here, phone } = await with3Sessions();
   service.clock.advance(10 * minute);
   const { status, body } = await here.change(path, input);
@@ -522,7 +522,7 @@ describe('changing the address', () => {
     return mailedToken(service, confirmMail);
   }
 
-  it('takes effect with the link in the new mailbox, once, and notifies the old one', async () => {
+  it('takes effect once, with the link in the new mailbox, and notifies the old address', async () => {
     const { account, here } = await with3Sessions();
     const email = `moved-${account.email}`;
     const token = await ask(here, email);
@@ -536,14 +536,14 @@ describe('changing the address', () => {
     expect((await new Visitor(service.origin).signIn({ ...account, email })).status).toBe(200);
   });
 
-  it('124. needs a recent sign-in', async () => {
+  it('124. requires a recent sign-in', async () => {
     const { here } = await with3Sessions();
     service.clock.advance(10 * minute);
     const { status, body } = await here.change('/api/auth/address', { email: 'later@example.com' });
     expect([status, body]).toMatchObject([403, { error: { code: 'recent_sign_in_required' } }]);
   });
 
-  it('is not done by another person who gets the link, nor after 30 minutes', async () => {
+  it('is rejected for another user with the link, and after 30 minutes', async () => {
     const { here } = await with3Sessions();
     const other = await with3Sessions();
     const token = await ask(here, 'typo@example.com');
@@ -552,7 +552,7 @@ describe('changing the address', () => {
     expect((await here.change('/api/auth/address/confirm', { token })).status).toBe(410);
   });
 
-  it('says to whoever asked for it, and nobody else, which address it is before they confirm', async () => {
+  it('shows the new address before confirmation only to the user who requested it', async () => {
     const { here } = await with3Sessions();
     const other = await with3Sessions();
     const token = await ask(here, 'to-be-read@example.com');
@@ -563,7 +563,7 @@ describe('changing the address', () => {
     expect((await look(here)).status).toBe(410);
   });
 
-  it('asked for by an intruder is over with a new password, and with every session', async () => {
+  it('requested by an intruder is cancelled by a password change, a sign-out everywhere or a suspension', async () => {
     for (const react of ['password', 'sign-out-everywhere', 'suspension'] as const) {
       const { account, here, phone } = await with3Sessions();
       const token = await ask(phone, `${react}@example.com`);
@@ -583,7 +583,7 @@ describe('changing the address', () => {
     }
   });
 
-  it('is not refused for an address with an account until the mailbox is shown to be theirs', async () => {
+  it('is rejected for an address with an account only after the link has proved the mailbox', async () => {
     const { here } = await with3Sessions();
     const other = await openAccount(service);
     const token = await ask(here, other.email);
@@ -592,7 +592,7 @@ describe('changing the address', () => {
   });
 });
 
-it('need a session: programs and browsers alike are answered so', async () => {
+it('session endpoints return 401 as JSON to a browser without a session', async () => {
   for (const path of ['/api/auth/session', '/api/auth/sessions', '/api/auth/passkeys']) {
     const answer = await new Visitor(service.origin).get(path);
     expect([path, answer.status, await answer.json()]).toMatchObject([path, 401, { error: { code: 'not_signed_in' } }]);

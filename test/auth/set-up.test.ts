@@ -27,7 +27,7 @@ const fieldsOf = (token: string, name = 'Harbor Brokers & Söhne') => ({
 });
 
 describe('an empty service', () => {
-  it('is set up by one of the links, once, and its creator is signed in as the admin', async () => {
+  it('is set up by one of several links, once, and its creator is signed in as the admin', async () => {
     expect(await (await fetch(`${service.origin}/api/auth/ways`)).json()).toEqual({ set_up_open: true });
     const [first, second, late] = [await offerLink(), await offerLink(), await offerLink()];
     if (!first || !second || !late) throw new Error('no links');
@@ -71,7 +71,7 @@ describe('an empty service', () => {
     expect(await (await fetch(`${service.origin}/api/auth/ways`)).json()).toMatchObject({ set_up_open: false });
   });
 
-  it('is not set up by a link of yesterday', async () => {
+  it('rejects a set-up link after 24 hours', async () => {
     const empty = await openService();
     try {
       const token = mintToken();

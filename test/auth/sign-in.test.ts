@@ -23,7 +23,7 @@ function cookieLine(response: { headers: Headers }): string {
 }
 
 describe('signing in with a password', () => {
-  it('117. answers a program with JSON and a cookie of 256 bits', async () => {
+  it('117. returns JSON and a session cookie of 256 bits', async () => {
     const visitor = new Visitor(service.origin);
     const answer = await visitor.signIn(ann);
     expect(answer.status).toBe(200);
@@ -33,13 +33,13 @@ describe('signing in with a password', () => {
     expect((await visitor.session())?.user.email).toBe(ann.email);
   });
 
-  it('takes the address in another case', async () => {
+  it('accepts the e-mail address in another case', async () => {
     const visitor = new Visitor(service.origin);
     expect((await visitor.signIn({ ...ann, email: 'ANN@Example.com ' })).status).toBe(200);
     expect(await visitor.session()).not.toBeNull();
   });
 
-  it('gives every sign-in its own session', async () => {
+  it('opens a session of its own each time', async () => {
     const seen = new Set<string>();
     for (let round = 0; round < 5; round += 1) {
       seen.add((await signedInVisitor(service, ann)).cookies.get('dealkeep') ?? '');
@@ -47,7 +47,7 @@ describe('signing in with a password', () => {
     expect(seen.size).toBe(5);
   });
 
-  it('118. ends the session that the browser had before', async () => {
+  it('118. ends the previous session of the browser', async () => {
     const visitor = await signedInVisitor(service, ann);
     const before = visitor.cookies.get('dealkeep') ?? '';
     await visitor.signIn(ann);
@@ -57,14 +57,14 @@ describe('signing in with a password', () => {
     expect(await thief.session()).toBeNull();
   });
 
-  it('118. does not take a session token that another person chose', async () => {
+  it('118. replaces a session token chosen by another person', async () => {
     const visitor = new Visitor(service.origin);
     visitor.cookies.set('dealkeep', 'A'.repeat(43));
     await visitor.signIn(ann);
     expect(visitor.cookies.get('dealkeep')).not.toBe('A'.repeat(43));
   });
 
-  it('117. marks the cookie __Host- and Secure behind https', async () => {
+  it('117. marks the cookie __Host- and Secure over HTTPS', async () => {
     const secure = await openService({ config: { baseUrl: 'https://deals.example.com' } });
     try {
       const account = await openAccount(secure);
@@ -85,8 +85,8 @@ describe('signing in with a password', () => {
   });
 });
 
-describe('refusing', () => {
-  it('121. says the same of an unknown address, a wrong password, a suspended person and one without a password', async () => {
+describe('a rejected sign-in', () => {
+  it('121. looks the same for an unknown address, a wrong or missing password, and a suspended user', async () => {
     const suspended = await openAccount(service);
     await service.sql('update users set suspended_at = app.now() where id = $1', [suspended.id]);
     await service.sql(`insert into users (email, name) values ('invited@example.com', 'Invited')`);
@@ -127,7 +127,7 @@ describe('refusing', () => {
     expect(ratio).toBeLessThan(2);
   });
 
-  it('repeats nothing of what was typed', async () => {
+  it('does not repeat the entered address or password', async () => {
     const password = newPassword();
     const answer = await new Visitor(service.origin).signIn({ email: 'script-x@example.com', password });
     expect(answer.status).toBe(401);
@@ -143,7 +143,7 @@ describe('refusing', () => {
     ['a form', 'email=a%40example.com&password=x', 'application/x-www-form-urlencoded', 415],
     ['too much', `{"email":"a@example.com","password":"${'x'.repeat(70_000)}"}`, 'application/json', 413],
     ['a zero byte', '{"email":"a\\u0000@example.com","password":"x"}', 'application/json', 400],
-  ])('answers %s with a fault of the sender', async (_, body, type, status) => {
+  ])('is answered with a 4xx error for %s', async (_, body, type, status) => {
     const response = await fetch(`${service.origin}/api/auth/sign-in`, {
       method: 'POST',
       body,
@@ -160,7 +160,7 @@ describe('passwords', () => {
     ['of 1,000 characters', () => randomBytes(750).toString('base64').slice(0, 1000)],
     ['in many scripts', () => `пароль-密码-🗝️-${randomBytes(6).toString('hex')}`],
     ['of eight emoji', () => '🦀🌵🪐🧭🥁🪁🧊🦉'],
-  ])('122. %s work to the last character', async (_, make) => {
+  ])('122. %s are compared to the last character', async (_, make) => {
     const password = make();
     const account = await openAccount(service, { password });
     expect((await new Visitor(service.origin).signIn(account)).status).toBe(200);
@@ -171,7 +171,7 @@ describe('passwords', () => {
     expect((await new Visitor(service.origin).signIn({ ...account, password: changed })).status).toBe(401);
   });
 
-  it('122. are the same however the keyboard composes the letters', async () => {
+  it('122. match in composed and decomposed Unicode form', async () => {
     const account = await openAccount(service, {
       password: `Grüße ${randomBytes(6).toString('hex')}`.normalize('NFC'),
     });
@@ -180,7 +180,7 @@ describe('passwords', () => {
     expect((await new Visitor(service.origin).signIn(decomposed)).status).toBe(200);
   });
 
-  it('are hashed as OWASP recommends, and older ones so at the next sign-in', async () => {
+  it('are hashed with the parameters that OWASP recommends, and weaker hashes replaced at sign-in', async () => {
     const { passwordParameters } = readConfig({});
     expect(passwordParameters).toBe('$argon2id$v=19$m=19456,t=2,p=1');
     const real = await openService({ config: { passwordParameters } });
@@ -200,8 +200,8 @@ describe('passwords', () => {
   });
 });
 
-describe('the life of a session', () => {
-  it('120. ends after 12 hours without use, and use keeps it alive', async () => {
+describe('a session', () => {
+  it('120. expires after 12 hours without use, and is extended by use', async () => {
     const visitor = await signedInVisitor(service, ann);
     service.clock.advance(11 * hour);
     expect(await visitor.session()).not.toBeNull();
@@ -211,7 +211,7 @@ describe('the life of a session', () => {
     expect(await visitor.session()).toBeNull();
   });
 
-  it('120. ends after 30 days however much it is used', async () => {
+  it('120. expires after 30 days of continuous use', async () => {
     const visitor = await signedInVisitor(service, ann);
     for (let half = 0; half < 71; half += 1) {
       service.clock.advance(10 * hour);
@@ -221,7 +221,7 @@ describe('the life of a session', () => {
     expect(await visitor.session()).toBeNull();
   });
 
-  it('writes its last use aside, at most once a minute, and at once after an hour without', async () => {
+  it('writes its last use in the background, and immediately after an hour without use', async () => {
     const visitor = await signedInVisitor(service, ann);
     const lastSeen = async () => {
       const [row] = await service.sql<{ last_seen_at: Date }>(
@@ -241,7 +241,7 @@ describe('the life of a session', () => {
     expect(await lastSeen()).toBeGreaterThan(first + hour);
   });
 
-  it('is not brought back by a use that is written down after its end', async () => {
+  it('is not revived by a use that is written after its expiry', async () => {
     const account = await openAccount(service);
     const visitor = await signedInVisitor(service, account);
     expect(await visitor.session()).not.toBeNull();
@@ -250,7 +250,7 @@ describe('the life of a session', () => {
     expect(await visitor.session()).toBeNull();
   });
 
-  it('ends at once when the person is suspended', async () => {
+  it('ends immediately when the user is suspended', async () => {
     const account = await openAccount(service);
     const visitor = await signedInVisitor(service, account);
     await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
@@ -269,7 +269,7 @@ describe('the life of a session', () => {
   );
 });
 
-it('leaves records of what happened', async () => {
+it('failed sign-ins, sign-ins and sign-outs are recorded in the audit trail', async () => {
   const account = await openAccount(service);
   const visitor = new Visitor(service.origin);
   await visitor.signIn({ ...account, password: newPassword() });

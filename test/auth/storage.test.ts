@@ -23,7 +23,7 @@ async function dump(): Promise<string> {
   return texts.join('\n');
 }
 
-it('113. keeps no token and no password, neither in a table nor in the log', async () => {
+it('113. no token or password is stored in a table or logged', async () => {
   const account = await openAccount(service);
   const secrets: string[] = [account.password];
   const visitor = await signedInVisitor(service, account);
@@ -70,7 +70,7 @@ it('113. keeps no token and no password, neither in a table nor in the log', asy
   for (const secret of [...secrets, reset, address, factor.body.secret]) expect(log).not.toContain(secret);
 });
 
-it('gives the server no right on the vault', async () => {
+it('the server role has no privileges on the vault schema', async () => {
   const client = new pg.Client(service.connections.server);
   await client.connect();
   try {
@@ -103,7 +103,7 @@ it('gives the server no right on the vault', async () => {
   }
 });
 
-it('forgets what has ended, and keeps what lives', async () => {
+it('the purge deletes ended sessions and expired links and challenges, and keeps a live session', async () => {
   const account = await openAccount(service);
   const visitor = await signedInVisitor(service, account);
   await visitor.json('/api/auth/reset', { email: account.email });

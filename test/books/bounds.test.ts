@@ -57,7 +57,7 @@ function readsOfEach(its: Books): number {
 // With linear searches each row would be read as often as there are rows.
 const most = 200;
 
-describe('books of any shape have each row read a few times', () => {
+describe('each row of the books is read only a few times', () => {
   test.each<[string, Books]>([
     [
       'plain ones',
@@ -91,7 +91,7 @@ describe('books of any shape have each row read a few times', () => {
     expect(readsOfEach(its)).toBeLessThan(most);
   });
 
-  test('no more than a hundred periods are answered', () => {
+  test('at most a hundred periods are returned', () => {
     const { earnings } = qoeOverview(
       books(
         Array.from({ length: rows }, (_, at) => longer(at, 12)),

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { DealCache } from '../../server/domain/diligence/caches.ts';
 
-test('what was used longest ago goes where there is no more room, and what is too large is not kept', () => {
+test('a full cache evicts its least recently used entries, and does not keep oversized ones', () => {
   const kept = new DealCache<string>({ size: 10, ofOne: 6, ofDeal: 2 });
   const held = (...deals: string[]) => deals.map((deal) => [...kept.of(deal).keys()].join(' '));
   kept.keep('first', 'a', 'A', 6);

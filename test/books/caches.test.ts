@@ -189,7 +189,7 @@ const changes: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 const place = () => `/deals/${deal}/qoe/members/${web.scene.participants['exclusive buyer']}`;
 
-test('every caller gets the same as from books read anew, after every change', async () => {
+test('every caller gets the same figures as from a fresh read, after every change', async () => {
   const begin = ['an upload of profit and loss', 'an upload of customers', 'an adjustment more', 'another currency'];
   const last = [
     'a buyer let go',
@@ -225,7 +225,7 @@ async function listedNow(start: string | null, end: string | null) {
   return periodsInColumns(rows, (await booksNow()).uploads);
 }
 
-test('the list of periods is that of the database, whether they are kept, come from an upload under way or are more than are kept', async () => {
+test('the list of periods matches the database: cached, with an upload in progress, or too long for the cache', async () => {
   const { sql } = web.service;
   const dates = [
     [null, null],
@@ -282,7 +282,7 @@ test('the list of periods is that of the database, whether they are kept, come f
   }
 });
 
-test('what was read once is not read again', async () => {
+test('cached books are not read from the database again', async () => {
   const earned = async () => (await ask('seller', `/deals/${deal}/qoe/computed`)).body.earnings;
   const before = await earned();
   // The product never changes rows like this; here it shows whether they are read again.
@@ -291,7 +291,7 @@ test('what was read once is not read again', async () => {
   await web.service.sql('update pl_periods set revenue = revenue - 1 where deal_id = $1', [deal]);
 });
 
-test('rows of an upload that has completed neither change nor become more, and are seen by those who see the upload', async () => {
+test('rows of a completed upload are never updated, and have the same read policy as the upload', async () => {
   const { sql } = web.service;
   const tables = ['accounting_snapshots', 'pl_periods', 'customer_revenues', 'normalizations'];
   const changed = await sql(
@@ -314,7 +314,7 @@ test('rows of an upload that has completed neither change nor become more, and a
   expect(readers).toHaveLength(1);
 });
 
-test('customers count by whole uploads, the latest first, up to twenty thousand rows', async () => {
+test('customers are computed from whole uploads, the latest first, up to 20,000 rows', async () => {
   const add = (year: number, rows: number, hours: number) =>
     web.service.sql(
       `with upload as (

@@ -193,12 +193,12 @@ const told = ({ amounts, rows }: Pick<Contradiction, 'amounts' | 'rows'>) => ({
 const clean = Array.from({ length: 200 }, (_, place) => cleanBooks(place + 1));
 
 describe('contradictions', () => {
-  test('are none in clean books', () => {
+  test('are not found in clean books', () => {
     expect(clean.flatMap(contradictions)).toEqual([]);
   });
 
   test.each(contradictionKinds)(
-    'of the kind %s are named where they were made, with their amounts, and nothing else is',
+    'of the kind %s are found with their rows and amounts, and nothing else is',
     (kind) => {
       const wrong: unknown[] = [];
       for (const [seed, books] of clean.entries()) {
@@ -229,7 +229,7 @@ describe('contradictions', () => {
     },
   );
 
-  test('keep their key when amounts or other rows change, and their figures show whether they have changed', () => {
+  test('keep their key when amounts or other rows change, while their figures show the change', () => {
     for (const kind of contradictionKinds) {
       for (const [seed, books] of clean.slice(0, 40).entries()) {
         const chance = randomOf(seed * 31 + contradictionKinds.indexOf(kind));
@@ -264,7 +264,7 @@ describe('contradictions', () => {
     expect(years('10', '30')?.figures).not.toBe(years('30', '10')?.figures);
   });
 
-  test('have keys of their own, however many there are', () => {
+  test('have distinct keys, however many there are', () => {
     for (const books of clean.slice(0, 20)) {
       const all = contradictionKinds.reduce<Books>((so, kind, at) => {
         const chance = randomOf(at);
@@ -302,7 +302,7 @@ describe('contradictions', () => {
   };
   const kinds = (books: Books) => contradictions(books).map(({ kind }) => kind);
 
-  test('are none where each number was rounded to whole units, and half a unit for each is all that rounding takes', () => {
+  test('are not found where rounding each number to whole units explains the difference', () => {
     expect(kinds(bare('100', '1206', []))).toEqual([]);
     expect(kinds(bare('100', '1194', []))).toEqual([]);
     expect(kinds(bare('100', '1207', []))).toEqual(['year_unlike_months']);
@@ -314,7 +314,7 @@ describe('contradictions', () => {
     expect(kinds(bare('104', '1248', [...customers.slice(1), '12.01']))).toEqual(['customers_total']);
   });
 
-  test('are none where one of two statements is in whole units and rounding it explains the difference', () => {
+  test('are not found where rounding one of two statements to whole units explains the difference', () => {
     // Months in whole units beside a year with cents, and the reverse.
     expect(kinds(bare('100', '1205.95', []))).toEqual([]);
     expect(kinds(bare('100', '1206.01', []))).toEqual(['year_unlike_months']);
@@ -347,7 +347,7 @@ describe('contradictions', () => {
     expect(ofParts('505')).toEqual(['year_unlike_months']);
   });
 
-  test('of a year and its quarters, and of customers and quarters, are named as those of months are', () => {
+  test('of quarters with a year or with customers are found as those of months are', () => {
     const quarters = (revenue: string, year: string, customers: readonly string[] = []): Books => {
       const { periods, ...rest } = bare('1', year, customers);
       const [first] = periods;
@@ -373,7 +373,7 @@ describe('contradictions', () => {
     expect(kinds({ ...rest, periods: periods.filter(({ id }) => id !== 'year') })).toEqual(['customers_total']);
   });
 
-  describe('of costs below zero', () => {
+  describe('of negative costs', () => {
     const dollars = (amounts: Partial<Record<PlAmount, number>>): BookedPeriod['amounts'] =>
       Object.fromEntries(
         plAmounts.map((name) => [name, amounts[name] === undefined ? null : cents(100 * amounts[name])]),
@@ -397,7 +397,7 @@ describe('contradictions', () => {
     };
     const said = (books: Books) => contradictions(books).map(({ kind, sentence }) => `${kind}: ${sentence}`);
 
-    test('name each line that is subtracted, once, and nothing that follows from it', () => {
+    test('name each negative line once, and nothing that follows from it', () => {
       const kept = monthly((place) => ({
         ...inBrackets,
         gross_profit: 40_000 + place,
@@ -418,7 +418,7 @@ describe('contradictions', () => {
       expect(kinds({ ...kept, adjustments: [owners] })).toEqual(kinds(kept));
     });
 
-    test('are of most periods of a length: a few above zero are named with them, and years as months are', () => {
+    test('are found if most periods of a length are negative, for months and for years', () => {
       const mixed = monthly((place) => ({ cost_of_goods_sold: place < 3 ? 50_000 : -60_000 }));
       expect(said(mixed)).toEqual([expect.stringContaining('Cost of goods sold is below zero in 9 of 12 months: ')]);
       expect(said(monthly((place) => ({ cost_of_goods_sold: place < 6 ? 50_000 : -60_000 })))).toEqual([]);
@@ -433,13 +433,13 @@ describe('contradictions', () => {
       expect(said({ ...mixed, periods: [year] })[0]).toContain('Cost of goods sold is below zero in FY2025: ');
     });
 
-    test('are none where revenue is not above zero, and of interest and tax alone, as these can be earned and refunded', () => {
+    test('are not found if revenue is negative, nor for interest and tax alone', () => {
       expect(said(monthly(() => ({ interest_expense: -500, tax_expense: -300 })))).toEqual([]);
       expect(said(monthly((place) => ({ revenue: -100_000 - place, ...inBrackets })))).toEqual([]);
     });
   });
 
-  test('name adjustments of a year that the books call otherwise', () => {
+  test('name adjustments of a year whose label differs from that of the books', () => {
     const adjustments = ['2025', 'FY2025'].map((period_label) => ({
       id: period_label,
       period_label,
@@ -463,7 +463,7 @@ describe('contradictions', () => {
     'March 2025',
     '2025-01',
     '2025-01-01 to 2025-12-31',
-  ])('call a period %s as its label does, which can be nothing else', (label) => {
+  ])('use an unambiguous period label without quotes: %s', (label) => {
     expect(contradictions(bare('100', '1300', [], label))[0]?.sentence).toMatch(
       `${label} says 1,300 of revenue, its months add up to 1,200: `,
     );
@@ -476,11 +476,11 @@ describe('contradictions', () => {
     ['FY2025 says nothing. Ask', '“FY2025 says nothing. Ask”'],
     ['Marvelous 2025', '“Marvelous 2025”'],
     ['"', '“”'],
-  ])('quote any other label: %j', (label, words) => {
+  ])('quote any other period label: %j', (label, words) => {
     expect(contradictions(bare('100', '1300', [], label))[0]?.sentence).toMatch(`${words} says 1,300 of revenue`);
   });
 
-  test('say in a sentence what, how much, and what to ask', () => {
+  test('state the contradiction, its amounts and the question to ask', () => {
     const sentences = contradictionKinds.map((kind) => {
       const chance = randomOf(contradictionKinds.indexOf(kind));
       const [found] = contradictions(faults[kind](cleanBooks(12), (limit) => Math.floor(chance() * limit)).books);

@@ -29,7 +29,7 @@ const least = decimal('1.15');
 
 const inDollars = (amount: Decimal) => spokenMoney(amount, 'USD');
 
-test('a sentence says what a debt may cost, and what usual terms cost', () => {
+test('a sentence states the highest annual debt service that is covered, and that of usual terms', () => {
   expect(coverageInWords(decimal('840420'), decimal('2900000'), least, inDollars)).toBe(
     'Debt of $2,900,000 is covered 1.15 times if annual debt service is at most 25.2% of the debt (10 years at 10%: 15.86%).',
   );
@@ -42,7 +42,7 @@ test('a sentence says what a debt may cost, and what usual terms cost', () => {
   expect(coverageInWords(decimal('1'), zero, least, inDollars)).toBe('There is no debt to cover.');
 });
 
-test('what is left without a customer is rounded once, and nothing where nothing was sold', () => {
+test('EBITDA without a customer is rounded once, and null without revenue', () => {
   const less = (revenue: string) =>
     withoutCustomer(decimal('100'), decimal('5004'), { revenue: decimal(revenue), grossProfit: decimal('1') });
   // 100 - 0.005004 = 99.994996
@@ -52,14 +52,14 @@ test('what is left without a customer is rounded once, and nothing where nothing
 });
 
 describe('a loan', () => {
-  test('costs what a financial calculator says', () => {
+  test('costs what the PMT function of a spreadsheet computes', () => {
     // =-PMT(10%/12, 120, 1) * 12 and =-PMT(8.75%/12, 300, 1) * 12 in a spreadsheet
     expect(written(rounded(annualCost({ rate: decimal('10'), years: 10n }), 10n, 'nearest'))).toBe('0.1585808843');
     expect(written(rounded(annualCost({ rate: decimal('8.75'), years: 25n }), 10n, 'nearest'))).toBe('0.0986572363');
     expect(written(rounded(annualCost({ rate: zero, years: 4n }), 4n, 'nearest'))).toBe('0.25');
   });
 
-  test('is paid back year by year, the last payment with what rounding left', () => {
+  test('is repaid year by year, with the rounding difference in the last payment', () => {
     const years = repayment({ amount: decimal('1000'), rate: decimal('12'), years: 2n });
     expect(
       years.map(({ year, interest, principal, paid, balance }) => [
@@ -72,7 +72,7 @@ describe('a loan', () => {
     ]);
   });
 
-  test('on standby costs nothing at first, and grows', () => {
+  test('on standby costs nothing at first, and grows by its interest', () => {
     const [first, second, third] = repayment({ amount: decimal('1000'), rate: decimal('12'), years: 1n, standby: 1n });
     expect([written(first!.paid), written(first!.balance)]).toEqual(['0', '1126.84']);
     expect(compare(second!.paid, decimal('1126.84'))).toBe(1);
@@ -80,7 +80,7 @@ describe('a loan', () => {
   });
 });
 
-test('coverage by year adds the loans up, and is rounded down', () => {
+test('coverage by year adds up the loans, and is rounded down', () => {
   const bank = { amount: decimal('2000000'), rate: decimal('10'), years: 10n };
   const note = { amount: decimal('900000'), rate: decimal('6'), years: 3n, standby: 2n };
   const years = coverageByYear(decimal('800000'), [bank, note]);
@@ -95,7 +95,7 @@ test('coverage by year adds the loans up, and is rounded down', () => {
   ]);
 });
 
-test('coverage of a loss is rounded down too: never nearer to nothing than it is', () => {
+test('coverage of a loss is rounded down, too: away from zero', () => {
   const loan = { amount: decimal('1200'), rate: zero, years: 1n };
   const covered = (earned: string) => coverageByYear(decimal(earned), [loan]).map((one) => writtenOrNull(one.coverage));
   expect(covered('1000')).toEqual(['0.83']);
@@ -109,7 +109,7 @@ describe('for random debts and earnings', () => {
   const dice = random(29);
   const amount = () => decimal(`${1 + dice(9_000_000)}.${10 + dice(90)}`);
 
-  test('the most that a debt may cost gives back exactly the coverage that was asked for', () => {
+  test('the highest annual cost gives exactly the requested coverage', () => {
     for (let round = 0; round < 500; round += 1) {
       const [earned, debt] = [amount(), amount()];
       const asked = decimal(`1.${dice(1000)}`);
@@ -121,7 +121,7 @@ describe('for random debts and earnings', () => {
     expect(mostAnnualCost(decimal('1'), zero, least)).toBeNull();
   });
 
-  test('what is paid back is the debt, to the cent, and nothing is left', () => {
+  test('the repaid principal equals the debt to the cent, and the final balance is zero', () => {
     for (let round = 0; round < 60; round += 1) {
       const debt = amount();
       const terms = { rate: decimal(`${dice(20)}.${dice(100)}`), years: BigInt(1 + dice(25)) };

@@ -32,7 +32,7 @@ async function ask(as_of_period?: string) {
   return answer.structuredContent as Row & { customers: Row[]; summary: Row };
 }
 
-test('the summary is of the period of the rows, whichever other holds the day', async () => {
+test('the summary is of the period of the listed rows, even if other periods contain the same day', async () => {
   await upload(profitAndLoss({ FY2125: 2_000, '2125-06': 200 }));
   await upload(
     customers([
@@ -72,7 +72,7 @@ test('the summary is of the period of the rows, whichever other holds the day', 
   });
 });
 
-test('customers whose revenue grew or shrank are not lost, and those of the same revenue are unchanged', async () => {
+test('customers with grown or shrunk revenue are not lost, and equal revenue is unchanged', async () => {
   const november = ['Anvil,USD,50,2125-11', 'Birch,USD,40,2125-11', 'Cedar,USD,30,2125-11', 'Delta,USD,20,2125-11'];
   const december = ['Anvil,USD,50,2125-12', 'Birch,USD,45,2125-12', 'Cedar,USD,25,2125-12', 'Elm,USD,10,2125-12'];
   await upload(customers([...november, ...december]), 'customer_revenue');
@@ -88,7 +88,7 @@ test('customers whose revenue grew or shrank are not lost, and those of the same
   expect(summary).not.toHaveProperty('kept');
 });
 
-test('of the customers that were lost, and of the new ones, the three that make the largest difference are named', async () => {
+test('the three lost customers with the largest revenue are named', async () => {
   const long = 'L'.repeat(200);
   const march = ['Anvil,USD,50,2126-03', 'Birch,USD,10,2126-03', `${long},USD,40,2126-03`];
   const more = ['Cedar,USD,30,2126-03', 'Delta,USD,20,2126-03'];
@@ -103,7 +103,7 @@ test('of the customers that were lost, and of the new ones, the three that make 
   expect(summary['grown']).not.toHaveProperty('names');
 });
 
-test('shares and ranks are those within a currency, and the summary names its own', async () => {
+test('shares and ranks are computed within a currency, and the summary names its currency', async () => {
   await upload(
     customers(['Anvil,USD,900000,2125-07', 'Birch,USD,100000,2125-07', 'Fuji,JPY,12000000,2125-07']),
     'customer_revenue',
@@ -127,7 +127,7 @@ test('shares and ranks are those within a currency, and the summary names its ow
   ]);
 });
 
-test('amounts of a summary are in the currency that stands beside them', async () => {
+test('amounts of a summary are in the currency that it states', async () => {
   await upload('period,currency,revenue,ebitda\nFY2124,EUR,900,200\n');
   const { structuredContent } = await peer.call('svc_qoe_pl_periods', { deal_id: web.scene.deal });
   const { snapshots, summary } = structuredContent as { snapshots: Row[]; summary: Row };

@@ -25,7 +25,7 @@ const customers = (period: string, rows: readonly string[]) =>
   `customer,currency,revenue,period\n${rows.map((row) => `${row},${period}\n`).join('')}`;
 const ask = async (path: string) => (await (await web.as('broker')).ask(`/deals/${deal}${path}`)).body;
 
-test('every period that customers were uploaded of can be chosen, also where two end on one day', async () => {
+test('every period with uploaded customers can be selected, even if two end on the same day', async () => {
   const { period, periods } = await ask('/qoe/customers');
   expect(period).toMatchObject({ first: '2125-12-01', last: '2125-12-31', count: 1 });
   const years = [
@@ -43,7 +43,7 @@ test('every period that customers were uploaded of can be chosen, also where two
   });
 });
 
-test('shares are of the uploaded customers and of all revenue, and no two currencies are added up', async () => {
+test('shares are of the uploaded customers and of all revenue, and currencies are not added up', async () => {
   const { period, items, largest } = await ask('/qoe/customers?start_date=2125-01-01&end_date=2125-12-31');
   expect(period).toMatchObject({ currency: 'USD', count: 2, total: '1200', revenue: '2000' });
   expect(items).toEqual([
@@ -73,7 +73,7 @@ test('shares are of the uploaded customers and of all revenue, and no two curren
   ]);
 });
 
-test('an offer is without the largest customer of the year that it is held against', async () => {
+test('coverage of an offer leaves out the largest customer of the year that it is compared with', async () => {
   await web.service.sql('update offers set payload = $2 where deal_id = $1', [
     deal,
     JSON.stringify({ currency: 'USD', purchase_price: '3000', cash_at_close: '3000' }),
@@ -90,7 +90,7 @@ test('an offer is without the largest customer of the year that it is held again
   expect(await without('FY2124')).toEqual(new Set(['Old Oak']));
 });
 
-test('half of the dates are refused, and of many periods the latest can be chosen', async () => {
+test('a start or end date alone is rejected, and the latest 120 of many periods are listed', async () => {
   const person = await web.as('broker');
   for (const half of ['start_date=2125-01-01', 'end_date=2125-12-31'])
     expect(await person.ask(`/deals/${deal}/qoe/customers?${half}`)).toMatchObject({

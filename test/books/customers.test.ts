@@ -30,7 +30,7 @@ const books = (customers: BookedCustomer[], more: Partial<Books> = {}): Books =>
 });
 
 describe('customers', () => {
-  test('have shares of what was uploaded and of the revenue of the same dates, one by one and together', () => {
+  test('have shares of the uploaded total and of all revenue of the same dates, single and cumulative', () => {
     const year = monthRow('a', '2025-01', {
       revenue: 200_000,
       cogs: 50_000,
@@ -62,7 +62,7 @@ describe('customers', () => {
     expect(found?.half).toBe(1);
   });
 
-  test('whose names differ in case, spaces, punctuation or legal form are proposed as one and joined nowhere', () => {
+  test('with names that differ in case, spaces, punctuation or legal form are proposed as one, never merged', () => {
     const names = ['ACME, Inc.', 'Acme  LLC', 'acme', 'Acme East', 'Müller GmbH', 'MÜLLER', 'Co', 'The Company'];
     const found = concentration(books(names.map((name, place) => customer(name, `${100 - place}`))));
     expect(found?.same_names.map((same) => [same.names, written(same.revenue)])).toEqual([
@@ -104,7 +104,7 @@ describe('customers', () => {
     }
   });
 
-  test('are compared between periods as long as each other alone, in months or, where these are not whole, in days', () => {
+  test('are compared only between periods of equal length, in months or, if these are not whole, in days', () => {
     const between = (...periods: readonly (readonly [first: string, last: string])[]) =>
       customerBridge(books(periods.map(([first, last]) => ({ ...customer('A', '5'), id: first, first, last }))))?.before
         .first ?? null;
@@ -119,7 +119,7 @@ describe('customers', () => {
     expect(between(['2023-02-01', '2023-02-28'], ['2024-03-01', '2024-03-31'])).toBe('2023-02-01');
   });
 
-  test('who are listed twice in a period brought both amounts', () => {
+  test('listed twice in a period count with both amounts', () => {
     const bridge = customerBridge(
       books([
         customer('A', '100', '2024'),
@@ -132,7 +132,7 @@ describe('customers', () => {
     expect([bridge?.before.total, bridge?.after.total].map((total) => total && written(total))).toEqual(['150', '165']);
   });
 
-  test('of several currencies are counted in that of the profit and loss, however large the others are', () => {
+  test('in several currencies are counted in that of the profit and loss, however large the others are', () => {
     const customers = [customer('Here', '90'), customer('Far', '100', '2025', 'EUR'), customer('There', '30')];
     const lines = { revenue: 20_000, cogs: 5_000, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
     const periods = [{ ...monthRow('a', '2025-01', lines), last: '2025-12-31' }];
@@ -143,7 +143,7 @@ describe('customers', () => {
     expect(concentration(books([customer('Far', '100', '2025', 'EUR')], { periods }))?.currency).toBe('EUR');
   });
 
-  test('in another currency are left out of the changes of the others, and listed by name', () => {
+  test('in another currency are left out of the bridge, and listed by name', () => {
     const years = ['2024', '2025'];
     const here = years.map((year) => customer('Here', year === '2024' ? '90' : '95.5', year));
     const found = customerBridge(
@@ -163,7 +163,7 @@ describe('customers', () => {
     ]);
   });
 
-  test('of many years have shares of all their months', () => {
+  test('of many years are measured against the revenue of all their months', () => {
     const lines = { revenue: 100, cogs: 0, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
     const periods = Array.from({ length: 720 }, (_, place) =>
       monthRow('a', monthAfter('1950-01', BigInt(place)), lines),
@@ -174,20 +174,20 @@ describe('customers', () => {
     expect(revenueOf(periods.filter(({ label }) => label !== '2005-05'))).toBeNull();
   });
 
-  test('without the largest of them nothing is earned of revenue below nothing', () => {
+  test('give no EBITDA without the largest one if revenue is negative', () => {
     const lines = { revenue: -20_000, cogs: 5_000, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
     const periods = [{ ...monthRow('a', '2025-01', lines), last: '2025-12-31' }];
     expect(concentration(books([customer('A', '90')], { periods }))?.ebitda_without_largest).toBeNull();
   });
 
-  test('in no currency of the other period are not compared, and of none nothing is said', () => {
+  test('without a currency in common with the other period are not compared, and an empty list has no figures', () => {
     expect(customerBridge(books([customer('a', '1'), customer('a', '1', '2024', 'EUR')]))).toBeNull();
     expect(concentration(books([]))).toBeNull();
     expect(concentration(books([customer('a', '0')]))?.hhi).toBeNull();
   });
 });
 
-test('lists that are cut say how many there are', () => {
+test('truncated lists state their full count', () => {
   const names = Array.from({ length: 30 }, (_, place) => [`Acme ${place}`, `ACME ${place}`]).flat();
   const adjustments = Array.from({ length: 150 }, (_, place) => ({
     id: `n${place}`,
@@ -221,7 +221,7 @@ describe('restatements', () => {
     source_name: null,
   });
 
-  test('are listed line by line, from each upload to the next that covers the same dates', () => {
+  test('are listed line by line, from each upload to the next one of the same dates', () => {
     const old = monthRow('a', '2025-03', lines);
     const now = monthRow('b', '2025-03', { ...lines, tax: 5 });
     const gone = { ...old, id: 'c', snapshot_id: 'c', amounts: { ...now.amounts, interest_expense: null } };
@@ -238,7 +238,7 @@ describe('restatements', () => {
     ]);
   });
 
-  test('are listed in the currency of their uploads, whatever the latest books are in', () => {
+  test('are listed in the currency of their uploads, whatever the currency of the latest books', () => {
     const inEuros = ['a', 'b'].map((id, place) => ({
       ...monthRow(id, '2024-03', { ...lines, revenue: lines.revenue + place }),
       currency: 'EUR',
@@ -250,7 +250,7 @@ describe('restatements', () => {
     expect(new Set(found.map(({ currency }) => currency))).toEqual(new Set(['EUR']));
   });
 
-  test('added to the old books give the new', () => {
+  test('added to the old books give the new books', () => {
     for (let seed = 1; seed <= 60; seed += 1) {
       const clean = cleanBooks(seed);
       const chance = randomOf(seed);

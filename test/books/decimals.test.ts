@@ -21,7 +21,7 @@ import { randomOf } from '../hostile/random.ts';
 const d = decimal;
 
 describe('decimals', () => {
-  test('keep every digit of what was written, and write it without zeros at the end', () => {
+  test('keep every digit of their text, and are written without trailing zeros', () => {
     const texts = [
       '0',
       '-0.0001',
@@ -46,14 +46,14 @@ describe('decimals', () => {
       expect(() => d(text), text).toThrow(RangeError);
   });
 
-  test('add what floats cannot', () => {
+  test('add numbers that floats cannot add exactly', () => {
     expect(written(sum([d('0.1'), d('0.2')]))).toBe('0.3');
     expect(written(add(d('9007199254740993'), d('0.0001')))).toBe('9007199254740993.0001');
     expect(written(sum([]))).toBe('0');
     expect(written(multiply(d('0.1'), d('-0.3')))).toBe('-0.03');
   });
 
-  test('round a half away from zero as PostgreSQL does, or down, or up', () => {
+  test('round half away from zero as PostgreSQL does, or down, or up', () => {
     const of = (rounding: Rounding) =>
       ['2.5', '-2.5', '2.4', '-2.6', '2'].map((text) => written(round(d(text), 0n, rounding)));
     expect(of('nearest')).toEqual(['3', '-3', '2', '-3', '2']);
@@ -63,7 +63,7 @@ describe('decimals', () => {
     expect(writtenOrNull(divide(d('1'), d('0.00'), 2n))).toBeNull();
   });
 
-  test('are said with their thousands apart', () => {
+  test('are formatted with thousands separators', () => {
     expect(['1234567.5', '-999', '1000', '0.12345'].map((text) => spoken(d(text)))).toEqual([
       '1,234,567.50',
       '-999',

@@ -83,7 +83,7 @@ const lines = [
   'ebitda_growth',
 ] as const;
 
-test.each(blocks)('the earnings of the deal “%s” are those of the spreadsheet', (key) => {
+test.each(blocks)('the earnings of the deal “%s” match the spreadsheet', (key) => {
   const books = booksOf(key);
   const found = earnings(books).filter(({ kind }) => kind !== 'partial_year');
   expect(found.length).toBeGreaterThan(2);
@@ -99,7 +99,7 @@ test.each(blocks)('the earnings of the deal “%s” are those of the spreadshee
   expect(contradictions(books)).toEqual([]);
 });
 
-test.each(['hvac', 'managed-services'])('the customers of the deal “%s” are those of the spreadsheet', (key) => {
+test.each(['hvac', 'managed-services'])('the customers of the deal “%s” match the spreadsheet', (key) => {
   const found = concentration(booksOf(key));
   const cell = (label: string) => sheet.row(`${key} customers`, label).get('revenue');
   const [largest] = found?.customers ?? [];

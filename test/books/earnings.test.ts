@@ -45,7 +45,7 @@ const year = (first: string, last: string, label: string, revenue: string, uploa
 const labels = (all: Books) => earnings(all).map(({ kind, label, first, last }) => [kind, label, first, last]);
 
 describe('earnings', () => {
-  test('are of whole years only, and of what has fewer months by their number', () => {
+  test('are computed for whole years, and partial years are labeled with their number of months', () => {
     expect(labels(books(months('2024-01', 31)))).toEqual([
       ['ttm', 'TTM', '2025-08-01', '2026-07-31'],
       ['partial_year', '2026, 7 months', '2026-01-01', '2026-07-31'],
@@ -62,7 +62,7 @@ describe('earnings', () => {
     expect(basisOf(earnings(books(gap)))).toBeNull();
   });
 
-  test('of fiscal years end where the uploaded years do, also those that only months cover', () => {
+  test('of fiscal years end with the month of the uploaded years, even where there are only monthly rows', () => {
     const fiscal = year('2023-07-01', '2024-06-30', 'FY2024', '1000');
     expect(labels(books([fiscal, ...months('2024-07', 18)]))).toEqual([
       ['ttm', 'TTM', '2025-01-01', '2025-12-31'],
@@ -73,7 +73,7 @@ describe('earnings', () => {
     ]);
   });
 
-  test('of the last twelve months of a row of their own are of that row alone, under its label and with its adjustments', () => {
+  test('of an uploaded row for the last twelve months use that row alone, with its label and adjustments', () => {
     const adjustments = [
       { id: '1', period_label: 'LTM', category: 'one_time' as const, amount: d('5'), rationale: null },
     ];
@@ -123,7 +123,7 @@ describe('earnings', () => {
       writtenOrNull(amounts.ebitda),
     ]);
 
-  test('are the sum of quarters, of quarters and months, and of any rows that make up the twelve months, calendar or fiscal', () => {
+  test('are the sum of any rows that make up twelve months, such as quarters and months, calendar or fiscal', () => {
     const all = months('2024-01', 24);
     const monthly = summed(books(all)).map(([kind, label, , ...amounts]) => [kind, label, ...amounts]);
     const of = (...lengths: number[]) => summed(books(gathered(all, lengths)));
@@ -176,7 +176,7 @@ describe('earnings', () => {
     ]);
   });
 
-  test('take the longest rows where several cover the same months, and no month twice', () => {
+  test('use the longest of several rows for the same months, and no month twice', () => {
     const all = months('2025-01', 12);
     const [half, quarter] = [gathered(all, [6]), gathered(all, [1, 3])[1]];
     if (!quarter) throw new Error('no quarter');
@@ -191,7 +191,7 @@ describe('earnings', () => {
     expect(rowsOf([first!, ...rest, quarter])).toEqual([first?.id, quarter.id, ...rest.map(({ id }) => id)]);
   });
 
-  test('of quarters and months in any mix add up to the whole, to the last digit, in any order', () => {
+  test('of any mix of quarters and months equal those of the months to the last digit, in any order', () => {
     for (let seed = 1; seed <= 120; seed += 1) {
       const clean = cleanBooks(seed);
       const below = random(seed);
@@ -230,7 +230,7 @@ describe('earnings', () => {
     }
   });
 
-  test('of what is uploaded as a year and as the last twelve months are those of the upload completed last, for both', () => {
+  test('uploaded both as a year and as the last twelve months use the last completed upload for both', () => {
     const both = (first: string, second: string) =>
       summed(
         books([
@@ -247,21 +247,21 @@ describe('earnings', () => {
     expect(both('FY2025', '2025')).toEqual([['calendar_year', '2025', '2000']]);
   });
 
-  test('are of no twelve months that ended before a later year did', () => {
+  test('ignore twelve months that ended before a later year', () => {
     const later = year('2026-01-01', '2026-12-31', 'FY2026', '5');
     expect(basisOf(earnings(books([...months('2024-01', 24), later])))?.label).toBe('FY2026');
     const ttm = year('2024-07-01', '2025-06-30', 'TTM', '7');
     expect(basisOf(earnings(books([ttm, later])))?.label).toBe('FY2026');
   });
 
-  test('count a row of a year before the months of its dates, as the bridge does', () => {
+  test('use a row of a year instead of the months of its dates, as the bridge does', () => {
     const [found] = earnings(books([...months('2025-01', 12), year('2025-01-01', '2025-12-31', 'FY2025', '7')])).filter(
       ({ label }) => label === 'FY2025',
     );
     expect([written(found?.amounts.revenue ?? zero), found?.rows]).toEqual(['7', ['a-FY2025']]);
   });
 
-  test('lead from reported through every adjustment to adjusted EBITDA, and on to SDE without counting pay twice', () => {
+  test('lead from reported to adjusted EBITDA and on to SDE, without counting owner pay twice', () => {
     const adjusted = (amount: string) =>
       earnings(
         books(months('2025-01', 12), {
@@ -284,7 +284,7 @@ describe('earnings', () => {
     expect(adjusted('1')?.adjustments.map(({ id }) => id)).toEqual(['1', '2']);
   });
 
-  test('are left out where a part is missing, and take EBITDA from its parts where it has no line', () => {
+  test('are null if a component is missing, and take EBITDA from its components if it has no line', () => {
     const [first, ...rest] = months('2025-01', 12);
     if (!first) throw new Error('no month');
     const without = (...names: (keyof BookedPeriod['amounts'])[]) => {
@@ -298,7 +298,7 @@ describe('earnings', () => {
     expect(writtenOrNull(without('gross_profit')?.gross_margin ?? null)).toBe('0.600022');
   });
 
-  test('grow against the twelve months before', () => {
+  test('have growth rates against the previous twelve months', () => {
     const found = earnings(books(months('2024-01', 24)));
     const growth = found.map(({ label, revenue_growth, ebitda_growth }) => [
       label,
@@ -312,7 +312,7 @@ describe('earnings', () => {
     ]);
   });
 
-  test('grow against nothing where there was a loss, or nothing at all, a year before', () => {
+  test('have no growth rate if the previous year had a loss or zero', () => {
     const of = (label: string, revenue: string, ebitda: string) => {
       const row = year(`${label}-01-01`, `${label}-12-31`, `FY${label}`, revenue);
       return { ...row, amounts: { ...row.amounts, ebitda: d(ebitda) } };
@@ -327,7 +327,7 @@ describe('earnings', () => {
     expect(grown('0', '0.01')).toEqual(['FY2025', null, '5999']);
   });
 
-  test('are no shares of revenue where there was none, or more was paid back than sold', () => {
+  test('have no margins if revenue is zero or negative', () => {
     const margins = (revenue: string) => {
       const row = year('2025-01-01', '2025-12-31', 'FY2025', revenue);
       const amounts = { ...row.amounts, gross_profit: d('-40'), ebitda: d('-60') };
@@ -340,7 +340,7 @@ describe('earnings', () => {
     expect(margins('-200')).toEqual([null, null, null]);
   });
 
-  test('grow against the figures that are shown of the year before, not against a row of an older upload', () => {
+  test('have growth rates against the displayed figures of the previous year, not a row of an older upload', () => {
     const oldTtm = year('2024-01-01', '2024-12-31', 'TTM', '900000');
     const monthsOf = (of: string, revenue: string): BookedPeriod[] =>
       months(`${of}-01`, 12, 'b').map((row) => ({ ...row, amounts: { ...row.amounts, revenue: d(revenue) } }));
@@ -356,7 +356,7 @@ describe('earnings', () => {
     expect(rowsYearBefore(all, found)).toEqual([before, before, []]);
   });
 
-  test('count of several uploads the row of the one completed last, and list the rows that do not count', () => {
+  test('use the row of the last completed upload, and list the superseded rows', () => {
     const [old, again] = [months('2025-01', 12, 'a'), months('2025-12', 2, 'b')];
     const all = books([...old, ...again]);
     const { rows, superseded } = resolved(all);
@@ -366,7 +366,7 @@ describe('earnings', () => {
     expect([dollars.currency, dollars.rows.length, dollars.otherCurrency.length]).toEqual(['EUR', 2, 11]);
   });
 
-  test('are those of the bridge, whatever the books are called and whatever is missing', () => {
+  test('equal those of the bridge, whatever the labels of the books and whatever is missing', () => {
     const adjusting = (...period_labels: string[]) => ({
       adjustments: period_labels.map((period_label) => ({
         id: period_label,
@@ -419,7 +419,7 @@ describe('earnings', () => {
     for (let seed = 1; seed <= 20; seed += 1) bridges(cleanBooks(seed));
   });
 
-  test('of several periods of one name are those of the latest, in the bridge as beside a price', () => {
+  test('of several periods with the same label are those of the latest, in the bridge and beside a price', () => {
     const ebitdas = { '2023': '100000', '2024': '200000', '2025': '300000' };
     const periods = Object.entries(ebitdas).map(([of, ebitda]) => {
       const row = year(`${of}-01-01`, `${of}-12-31`, 'Annual', '1000000');
@@ -433,7 +433,7 @@ describe('earnings', () => {
     expect([bridgeOf(all).adjusted_ebitda, bridgeOf(all, 'Annual').adjusted_ebitda]).toEqual(['310000', '310000']);
   });
 
-  test('add up, whatever the books, and do not depend on the order of rows and uploads', () => {
+  test('add up in any books, and do not depend on the order of rows and uploads', () => {
     for (let seed = 1; seed <= 60; seed += 1) {
       const clean = cleanBooks(seed);
       const again = clean.periods

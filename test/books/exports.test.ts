@@ -81,8 +81,8 @@ async function asWorkbook(csv: string, noise = ''): Promise<Buffer> {
   return archive(workbook({ 'Profit and Loss': rows.map((row) => row.map(cell)) }));
 }
 
-describe('an export of QuickBooks', () => {
-  test('is read by its accounts, and its totals agree', async () => {
+describe('a QuickBooks export', () => {
+  test('is read by its accounts, and its totals match', async () => {
     const { status, body } = await preview(await fixture('quickbooks'));
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -141,14 +141,14 @@ describe('an export of QuickBooks', () => {
     ]);
   });
 
-  test('is the same as a workbook, whatever binary fractions left in its numbers', async () => {
+  test('gives the same result as a workbook, despite binary fractions in its numbers', async () => {
     const csv = await fixture('quickbooks');
     const plain = (await preview(csv)).body;
     for (const noise of ['', '0000000000007', '000000000000001'])
       expect((await preview(await asWorkbook(csv, noise))).body).toEqual(plain);
   });
 
-  test('with an amount that cannot be read names the cell, and says why it was not stored', async () => {
+  test('with an unreadable amount is not stored, and names the cell', async () => {
     const csv = (await fixture('quickbooks')).replace('"$9,500.25","$31,500.75"', '"$9,500.25x","$31,500.75"');
     const { body } = await preview(csv);
     expect(body.faults).toEqual([{ row: 7, column: 'Mar 2025', message: expect.stringMatching(/^Write an amount/) }]);
@@ -157,7 +157,7 @@ describe('an export of QuickBooks', () => {
     expect(failed.body.failure).toMatch(/^One row has faults\. Row 7, column Mar 2025: /);
   });
 
-  test('with totals that are not what they add up is doubted by cell, and may be stored', async () => {
+  test('with totals that do not add up has a doubt for each cell, and no error', async () => {
     const csv = (await fixture('quickbooks')).replace('"$4,970.50"', '"$4,971.50"').replace('"2,400.00"', '"2,500.00"');
     const { body } = await preview(csv);
     expect(body.faults).toEqual([]);
@@ -171,7 +171,7 @@ describe('an export of QuickBooks', () => {
     ]);
   });
 
-  test('whose formulas were never calculated is read without its totals', async () => {
+  test('with formulas that were never calculated is read without its totals', async () => {
     const csv = await fixture('quickbooks');
     const lines = csv
       .split('\n')
@@ -182,8 +182,8 @@ describe('an export of QuickBooks', () => {
   });
 });
 
-describe('an export of Xero', () => {
-  test('with the newest month first and days as headings is read by its accounts', async () => {
+describe('a Xero export', () => {
+  test('with the newest month first and dates as headings is read by its accounts', async () => {
     const csv = await fixture('xero');
     const { body } = await preview(csv);
     expect(body).toMatchObject({
@@ -239,7 +239,7 @@ describe('an export of Xero', () => {
     ['', ['Nov 1 - 22, 2026', 'Oct 2026'], ['2026-11-01 2026-11-22', '2026-10-01 2026-10-31']],
     ['', ['Jan - Mar 2025', 'Apr 1, 2025 - Jun 30, 2025'], ['2025-01-01 2025-03-31', '2025-04-01 2025-06-30']],
     ['', ['Jan - Dec 2025'], ['2025-01-01 2025-12-31']],
-  ])('titled “%s” with the columns %j', async (title, columns, dates) => {
+  ])('titled “%s” with the columns %j has the right periods', async (title, columns, dates) => {
     const row = (cells: readonly string[]) => cells.map((cell) => `"${cell}"`).join(',');
     const csv = [title, row(['Account', ...columns]), row(['Sales', ...columns.map(() => '5')])].join('\n');
     const { body } = await preview(csv);
@@ -252,7 +252,7 @@ describe('an export of Xero', () => {
   });
 });
 
-test('pay counts as the owner’s where its account names owners, not members of staff, directors of departments or partners of the business', async () => {
+test('owner pay is recognized by names of owners, not of staff, heads of departments or business partners', async () => {
   const names = {
     operating_expenses: [
       'Team Member Wages',
@@ -290,7 +290,7 @@ test('pay counts as the owner’s where its account names owners, not members of
   expect(proposed('owner_compensation')).toEqual(names.owner_compensation);
 });
 
-test('what an account counts to can be changed, is stored so, and is proposed again for the next export of the deal', async () => {
+test('the line of an account can be changed, is stored, and is proposed for the next export of the deal', async () => {
   const csv = await fixture('quickbooks');
   const { body: first } = await preview(csv);
   const lines = linesOf(first.export.accounts).map((one) =>
@@ -337,7 +337,7 @@ test('what an account counts to can be changed, is stored so, and is proposed ag
   expect(again.every(({ by }: Seen) => by === 'memory')).toBe(true);
 });
 
-describe('what the accounts of one side counted to', () => {
+describe('the account lines chosen by one side', () => {
   const exported = (account: string) => `Account,Jan 2022\nIncome\n${account},5\nTotal Income,5\nNet Income,5\n`;
   const upload = async (account: string, caller: string) => {
     const lines = linesOf((await preview(exported(account), caller)).body.export.accounts);
@@ -346,7 +346,7 @@ describe('what the accounts of one side counted to', () => {
   const proposedBy = async (account: string, caller: string) =>
     (await preview(exported(account), caller)).body.export.accounts.map(({ by }: Seen) => by);
 
-  test('is proposed to that side alone, and is in no other person’s export', async () => {
+  test('are proposed to that side alone, and are in no other user’s data export', async () => {
     await upload('Retainer John Secret', 'seller');
     expect(await proposedBy('Retainer John Secret', 'exclusive buyer')).toEqual(['name']);
     await upload('Sales of the buyer', 'exclusive buyer');
@@ -374,7 +374,7 @@ describe('what the accounts of one side counted to', () => {
     expect(JSON.stringify(broker)).not.toContain('John Secret');
   });
 
-  test('is no longer proposed when who uploaded it has changed sides', async () => {
+  test('are no longer proposed after their uploader has changed sides', async () => {
     const { people, participants } = web.scene;
     const advisor = "seller's advisor";
     await web.service.sql(
@@ -397,12 +397,12 @@ describe('what the accounts of one side counted to', () => {
   });
 });
 
-describe('decimals behind a comma', () => {
+describe('decimal commas', () => {
   const rows = 'Profit and Loss;;\n;Jan 2025;Feb 2025\nIncome;;\nSales;1.234;12.500\nTotal Income;1.234;12.500\n';
   const amounts = async (file: string) =>
     (await preview(file)).body.export.accounts.map(({ name, amount }: Seen) => [name, amount]);
 
-  test('make "1.234" more than a thousand in all of the file', async () => {
+  test('make "1.234" mean 1234 in the whole file', async () => {
     expect(await amounts(`${rows}Rent;1.000,50;900\nNet Income;233,50;11.600\n`)).toEqual([
       ['Sales', '13734'],
       ['Rent', '1900.5'],
@@ -416,7 +416,7 @@ describe('decimals behind a comma', () => {
     ]);
   });
 
-  test('are asked for by cell where nothing in the file says what a point is', async () => {
+  test('lead to a question for each cell if nothing in the file shows the meaning of a point', async () => {
     const { body } = await preview(rows);
     expect(body.faults).toEqual([
       { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
@@ -429,7 +429,7 @@ describe('decimals behind a comma', () => {
     ]);
   });
 
-  test('are what stands behind a comma after a zero, and in "1,234" where another amount says so', async () => {
+  test('are assumed after a zero, and in "1,234" if another amount shows it', async () => {
     const file = (...written: string[]) =>
       `;Jan 2025;Feb 2025\nIncome;;\n${written.map((one, at) => `A${at};"${one}";\n`).join('')}`;
     const read = async (...written: string[]) =>
@@ -446,7 +446,7 @@ describe('decimals behind a comma', () => {
     ]);
   });
 
-  test('are recognized by amounts alone, not by numbers of accounts, titles or names of customers', async () => {
+  test('are recognized by amounts alone, not by account numbers, titles or customer names', async () => {
     const asked = [expect.stringContaining('more than a thousand, or less')];
     const messages = async (file: string, type = 'profit_and_loss') => {
       const { faults } = (await preview(file, 'broker', type)).body;
@@ -478,7 +478,7 @@ describe('an export of one period', () => {
     return [body.export.program, body.export.accounts[0].name, label, revenue];
   };
 
-  test('is headed as QuickBooks Desktop writes it, which is no UTF-8, or by its title', async () => {
+  test('has its period from a QuickBooks Desktop heading, in UTF-8, Latin-1 or UTF-16, or from its title', async () => {
     const read = ['quickbooks', '4000 · Sales', 'FY2025', '1200'];
     expect(await seen(desktop)).toEqual(read);
     expect(await seen(Buffer.from(desktop, 'latin1'))).toEqual(read);
@@ -496,7 +496,7 @@ describe('an export of one period', () => {
     });
   });
 
-  test('without a period, or in an unknown encoding, is refused', async () => {
+  test('is rejected without a period or in an unknown encoding', async () => {
     for (const file of [
       `Profit and Loss\nBakery LLC\n${desktop.replace('Jan - Dec 25', 'Total')}`,
       desktop.replace('Jan - Dec 25', 'Jan 24 - Feb 25'),
@@ -507,7 +507,7 @@ describe('an export of one period', () => {
   });
 });
 
-describe('an amount that could be a year, as “2000” in a workbook', () => {
+describe('an amount that could be a year, such as “2000” in a workbook', () => {
   const read = async (csv: string, file: string | Buffer = csv) => {
     const { status, body } = await preview(file);
     return status === 200
@@ -561,7 +561,7 @@ describe('an amount that could be a year, as “2000” in a workbook', () => {
     }
   });
 
-  test('makes no year of a file that names none', async () => {
+  test('is never the year of a file that names none', async () => {
     for (const csv of ['Profit and Loss\n,Total\nSales,2000\nRent,500\n', 'Sales,2000\nRent,500\n']) {
       expect(await read(csv)).toBe(400);
       expect(await read(csv, await asWorkbook(csv))).toBe(400);
@@ -575,13 +575,13 @@ describe('an amount that could be a year, as “2000” in a workbook', () => {
     ['Company:,Bakery LLC\nPeriod:,Jan - Dec 2025\nAccount,2025,2024\nSales,2000,1900\n', ['FY2025', 'FY2024']],
     ['Bakery LLC\nCategory,2023,2024,2025\nSales,2000,1900,1800\n', ['FY2023', 'FY2024', 'FY2025']],
     ['Konto;01.2025;02.2025\nSales;2000;1900\n', ['2025-01', '2025-02']],
-  ])('is a year where it heads a column: %j', async (csv, periods) => {
+  ])('is a year as the heading of a column: %j', async (csv, periods) => {
     expect(await read(csv)).toMatchObject({ faults: [], periods, accounts: [['Sales', expect.anything()]] });
     if (!csv.includes(';')) expect(await read(csv, await asWorkbook(csv))).toMatchObject({ faults: [], periods });
   });
 });
 
-test('a name of a customer is one line of 200 characters at most, and turns no direction', async () => {
+test('a customer name is one line of at most 200 characters, without direction controls', async () => {
   const { headers } = await web.as('broker');
   const query = new URLSearchParams({ snapshot_type: 'customer_revenue' });
   const response = await fetch(`${web.service.origin}/api/web/deals/${deal}/qoe/snapshots/preview?${query}`, {
@@ -600,7 +600,7 @@ test('a name of a customer is one line of 200 characters at most, and turns no d
   });
 });
 
-test('a name that is cut within a character is stored as it was looked at', async () => {
+test('a name truncated within a character is stored as it was previewed', async () => {
   const long = `${'x'.repeat(199)}😀${'y'.repeat(183)}`;
   const csv = `Account,Jan 2021\nIncome\n${long},1\n${'z'.repeat(10)}😀${'y'.repeat(199)},2\nTotal Income,3\nNet Income,3\n`;
   const { status, body } = await preview(csv);
@@ -612,7 +612,7 @@ test('a name that is cut within a character is stored as it was looked at', asyn
   });
 });
 
-test('nothing is stored before it was looked at, or where an account was not spoken of', async () => {
+test('nothing is stored without a preview, or without a choice for every account', async () => {
   const csv = await fixture('xero');
   const count = async () => (await web.service.sql('select count(*)::int as n from accounting_snapshots'))[0]?.['n'];
   const before = await count();
@@ -635,7 +635,7 @@ test('nothing is stored before it was looked at, or where an account was not spo
   expect(await count()).toBe(before);
 });
 
-test('a person who may not upload is refused before anything is read, and an outsider finds nothing', async () => {
+test('an upload is rejected with 404 for outsiders and 403 for participants who may not upload', async () => {
   const csv = await fixture('xero');
   for (const path of ['', '/preview']) {
     for (const caller of ['outsider', 'removed', 'invited'])
@@ -645,7 +645,7 @@ test('a person who may not upload is refused before anything is read, and an out
   }
 });
 
-test('accounts with the names of what every object has are accounts', async () => {
+test('accounts named like built-in object properties are ordinary accounts', async () => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
   const csv = `Account,Jan 2023\nIncome\n${names.map((name) => `${name},1`).join('\n')}\nTotal Income,4\nNet Income,4\n`;
   const { body } = await preview(csv);
@@ -660,7 +660,7 @@ test('accounts with the names of what every object has are accounts', async () =
   ]);
 });
 
-test('random cells in an export never make the service fail', async () => {
+test('random cells in an export never cause a server error', async () => {
   const below = random(20_261_122);
   const pick = <T>(from: readonly T[]): T => from[below(from.length)]!;
   const odd = [

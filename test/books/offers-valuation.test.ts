@@ -111,14 +111,14 @@ const rows: typeof seen = {
 const { computed } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
 const people = callers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
 
-describe('to each caller', () => {
-  test('the page of who sees what speaks of every row and every caller', () => {
+describe('for each caller', () => {
+  test('docs/visibility.md covers every computed row and every caller', () => {
     expect(new Set(computed.map(({ record }) => record))).toEqual(new Set(Object.keys(rows)));
     expect([...new Set(computed.map(({ caller }) => caller))]).toEqual([...callers]);
     for (const { caller, may } of computed) if (!people.some((one) => one === caller)) expect(may).toEqual([]);
   });
 
-  test.each(people)('pages show the %s what they may see', async (caller) => {
+  test.each(people)('pages show the %s exactly the permitted figures', async (caller) => {
     const { status, body } = await ask(caller);
     const { body: pipeline } = await (await web.as(caller)).ask('/home/pipeline');
     const answered: Valuations = { ...(status === 200 ? (body as Valuations) : {}), pipeline };
@@ -136,7 +136,7 @@ describe('to each caller', () => {
     }
   });
 
-  test.each(people)('the tool answers the %s no more', async (caller) => {
+  test.each(people)('the tool shows the %s exactly the permitted figures', async (caller) => {
     const call = toolCaller(web.service, await addToken(web.service, web.scene.people[caller]!));
     const answered = (await call('svc_offers_list', { deal_id: deal })).structuredContent['summary'] as
       (Valuations & { two_best?: unknown }) | undefined;
@@ -152,7 +152,7 @@ describe('to each caller', () => {
     expect(Boolean(answered?.two_best)).toBe(may('by how much the two offers differ'));
   });
 
-  test.each(people)('the report shows the %s as much, as a workbook and printed', async (caller) => {
+  test.each(people)('the report shows the %s exactly the permitted figures, as a workbook and as a PDF', async (caller) => {
     const person = await web.as(caller);
     const [workbook, document] = [
       await download(web.service, person, deal, 'xlsx'),
@@ -213,7 +213,7 @@ describe('to each caller', () => {
     );
   });
 
-  test.each(people)('two offers side by side are shown to the %s where they may see both', async (caller) => {
+  test.each(people)('the comparison of two offers is shown to the %s only if both are visible', async (caller) => {
     const may = computed.find((one) => one.caller === caller && one.record === 'by how much the two offers differ')?.may
       .length;
     const { ask: askAs } = await web.as(caller);
@@ -233,13 +233,13 @@ describe('to each caller', () => {
     }
   });
 
-  test('and nothing to who is not signed in', async () => {
+  test('figures of offers return 401 without a session', async () => {
     expect((await fetch(`${web.service.origin}/api/web/deals/${deal}/offers/worth`)).status).toBe(401);
   });
 });
 
-describe('to the broker', () => {
-  test('multiples, what is paid for what, and how certain the money is', async () => {
+describe('for the broker', () => {
+  test('the page shows multiples, the price of each add-back, and the certainty of the money', async () => {
     const { body } = await ask('broker');
     expect(body.basis).toMatchObject({
       period: 'FY2025',
@@ -266,7 +266,7 @@ describe('to the broker', () => {
     ]);
   });
 
-  test('the bridge of the tool is that of the adjusted EBITDA behind the multiples, whatever was adjusted last', async () => {
+  test('the tool’s bridge matches the adjusted EBITDA behind the multiples, whatever was adjusted last', async () => {
     const { service } = web;
     const month = await insert(service, 'normalizations', {
       deal_id: deal,
@@ -292,7 +292,7 @@ describe('to the broker', () => {
     await service.sql('delete from normalizations where id = $1', [month]);
   });
 
-  test('whether the debt is covered, again without the largest customer, and by year with terms', async () => {
+  test('coverage of the debt is shown, also without the largest customer, and by year with terms', async () => {
     const { body } = await ask('broker');
     const own = (found: typeof body, buyer: string) =>
       found.offers.find((one: { offer_id: string }) => one.offer_id === offerOf(buyer));
@@ -320,7 +320,7 @@ describe('to the broker', () => {
     });
   });
 
-  test('what the rules of the SBA say, and of another period what the offers are worth', async () => {
+  test('SBA rules are evaluated, and offers are compared with another period on request', async () => {
     const { body } = await ask('broker', '?rate=10&years=10&note_standby=10&equity=290000');
     const own = body.offers.find((one: { offer_id: string }) => one.offer_id === offerOf('exclusive buyer'));
     const says = Object.fromEntries(own.sba.map((rule: { id: string; answer: unknown }) => [rule.id, rule.answer]));
@@ -335,7 +335,7 @@ describe('to the broker', () => {
     expect(other.basis).toMatchObject({ period: 'TTM', adjusted_ebitda: '720000' });
   });
 
-  test('rules of the SBA ask for sources that the buyer’s side records, also where the broker has recorded one', async () => {
+  test('SBA rules ask for financing sources of the buyer’s side, even if the broker has recorded one', async () => {
     const source = await insert(web.service, 'financing_sources', {
       deal_id: deal,
       participant_id: web.scene.participants['broker'],
@@ -364,7 +364,7 @@ describe('to the broker', () => {
     });
   });
 
-  describe('with a seller note among the sources of financing', () => {
+  describe('with a seller note among the financing sources', () => {
     /** The page's judgements of the other buyer's offer while it has these amounts and sources. */
     async function told(payload: object, sources: Readonly<Record<string, string>>, query = '') {
       const id = offerOf('other buyer');
@@ -414,7 +414,7 @@ describe('to the broker', () => {
         { seller_note: '600000', cash_buyer_equity: '300000' },
         '2700000',
       ],
-    ])('the debt has a note %s once', async (_name, payload, sources, debt) => {
+    ])('the debt includes a note %s once', async (_name, payload, sources, debt) => {
       const { coverage } = await told({ purchase_price: '3000000', ...payload }, sources);
       expect(coverage).toMatchObject({ debt, debt_is: 'all_but_equity' });
     });
@@ -424,21 +424,21 @@ describe('to the broker', () => {
       ['?rate=6&note_years=3', 3],
       ['?note_rate=6', null],
       ['?note_years=3', null],
-    ])('coverage by year needs no terms of a loan where all of the debt is the note: %s', async (query, length) => {
+    ])('coverage by year needs no terms of a loan if all of the debt is the note: %s', async (query, length) => {
       const { coverage } = await told({ purchase_price: '600000', seller_note: '600000' }, {}, query);
       expect(coverage).toMatchObject({ debt: '600000', bank: '0' });
       expect(coverage.years?.length ?? null).toBe(length);
       if (length) expect(coverage.sentences[0]).toContain('(3 years at 6%:');
     });
 
-    test('coverage by year needs no terms of the note where there is none, and of a loan where there is one', async () => {
+    test('coverage by year needs no terms of a note that does not exist, but those of an existing loan', async () => {
       const years = async (payload: object, query: string) =>
         (await told({ purchase_price: '600000', ...payload }, {}, query)).coverage.years?.length ?? null;
       expect(await years({ cash_at_close: '600000' }, '?rate=10&years=4')).toBe(4);
       expect(await years({ cash_at_close: '500000', seller_note: '100000' }, '?note_rate=6&note_years=3')).toBeNull();
     });
 
-    test('rules of the SBA read the note that the debt has', async () => {
+    test('SBA rules use the note that is included in the debt', async () => {
       const payload = { purchase_price: '4200000' };
       const sources = { sba_7a: '3570000', cash_buyer_equity: '210000', seller_note: '420000' };
       const says = async (more: Readonly<Record<string, string>>) => {
@@ -468,7 +468,7 @@ describe('to the broker', () => {
     });
   });
 
-  test('on the first page what the deals ask for together, and what the business earns', async () => {
+  test('the home page shows the total asking price of the deals, and the adjusted EBITDA of each', async () => {
     const [row] = await web.service.sql<{ asking: string | null; deals: number }>(
       `select sum(d.asking_price)::text as asking, count(*)::int as deals from deals d join participants p on p.deal_id = d.id
        where p.user_id = $1 and p.role = 'broker' and p.status = 'active' and d.state not in ('closed', 'withdrawn') and d.currency = 'USD'`,
@@ -487,7 +487,7 @@ describe('to the broker', () => {
     expect((await (await web.as('outsider')).ask('/home/pipeline')).body).toEqual({ totals: [], deals: [] });
   });
 
-  test('by how much the two best offers differ', async () => {
+  test('the page shows the differences between the two best offers', async () => {
     const { body } = await ask('broker');
     expect(body.compared).toEqual({
       first: offerOf('other buyer'),
@@ -501,7 +501,7 @@ describe('to the broker', () => {
     });
   });
 
-  test('the two best are at first those that still stand, whatever one that has expired was worth', async () => {
+  test('an expired offer ranks below an open one among the two best, whatever its price', async () => {
     const expire = (when: string | null) =>
       web.service.sql(`update offers set payload = payload - 'expires_at' || $2 where id = $1`, [
         offerOf('other buyer'),
@@ -528,7 +528,7 @@ describe('to the broker', () => {
     }
   });
 
-  test.each([48, 49, 50])('with %i small add-backs more none is lost from what is paid for them', async (more) => {
+  test.each([48, 49, 50])('with %i more small add-backs the amounts paid for them are complete', async (more) => {
     await web.service.sql(
       `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount, rationale)
        select $1, 'FY2025', 'one_time', 100 + n, 'One of many' from generate_series(1, $2::int) n`,
@@ -550,7 +550,7 @@ describe('to the broker', () => {
     }
   });
 
-  test('two offers side by side: every term, and by how much the first is higher', async () => {
+  test('the comparison of two offers lists every term, and by how much the first is higher', async () => {
     const against = async (first: string, second: string, query = '') =>
       (await (await web.as('broker')).ask(`/deals/${deal}/offers/${offerOf(first)}/against/${offerOf(second)}${query}`))
         .body;
@@ -610,13 +610,13 @@ describe('to the broker', () => {
     '?note_standby=99',
     '?equity=1e9',
     '?rate=NaN',
-  ])('a fault of %s is named', async (query) => {
+  ])('the invalid terms %s are rejected', async (query) => {
     const { status, body } = await ask('broker', query);
     expect([status, body.error.code]).toEqual([400, 'validation_error']);
   });
 });
 
-test('on the page of offers the broker compares them, and computes coverage with terms of their own', async () => {
+test('the broker compares offers on their page, and computes coverage with terms entered there', async () => {
   const browser = await openBrowser();
   try {
     const { cookie } = await web.as('broker');
@@ -728,7 +728,7 @@ test('on the page of offers the broker compares them, and computes coverage with
   }
 });
 
-test('revisions are held against each other: dates, conditions and words too, for their buyer as for the broker', async () => {
+test('revisions are compared, including dates, conditions and texts, for their buyer and the broker', async () => {
   const buyer = await web.as('exclusive buyer');
   const submit = async (payload: object): Promise<string> => {
     const { status, body } = await buyer.ask(`/deals/${deal}/offers`, { payload: { currency: 'USD', ...payload } });
@@ -873,7 +873,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
   }
 });
 
-test('agreed terms are compared with the rivals, and a change of them only until it is declined, on the page and in reports', async () => {
+test('agreed terms are compared with rival offers, and a proposed change only until it is declined', async () => {
   const [broker, buyer] = [await web.as('broker'), await web.as('exclusive buyer')];
   const submit = async (price: string): Promise<string> => {
     const payload = { currency: 'USD', purchase_price: price, cash_at_close: price };
@@ -973,7 +973,7 @@ test('agreed terms are compared with the rivals, and a change of them only until
   }
 });
 
-test('an offer accepted in an exclusivity that ended is not said to be accepted, on the page and in reports', async () => {
+test('an offer accepted in an earlier exclusivity is not shown as accepted, on the page and in reports', async () => {
   const broker = await web.as('broker');
   const exclusivity = `/deals/${deal}/exclusivity`;
   const { items } = (await broker.ask(`/deals/${deal}/offers`)).body;

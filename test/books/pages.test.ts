@@ -32,7 +32,7 @@ afterAll(async () => {
   await web?.close();
 });
 
-test('of many years the latest have a column, the others on request, and of a partial year its months are named', async () => {
+test('the latest years have a column, the others on request, and a partial year names its months', async () => {
   const years = Array.from({ length: 9 }, (_, back) => [`FY${2025 - back}`, 1_000 * (10 - back)] as const);
   await uploadTo(
     web,
@@ -80,7 +80,7 @@ test('of many years the latest have a column, the others on request, and of a pa
   await testPage.close();
 });
 
-test('periods of four and five weeks are all in the chart, and a bridge can be of each: they are no months', async () => {
+test('periods of four and five weeks are all in the chart and the list of bridges, but not as months', async () => {
   const own = await dealOf('Periods of weeks');
   await uploadTo(
     web,
@@ -110,7 +110,7 @@ FY2025,2025-01-01,2025-12-31,USD,1200,240
   await testPage.close();
 });
 
-test('of more offers than come at once the page says so, shows the others, and says what is computed of which', async () => {
+test('the offers page says that there are more offers, shows them, and says which of them its figures cover', async () => {
   await web.service.sql(
     `with bidders as (
        insert into users (email, name) select 'bidder' || n || '@example.test', 'Bidder ' || n from generate_series(1, 52) n returning id, name),
@@ -136,7 +136,7 @@ test('of more offers than come at once the page says so, shows the others, and s
   await testPage.close();
 });
 
-test('the first page says which deals it names, and of which no whole year of EBITDA is there', async () => {
+test('the home page says which of many deals it lists, and which have no full year of EBITDA', async () => {
   await web.service.sql(
     `with made as (
        insert into deals (organization_id, title, state, asking_price)

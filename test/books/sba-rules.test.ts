@@ -35,9 +35,9 @@ const today = '2026-11-22';
 const said = (given: Partial<SbaFacts>, id: string, day = today) =>
   judged({ ...facts, ...given }, day).find((rule) => rule.id === id)?.answer;
 
-describe('each rule', () => {
+describe('each SBA rule', () => {
   test.each(sbaRules.map((rule) => [`${rule.id} from ${rule.effective}`, rule] as const))(
-    '%s has a sentence, a citation, a source, its time and what it needs',
+    '%s has a sentence, a citation, a source, its dates and the facts that it needs',
     (_name, rule) => {
       expect(rule.rule).toMatch(/^[A-Z].*\.$/);
       expect(rule.citation).toMatch(/^(13 CFR 120\.\d+|SOP 50 10 8|SBA Procedural Notice 5000-\d{6})/);
@@ -51,7 +51,7 @@ describe('each rule', () => {
     },
   );
 
-  test('is in force alone on any day', () => {
+  test('has only one version in force on any day', () => {
     const days = sbaRules.flatMap(({ effective, superseded }) => [effective, ...(superseded ? [superseded] : [])]);
     for (const day of [...days, today]) {
       const ids = rulesOn(day).map(({ id }) => id);
@@ -59,7 +59,7 @@ describe('each rule', () => {
     }
   });
 
-  test('depends on nothing but what it says that it needs', () => {
+  test('depends only on the facts that it declares', () => {
     for (const rule of sbaRules) {
       const needed = Object.fromEntries(rule.needs.map((name) => [name, facts[name]]));
       expect(rule.judge({ ...unknown, ...needed })).toEqual(rule.judge(facts));
@@ -68,7 +68,7 @@ describe('each rule', () => {
 });
 
 describe('equity', () => {
-  test('is met by a tenth of the cost, of which a seller note on full standby may be half', () => {
+  test('is sufficient at 10% of the cost, of which a seller note on full standby may be half', () => {
     expect(said({}, 'equity')).toEqual({
       result: 'met',
       why: 'Equity of $290,000 is 10% of the project cost of $2,900,000; $145,000 of it is the seller note.',
@@ -80,7 +80,7 @@ describe('equity', () => {
     });
   });
 
-  test('of investors counts with the note for half of what is required, unless they have control', () => {
+  test('of investors without control counts with the note for at most half of the required amount', () => {
     const purchase = (own: string, investors: string, seller_note: string | null): Partial<SbaFacts> => ({
       project_cost: decimal('1000000'),
       equity: add(decimal(own), decimal(investors)),
@@ -105,7 +105,7 @@ describe('equity', () => {
     expect(note('90000', '2026-09-30')).toMatchObject({ why: 'The note of $40,000 counts in full.' });
   });
 
-  test('asks what is missing, and only where it would change the answer', () => {
+  test('asks for a missing fact only if it would change the answer', () => {
     expect(said({ full_standby: null }, 'equity')).toMatchObject({
       result: 'ask',
       ask: expect.stringContaining('standby'),
@@ -147,9 +147,9 @@ test.each([
   ['valuation', { price: decimal('350000.01') }, { result: 'ask' }],
   ['quality_of_earnings', { price: decimal('2999999.99') }, { result: 'met' }],
   ['quality_of_earnings', { price: decimal('3000000') }, { result: 'ask' }],
-] as const)('%s of %o', (id, given, answer) => expect(said(given as Partial<SbaFacts>, id)).toMatchObject(answer));
+] as const)('the rule %s has the expected answer for %o', (id, given, answer) => expect(said(given as Partial<SbaFacts>, id)).toMatchObject(answer));
 
-test('the rules are those of the day', () => {
+test('the rules in force on the given day apply', () => {
   expect(said({ coverage: decimal('1.2') }, 'coverage', '2026-09-30')).toMatchObject({ result: 'met' });
   expect(said({ coverage: decimal('1.2') }, 'coverage', '2026-10-01')).toMatchObject({ result: 'not_met', by: '0.05' });
   const small = { loan: decimal('300000'), coverage: decimal('1.05') };
@@ -157,7 +157,7 @@ test('the rules are those of the day', () => {
   expect(said(small, 'coverage_small', '2026-02-28')).toBeUndefined();
 });
 
-test('what is not met comes first, then what has to be asked', () => {
+test('rules that are not met come first, then rules with a question', () => {
   const results = judged({ ...facts, loan: decimal('6000000'), rollover: decimal('1') }, today).map(
     ({ answer }) => answer.result,
   );

@@ -26,7 +26,7 @@ import { nothingTyped } from '../../server/domain/offers/debt.ts';
 import { monthRow } from './clean-books.ts';
 import { random } from './random.ts';
 
-describe('offers held against books', () => {
+describe('offers compared with books', () => {
   const heldAgainst = (months: readonly string[], earned: number, label: string | null = null) =>
     assessed({
       offers: [
@@ -57,7 +57,7 @@ describe('offers held against books', () => {
   const monthsOf = (year: number, count: number) =>
     Array.from({ length: count }, (_, place) => `${year}-${String(place + 1).padStart(2, '0')}`);
 
-  test('are held against twelve months, never against a year that is not whole', () => {
+  test('use twelve months, never a partial year', () => {
     const months = [...monthsOf(2025, 12), ...monthsOf(2026, 7)];
     const all = heldAgainst(months, 1_000_000);
     expect(all.periods).toEqual(['TTM', 'FY2025']);
@@ -67,7 +67,7 @@ describe('offers held against books', () => {
     expect(heldAgainst(monthsOf(2026, 7), 1_000_000, '2026, 7 months')).toMatchObject({ basis: null, periods: [] });
   });
 
-  test('of which nothing is earned get one sentence that no debt is covered', () => {
+  test('have a single sentence that no debt is covered if nothing is earned', () => {
     const [offer] = heldAgainst(monthsOf(2025, 12), -1_000).offers;
     expect(offer?.coverage?.sentences).toEqual([
       'With all cash borrowed, debt of $1,000,000 is not covered: nothing is earned to pay it from.',
@@ -106,7 +106,7 @@ const told = (value: unknown): unknown =>
   );
 
 describe('multiples', () => {
-  test('of reported and adjusted EBITDA, of SDE and of revenue', () => {
+  test('are computed from reported and adjusted EBITDA, SDE and revenue', () => {
     const found = multiplesOf(offer, basis)!;
     expect(Object.fromEntries(Object.entries(found).map(([name, one]) => [name, writtenOrNull(one)]))).toEqual({
       reported_ebitda: '6.25',
@@ -116,7 +116,7 @@ describe('multiples', () => {
     });
   });
 
-  test('are none of what was not earned, and none of another currency', () => {
+  test('are null without positive earnings, a price or a common currency', () => {
     expect(multiplesOf(offer, { ...basis, reportedEbitda: decimal('-1') })?.reported_ebitda).toBeNull();
     expect(multiplesOf(offer, { ...basis, revenue: zero })?.revenue).toBeNull();
     expect(multiplesOf({ ...offer, currency: 'EUR' }, basis)).toBeNull();
@@ -124,8 +124,8 @@ describe('multiples', () => {
   });
 });
 
-describe('what each add-back is worth', () => {
-  test('at the multiple of adjusted EBITDA, with the price without it', () => {
+describe('the price of each add-back', () => {
+  test('is computed with the multiple of adjusted EBITDA, with the price without it', () => {
     const found = priceByEarnings(offer, basis)!;
     expect(written(found.reported)).toBe('3200000');
     expect(found.add_backs.map(({ id, worth, price_without }) => [id, written(worth), written(price_without)])).toEqual(
@@ -136,12 +136,12 @@ describe('what each add-back is worth', () => {
     );
   });
 
-  test('is not computed of a business that earns nothing', () => {
+  test('is not computed for a business without earnings', () => {
     expect(priceByEarnings(offer, { ...basis, adjustedEbitda: zero })).toBeNull();
   });
 });
 
-describe('how certain the money is', () => {
+describe('the certainty of the money', () => {
   test('is given in shares of the price', () => {
     expect(certainMoney(offer)!.parts.map(({ part, share }) => [part, written(share)])).toEqual([
       ['cash_at_close', '0.625'],
@@ -151,7 +151,7 @@ describe('how certain the money is', () => {
     ]);
   });
 
-  test('names what the offer does not say, and what goes beyond its price', () => {
+  test('includes the part that the offer leaves open, and the amount beyond its price', () => {
     const partly = certainMoney({ ...offer, earnout: null, rollover_equity: null })!;
     expect(partly.parts.map(({ part, amount }) => [part, written(amount)]).at(-1)).toEqual(['unsaid', '600000']);
     const beyond = certainMoney({ ...offer, purchase_price: decimal('3500000') })!;
@@ -163,7 +163,7 @@ describe('how certain the money is', () => {
 });
 
 describe('two offers side by side', () => {
-  test('differ in each amount, by how much', () => {
+  test('have a difference for each amount that is not the same', () => {
     const other = { ...offer, purchase_price: decimal('4100000.50'), earnout: decimal('500000.50') };
     expect(differencesOf(offer, other)!.map(({ term, by }) => [term, written(by)])).toEqual([
       ['purchase_price', '-100000.5'],
@@ -189,7 +189,7 @@ describe('for random offers and earnings', () => {
     }
   });
 
-  test('the price is that of reported EBITDA and of all add-backs, and the shares of the money are 1', () => {
+  test('the parts of the price and the shares of the money add up', () => {
     for (let round = 0; round < 300; round += 1) {
       const addBacks = Array.from({ length: dice(8) }, (_, place) => ({ id: `n${place}`, amount: signed() }));
       const reportedEbitda = signed();

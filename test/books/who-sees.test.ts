@@ -139,8 +139,8 @@ function isIn(text: string, figure: string): boolean {
   return numbersIn(text).some((number) => Math.abs(number - value) <= nearby);
 }
 
-describe('what is computed of the books', () => {
-  test('has a row for each figure and a cell for each caller', () => {
+describe('figures computed from the books', () => {
+  test('have a row each and a cell for each caller in docs/visibility.md', () => {
     expect(new Set(expected.map(({ record }) => record))).toEqual(new Set(Object.keys(bookFigures)));
     expect([...new Set(expected.map(({ caller }) => caller))]).toEqual([...callers]);
     for (const { caller, may } of expected) if (!people.some((one) => one === caller)) expect(may).toEqual([]);
@@ -150,7 +150,7 @@ describe('what is computed of the books', () => {
     expect(new Set(values).size).toBe(values.length);
   });
 
-  test.each(people)('is shown to the %s in every place alike', async (caller) => {
+  test.each(people)('are shown to the %s on every page, tool and report alike', async (caller) => {
     const byPlace = await tells(caller);
     const found = Object.entries(bookFigures).map(([row, { of }]) => [
       row,
@@ -169,7 +169,7 @@ describe('what is computed of the books', () => {
     );
   });
 
-  test('is answered neither signed out nor to an API key', async () => {
+  test('are not returned without a session or to an API key', async () => {
     const own = { id: web.scene.brokerage, admin: web.scene.people['admin']! };
     const key = await issueKey(web.service, own, { scopes: keyScopes });
     const rest = asKey(key, web.service.restUrl);

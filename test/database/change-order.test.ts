@@ -47,7 +47,7 @@ async function published(): Promise<boolean> {
   return (await service.database.run(publishChanges())).waits;
 }
 
-test('no event is read before what a transaction that began earlier may still commit, and then all of it in order', async () => {
+test('no event is read before an earlier transaction has ended; then all events are read in order', async () => {
   const { reached } = await read(null);
   const long = await transaction();
   const [early] = (await long.query<{ id: string }>(added('Early'))).rows;
@@ -74,7 +74,7 @@ test('no event is read before what a transaction that began earlier may still co
   expect(hasMore).toBe(false);
 });
 
-test('what is rolled back was never there, and a transaction that reads holds nothing back', async () => {
+test('a rolled-back change is never read, and a reading transaction delays nothing', async () => {
   const { reached } = await read(null);
   const reading = await transaction();
   await reading.query('select count(*) from contacts');
@@ -88,7 +88,7 @@ test('what is rolled back was never there, and a transaction that reads holds no
   await reading.query('rollback');
 });
 
-test('a transaction in another database of the cluster holds nothing back', async () => {
+test('a transaction in another database of the cluster delays nothing', async () => {
   const elsewhere = new pg.Client({ ...service.connections.owner, database: 'dealkeep' });
   await elsewhere.connect();
   clients.push(elsewhere);
@@ -101,7 +101,7 @@ test('a transaction in another database of the cluster holds nothing back', asyn
   await elsewhere.query('rollback');
 });
 
-test('ten thousand contacts that come at once are ten thousand events', async () => {
+test('ten thousand contacts created at once give ten thousand events', async () => {
   const { reached } = await read(null);
   await service.sql(
     `insert into contacts (brokerage_id, type, display_name) select $1, 'company', 'Company ' || n from generate_series(1, 10000) n`,
@@ -118,7 +118,7 @@ test('ten thousand contacts that come at once are ten thousand events', async ()
   expect(seen.size).toBe(10_000);
 });
 
-test('of a database that was restored elsewhere the stream goes on, and is known to be of another history', async () => {
+test('after a restore into another cluster the stream continues, with another history', async () => {
   const { reached } = await read(null);
   // Transaction ids of the other cluster were far higher.
   await service.sql(
@@ -131,7 +131,7 @@ test('of a database that was restored elsewhere the stream goes on, and is known
   expect(then.history).not.toBe(reached.history);
 });
 
-test('long and short transactions side by side, and several readers: nothing is missing, nothing twice, each in order', async () => {
+test('concurrent long and short transactions and several readers lose, repeat and reorder no event', async () => {
   const { owner, server } = service.connections;
   const found = await followStream({
     owner,

@@ -30,7 +30,7 @@ import {
 useSetting();
 
 describe('under load', () => {
-  test('64 callers, a quarter of whose runs fail, leak neither rows, identities nor connections', async () => {
+  test('64 callers, a quarter of whose runs fail, leak no rows, identities or connections', async () => {
     const database = open({ poolSize: 8 });
     const insert = row('t_storm_insert', 'insert into notes (id, text) values ($1, $2)');
     const wrong = [divide(0), echo('\0'), row('t_storm_syntax', 'selec 1')(), link(1, -1)];
@@ -57,7 +57,7 @@ describe('under load', () => {
     expect(database.connections()).toEqual({ total: 8, idle: 8, waiting: 0 });
   });
 
-  test('a request that waits too long for a connection is refused', async () => {
+  test('a request that waits too long for a connection is rejected', async () => {
     const database = open({ waitMillis: 100 });
     const busy = database.run(sleep(0.5));
     await expect(database.run(one())).rejects.toBeInstanceOf(Busy);
@@ -66,7 +66,7 @@ describe('under load', () => {
   });
 });
 
-test('nothing is compiled for a statement, whatever the database has set', async () => {
+test('JIT is off on connections without a pooler, whatever the setting of the database', async () => {
   const [{ name } = {}] = await sql('select quote_ident(current_database()) as name');
   await sql(`alter database ${String(name)} set jit = on`);
   onTestFinished(async () => void (await sql(`alter database ${String(name)} reset jit`)));
@@ -75,7 +75,7 @@ test('nothing is compiled for a statement, whatever the database has set', async
   expect(await open().run(compiles)).toEqual({ jit: 'off' });
 });
 
-test('one credential holds half of the connections at most, the same statements four fifths, whoever sends them', async () => {
+test('one credential uses at most half of the connections, and one set of statements at most four fifths', async () => {
   const database = open({ poolSize: 10 });
   const lock = (nth: number) => row(`t_wait_${nth}`, 'select pg_advisory_xact_lock(9)')();
   const owner = new pg.Client(ownerConnection());
@@ -102,7 +102,7 @@ describe('a connection that breaks', () => {
   const kill = row('t_kill', 'select pg_terminate_backend($1)');
   const terminate = (pid: number | undefined) => open().run(kill(pid));
 
-  test('in the middle of a run: unavailable, nothing kept, and the next run has a new one', async () => {
+  test('during a run fails it as unavailable, writes nothing, and is replaced for the next run', async () => {
     const database = open();
     const pid = await database.run(backend);
     const run = database.together(write(1, 'a'), sleep(30));
@@ -113,7 +113,7 @@ describe('a connection that breaks', () => {
     expect(await countNotes()).toBe(0);
   });
 
-  test('while it is idle: it is logged once and replaced', async () => {
+  test('while it is idle is logged once and replaced', async () => {
     const lost: Error[] = [];
     const gone = Promise.withResolvers<void>();
     const database = open({ onConnectionLost: (error) => (lost.push(error), gone.resolve()) });
@@ -123,7 +123,7 @@ describe('a connection that breaks', () => {
     expect(lost.length).toBe(1);
   });
 
-  test('in the middle of an answer', async () => {
+  test('during a response fails the run as unavailable, and the next run succeeds', async () => {
     const network = await startNetwork(connection());
     onTestFinished(network.stop);
     const database = open({ connection: network.connection });
@@ -134,7 +134,7 @@ describe('a connection that breaks', () => {
     expect((await database.run(series(20_000))).length).toBe(20_000);
   });
 
-  test('by falling silent', async () => {
+  test('by falling silent fails the run as unavailable, and the next run succeeds', async () => {
     const network = await startNetwork(connection());
     onTestFinished(network.stop);
     const database = open({ connection: network.connection, silenceMillis: 2_000 });
@@ -145,7 +145,7 @@ describe('a connection that breaks', () => {
     expect(await database.run(one())).toEqual({ answer: 1 });
   });
 
-  test('to a primary that was demoted: all of them are left, and the next write is on a new one', async () => {
+  test('because the primary was demoted closes all connections, and the next write is on a new one', async () => {
     const lost: string[] = [];
     const database = open({ poolSize: 3, onConnectionLost: ({ message }) => lost.push(message) });
     const demote = row('t_demote', `select set_config('default_transaction_read_only', 'on', false)`);
@@ -159,7 +159,7 @@ describe('a connection that breaks', () => {
     expect(lost).toEqual(['The server no longer accepts writes: it was demoted. Its connections are closed.']);
   });
 
-  test('or cannot be made', async () => {
+  test('or cannot be opened fails the run as unavailable', async () => {
     const network = await startNetwork(connection());
     await network.stop();
     await expect(open({ connection: network.connection }).run(one())).rejects.toBeInstanceOf(Unavailable);
@@ -167,7 +167,7 @@ describe('a connection that breaks', () => {
     await expect(open({ connection: stranger }).run(one())).rejects.toBeInstanceOf(Unavailable);
   });
 
-  test('closing waits for the runs under way', async () => {
+  test('closing the pool waits for the runs in progress', async () => {
     const database = open();
     const run = database.run(sleep(0.2));
     await database.run(one());
@@ -180,7 +180,7 @@ const pooler = spawnSync('pgbouncer', ['--version']).status === 0;
 if (!pooler) console.warn('There is no pgbouncer here: the tests behind a transaction-mode pooler are left out.');
 
 describe.skipIf(!pooler)('behind PgBouncer in transaction mode', () => {
-  test('runs stay whole while 16 connections share two', async () => {
+  test('runs keep their transaction and identity while 16 connections share two', async () => {
     const bouncer = await startPooler(connection());
     onTestFinished(bouncer.stop);
     const database = open({ connection: bouncer.connection, prepare: false, poolSize: 16, waitMillis: 60_000 });

@@ -53,7 +53,7 @@ const waiting = async () =>
   (await owner.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
     .rowCount;
 
-test('a migration that does not get its lock lets others through, and tries again', async () => {
+test('a migration that cannot get its lock lets other sessions continue, and is retried', async () => {
   await add('900_column.sql', 'alter table contacts add column more int;\n');
   await other.query('begin');
   await other.query('select from contacts limit 1');
@@ -66,7 +66,7 @@ test('a migration that does not get its lock lets others through, and tries agai
   expect(await applied('900_column.sql')).toEqual([{ breaking: false }]);
 });
 
-test('a migration that PostgreSQL ends because others waited for it, and it for them, tries again', async () => {
+test('a migration that PostgreSQL aborts because of a deadlock is retried', async () => {
   // PostgreSQL ends the session that finds the deadlock: not this one, if its login may change the setting.
   await other.query(`set deadlock_timeout = '5min'`).catch(() => {});
   await add(
@@ -89,7 +89,7 @@ test('a migration that PostgreSQL ends because others waited for it, and it for 
   expect(await migrating).toEqual(['900_two_tables.sql']);
 });
 
-test('an index is built concurrently while others write; one that broke off is built anew', async () => {
+test('an index is built concurrently with writes, and rebuilt after an interrupted build', async () => {
   const index =
     '-- no transaction\n-- Why it is needed.\ncreate index concurrently if not exists more on public.contacts (phone);\n';
   await add('900_index.sql', index);
@@ -128,7 +128,7 @@ test('an index is built concurrently while others write; one that broke off is b
   expect(await applied('900_index.sql')).toEqual([{ breaking: false }]);
 });
 
-test('an index of a table in parts is built part by part while others write; one that broke off goes on', async () => {
+test('an index of a partitioned table is built partition by partition, and continued after an interruption', async () => {
   await add(
     '900_index.sql',
     '-- no transaction\ncreate index concurrently if not exists asked on public.audit_records (request_id) where request_id is not null;\n',
@@ -185,7 +185,7 @@ test('an index of a table in parts is built part by part while others write; one
   );
 });
 
-test('records from before it was noted in a column are noted as those of today', async () => {
+test('audit records from before the column “noted” are migrated as new ones are written', async () => {
   await administration.query(`drop database ${database} with (force)`);
   await administration.query(`create database ${database}`);
   const before = (await migrationFiles()).filter(({ name }) => name < '247').map(({ name }) => name);
@@ -212,7 +212,7 @@ test('records from before it was noted in a column are noted as those of today',
   ]);
 });
 
-test('webhooks of admins who left before these took them along are turned off once', async () => {
+test('a migration turns off the webhooks of former admins, and records each once', async () => {
   await administration.query(`drop database ${database} with (force)`);
   await administration.query(`create database ${database}`);
   const before = (await migrationFiles()).filter(({ name }) => name < '393').map(({ name }) => name);
@@ -261,7 +261,7 @@ test('webhooks of admins who left before these took them along are turned off on
   ]);
 });
 
-test('what a file says to be breaking is remembered, and a release that does not know it is refused', async () => {
+test('a breaking migration is recorded as such, and rejected by a release that does not know it', async () => {
   await add('900_breaking.sql', '-- breaking: the name goes\nalter table contacts drop column phone cascade;\n');
   await add('901_more.sql', 'create table more (id int);\n');
   await migrate(connection(), { directory });
@@ -273,7 +273,7 @@ test('what a file says to be breaking is remembered, and a release that does not
   expect(pending(older, compatible)).toEqual([]);
 });
 
-test('a new migration that takes something away is marked as breaking, or as what older releases never used', async () => {
+test('a new migration that removes something is marked as breaking or as compatible', async () => {
   const takesAway = /\b(drop (table|column|function|view|type|schema)|rename|set not null|type \w+ using)\b/i;
   const unmarked = (await migrationFiles()).filter(
     // Earlier migrations are exempt: releases before 029 know no marks.
@@ -285,7 +285,7 @@ test('a new migration that takes something away is marked as breaking, or as wha
   ).toEqual([]);
 });
 
-test('audit records lie in parts by month, made ahead, that nobody reads by themselves, and go when they need not be kept', async () => {
+test('audit partitions are created monthly in advance, not directly readable, and dropped after retention', async () => {
   await migrate(connection());
   const parts = async () =>
     (

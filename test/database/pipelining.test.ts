@@ -27,7 +27,7 @@ import {
 useSetting();
 
 describe('one transaction', () => {
-  test('every statement is answered, in order, the same one twice too', async () => {
+  test('every statement is answered in order, even the same one twice', async () => {
     const [first, second, third, none] = await open().together(series(2), one(), series(3), series(0));
     expect([first.length, second, third.map(({ n }) => n), none]).toEqual([2, { answer: 1 }, [1, 2, 3], []]);
   });
@@ -42,7 +42,7 @@ describe('one transaction', () => {
     expect(await countNotes()).toBe(2);
   });
 
-  test('later statements see what earlier ones wrote, at one and the same time', async () => {
+  test('later statements see the writes of earlier ones, at the same transaction time', async () => {
     const seen = rows<{ at: string }>('t_seen', 'select id, now()::text as at from notes union all select 0, $1');
     const now = mapped(row<{ at: string }>('t_now', 'select now()::text as at')(), (found) => found?.at ?? '');
     const [, at, found] = await open().together(write(1, 'a'), now, seen('then'));
@@ -58,7 +58,7 @@ describe('one transaction', () => {
   });
 
   test.each([true, false])(
-    'what follows from the answers is done in the same transaction (prepared: %s)',
+    'a statement that depends on the answers runs in the same transaction (prepared: %s)',
     async (prepare) => {
       const database = open({ prepare });
       const begun = mapped(row<{ at: string }>('t_begun', 'select now()::text as at')(), (found) => found?.at ?? '');
@@ -78,7 +78,7 @@ describe('one transaction', () => {
     },
   );
 
-  test.each([true, false])('what is thrown at the answers takes everything back (prepared: %s)', async (prepare) => {
+  test.each([true, false])('an exception while handling the answers rolls everything back (prepared: %s)', async (prepare) => {
     const database = open({ prepare });
     const [pid] = await database.together(backend);
     const fault = new Error('Not so.');
@@ -93,7 +93,7 @@ describe('one transaction', () => {
     expect(await countNotes()).toBe(0);
   });
 
-  test('an error of a first statement, or of the one that follows, takes everything back', async () => {
+  test('an error of a first or a following statement rolls everything back', async () => {
     const database = open();
     let asked = 0;
     await expect(database.followed([write(1, 'a'), divide(0), one()], () => ((asked += 1), one()))).rejects.toThrow(
@@ -106,7 +106,7 @@ describe('one transaction', () => {
     expect(await countNotes()).toBe(1);
   });
 
-  test('a statement that opens a transaction of its own is refused, and its connection is not used again', async () => {
+  test('a statement that opens its own transaction is rejected, and its connection is not reused', async () => {
     const database = open();
     const pid = await database.run(backend);
     await expect(database.together(row('t_begin', 'begin')(), write(1, 'a'))).rejects.toThrow('leave out begin');
@@ -114,7 +114,7 @@ describe('one transaction', () => {
     expect(await countNotes()).toBe(0);
   });
 
-  test('with a clock, every run starts by telling its time', async () => {
+  test('every run of a database with a clock starts by setting its time', async () => {
     const time = mapped(
       row<{ at: string }>('t_time', `select current_setting('dealkeep.now') as at`)(),
       (found) => found?.at,
@@ -125,7 +125,7 @@ describe('one transaction', () => {
 });
 
 describe('identity', () => {
-  test('ends with the transaction, however that ends', async () => {
+  test('ends with the transaction, on success and on failure', async () => {
     const database = open();
     const person = randomUUID();
     expect(await database.together(enter(person), caller)).toEqual([{ enter_as: person }, person]);
@@ -134,7 +134,7 @@ describe('identity', () => {
     expect(await database.run(caller)).toBeNull();
   });
 
-  test('without it nothing is seen and nothing is written', async () => {
+  test('is required to read or write anything', async () => {
     const database = open();
     const person = randomUUID();
     const mine = rows('t_mine', 'select id from owned');
@@ -146,7 +146,7 @@ describe('identity', () => {
     expect(await database.together(enter(randomUUID()), mine()).then(([, found]) => found)).toEqual([]);
   });
 
-  test('made by hand, left on the session, or replayed, it is nobody', async () => {
+  test('is null if forged, left on the session, or replayed', async () => {
     const person = randomUUID();
     const client = new pg.Client(connection());
     await client.connect();
@@ -193,7 +193,7 @@ describe('identity', () => {
     'select app.enter(null, null, null, null, null)',
     `select app.seal_of('x', '')`,
     'select * from vault.seal',
-  ])('the server may not %s', async (text) => {
+  ])('the server role may not run %s', async (text) => {
     const client = new pg.Client(connection());
     await client.connect();
     await expect(client.query(text)).rejects.toMatchObject({ code: '42501' });
@@ -223,7 +223,7 @@ describe('prepared statements', () => {
     expect(names.toSorted()).toEqual(['t_divide', 't_one']);
   });
 
-  test('columns changed by a migration and statements lost by the session are prepared anew', async () => {
+  test('are prepared again after a migration changes columns or the session loses them', async () => {
     const database = open({ poolSize: 3 });
     const shape = row('t_shape', 'select * from shapes');
     const everywhere = () => Promise.all([1, 2, 3].map(() => database.together(shape(), sleep(0.05))));
@@ -236,14 +236,14 @@ describe('prepared statements', () => {
     expect((await everywhere()).length).toBe(3);
   });
 
-  test('one name stands for one text', () => {
+  test('have one text for each name', () => {
     expect(() => row('t_one', 'select 2')).toThrow('choose another name');
     expect(() => row('Not snake', 'select 2')).toThrow('snake_case');
   });
 });
 
 describe('values', () => {
-  test('a megabyte there and back, and ten thousand rows', async () => {
+  test('of a megabyte and lists of ten thousand rows arrive intact', async () => {
     const database = open();
     const long = 'ä\\"\n'.repeat(250_000);
     const bytes = row<{ bytes: Buffer }>('t_bytes', 'select $1::bytea as bytes');
@@ -253,20 +253,20 @@ describe('values', () => {
     expect([many.length, many.at(-1)]).toEqual([10_000, { n: 10_000, text: 'row 10000' }]);
   });
 
-  test('a null byte is refused without harm to the connection', async () => {
+  test('a null byte is rejected, and the connection stays usable', async () => {
     const database = open();
     const pid = await database.run(backend);
     await expect(database.together(write(1, 'a'), echo('a\0b'))).rejects.toBeInstanceOf(Invalid);
     expect([await database.run(backend), await countNotes()]).toEqual([pid, 0]);
   });
 
-  test('a value that cannot be sent takes no connection', async () => {
+  test('a value that cannot be sent opens no connection', async () => {
     const database = open();
     await expect(database.run(echo(new Date(NaN)))).rejects.toThrow('Invalid time value');
     expect(database.connections().total).toBe(0);
   });
 
-  test('a statement that copies is refused, and the next run goes on', async () => {
+  test('a COPY statement is rejected, and the next run succeeds', async () => {
     const database = open();
     const copy = row('t_copy', 'copy pairs from stdin');
     for (const statements of [[copy()], [write(1, 'a'), copy(), one()]]) {
@@ -280,7 +280,7 @@ describe('values', () => {
 describe('errors', () => {
   const failing = (name: string, text: string) => open().run(row(name, text)());
 
-  test('say what they mean, and nothing of how the database is built', async () => {
+  test('have a class for their cause, and reveal nothing about the structure of the database', async () => {
     await sql(`insert into notes values (1, null, 'a')`);
     const cases: [string, new (...args: never[]) => Error][] = [
       [`select app.refuse('too_late', 'The listing has ended.')`, Refusal],
@@ -306,14 +306,14 @@ describe('errors', () => {
     await expect(failing('t_unfit', cases[5]?.[0] ?? '')).rejects.toMatchObject({ field: 'text' });
   });
 
-  test('a statement that takes too long is stopped, and the connection is used again', async () => {
+  test('a statement that exceeds its time limit is stopped, and its connection is reused', async () => {
     const database = open({ statementMillis: 200 });
     const pid = await database.run(backend);
     await expect(database.together(write(1, 'a'), sleep(5))).rejects.toBeInstanceOf(Busy);
     expect([await database.run(backend), await countNotes()]).toEqual([pid, 0]);
   });
 
-  test('one that takes long has a limit of its own, with a pooler, too, and the next one has the usual again', async () => {
+  test('a long-running statement has a higher time limit, also with a pooler, and the next one the usual limit', async () => {
     for (const prepare of [true, false]) {
       const limit = row<{ limit: string }>('t_limit', `select current_setting('statement_timeout') as limit`)();
       const database = open({ statementMillis: 2_000, silenceMillis: 2_500, longMillis: 5_000, prepare });
@@ -326,14 +326,14 @@ describe('errors', () => {
   });
 });
 
-describe('what is held of results', () => {
+describe('the memory for results', () => {
   const wide = rows<{ text: string }, [characters: number, count: number]>(
     'wide_rows',
     `select repeat('x', $1) as text from generate_series(1, $2)`,
   );
   const long = 100_000;
 
-  test('has a bound: a list that is larger is refused, and read in smaller portions', async () => {
+  test('has a limit: a larger list is rejected, and can be read in smaller portions', async () => {
     const database = open({ statementMillis: 60_000, silenceMillis: 60_000 });
     await expect(database.run(wide(long, 400))).rejects.toBeInstanceOf(TooMuchAtOnce);
     const asked: number[] = [];
@@ -347,7 +347,7 @@ describe('what is held of results', () => {
     expect(await database.run(wide(long, 300))).toHaveLength(300);
   });
 
-  test('is for all together: beside large ones that are being read small ones are, and one row always is', async () => {
+  test('is shared: small results and a single row of any size are read beside large results', async () => {
     const database = open();
     const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => database.run(wide(long, 250))));
     const refused = outcomes.filter(({ status }) => status === 'rejected');

@@ -42,7 +42,7 @@ async function scansOf(query: string, ...off: readonly string[]): Promise<readon
   return lookedAt(log, 0, new Map([['many', rows]])).scans.map(({ node }) => node);
 }
 
-test('a table, or an index of it, that is read from one end to the other is found', async () => {
+test('a complete scan of a table or of its index is reported', async () => {
   expect(await scansOf('select * from many')).toEqual(['Seq Scan on many']);
   expect(await scansOf('select * from many order by word', 'enable_seqscan', 'enable_sort')).toEqual([
     'Index Scan on many by many_by_word',
@@ -52,7 +52,7 @@ test('a table, or an index of it, that is read from one end to the other is foun
   ]);
 });
 
-test('what a limit ends early or a condition narrows is not, and a limit above what sorts it all ends nothing', async () => {
+test('a scan ended by a limit or narrowed by a condition is not reported, except below a sort', async () => {
   expect(await scansOf('select * from many order by word limit 6000', 'enable_seqscan', 'enable_sort')).toEqual([]);
   expect(await scansOf('select * from many where n < 9000', 'enable_seqscan', 'enable_bitmapscan')).toEqual([]);
   const sorted = 'select * from (select * from many order by word offset 0) x order by length(word) limit 5';

@@ -21,14 +21,14 @@ afterAll(() => owner?.end());
 
 const lines = (text: string): string[] => text.split(/\r?\n/);
 
-test('schema.sql shows what the migrations make', async () => {
+test('schema.sql matches the result of the migrations', async () => {
   expect(
     lines(schemaText(schema, await migrationFiles())),
     'database/schema.sql is not what the migrations make: look at the difference, and write it anew with `npm run schema`',
   ).toEqual(lines(await readFile(schemaFile, 'utf8')));
 });
 
-test('a frozen migration stays as it is, and a new one is frozen with the schema that it makes', async () => {
+test('frozen migrations are unchanged, and new ones are frozen with their schema', async () => {
   // Throws when a frozen migration was changed or removed.
   const added = pending(await migrationFiles(), await frozenMigrations());
   expect(
@@ -37,7 +37,7 @@ test('a frozen migration stays as it is, and a new one is frozen with the schema
   ).toEqual([]);
 });
 
-test('texts are as long as the interfaces let them be', async () => {
+test('text columns have the maximum lengths of the interfaces', async () => {
   const { rows } = await owner.query<{ table: string; columns: Record<string, number> }>(`
     select t.relname as table, json_object_agg(bound[1], bound[2]::int) as columns
     from pg_constraint c
@@ -72,7 +72,7 @@ test.each([
   ['a function', `create or replace function app.touch() returns trigger language plpgsql as 'begin return new; end'`],
   ['how a function runs', 'alter function app.actual_state(uuid) security invoker'],
   ['a move', `insert into app.moves values ('deal', 'closed', 'draft')`],
-])('the dump tells %s that was changed', async (_, change) => {
+])('the schema dump differs after a change of %s', async (_, change) => {
   await owner.query('begin');
   try {
     await owner.query(change);
@@ -82,6 +82,6 @@ test.each([
   }
 });
 
-test('the dump is as before once that was rolled back', async () => {
+test('the schema dump is unchanged after those changes are rolled back', async () => {
   expect(await dumpSchema(owner)).toBe(schema);
 });

@@ -8,7 +8,7 @@ import { open, useSetting } from './setting.ts';
 
 useSetting();
 
-test('each type arrives as the value that stands for it', async () => {
+test('each PostgreSQL type is decoded to its JavaScript value', async () => {
   const every = row(
     't_every_type',
     `select '018f0000-0000-7000-8000-00000000000a'::uuid as uuid, 'é'::text as text, 12345678901234567890.10::numeric as numeric,
@@ -56,7 +56,7 @@ test('each type arrives as the value that stands for it', async () => {
   });
 });
 
-test('what is sent comes back', async () => {
+test('values that are sent come back unchanged', async () => {
   const database = open();
   const sent: [type: string, value: Value, back?: unknown][] = [
     ['text', 'line\n"quoted" \\ {braces}, ü 🏠'],
@@ -96,11 +96,11 @@ test.each([
   ['12026-01-01 00:00:00+00', '+012026-01-01T00:00:00.000Z'],
   ['infinity', 'infinity'],
   ['-infinity', '-infinity'],
-])('the time %s is %s', (text, expected) => {
+])('the timestamp %s is decoded as %s', (text, expected) => {
   expect(timestamp(text)).toBe(expected);
 });
 
-test('the time is right whatever the time zone of the session', async () => {
+test('timestamps are correct in any time zone of the session', async () => {
   const at = row<{ at: string }>('t_at', `select '2026-07-01T00:00:00Z'::timestamptz as at`);
   const zone = row('t_zone', `select set_config('TimeZone', $1, true)`);
   for (const name of ['Asia/Kolkata', 'America/St_Johns', 'UTC', 'Europe/Berlin']) {
@@ -109,19 +109,19 @@ test('the time is right whatever the time zone of the session', async () => {
   }
 });
 
-test('long arrays take time in proportion', () => {
+test('an array of 200,000 elements is decoded', () => {
   const literal = encode(Array.from({ length: 200_000 }, (_, index) => `"${index}\\`)) as string;
   expect(decoderOf(1009)?.(literal)).toHaveLength(200_000);
 });
 
-test('what cannot be written is refused', () => {
+test('values that cannot be encoded are rejected', () => {
   expect(() => encode(new Date('never'))).toThrow();
   const circular: { self?: unknown } = {};
   circular.self = circular;
   expect(() => encode(circular)).toThrow();
 });
 
-test('ids sort as they were made, also within a millisecond', async () => {
+test('ids sort in order of creation, even within a millisecond', async () => {
   const made = rows<{ id: string }>('t_ids', 'select app.uuid_v7() as id from generate_series(1, 2000)');
   for (const make of [
     async () => (await open().run(made())).map(({ id }) => id),
@@ -139,7 +139,7 @@ test('ids sort as they were made, also within a millisecond', async () => {
   }
 });
 
-test('ids sort as they were made, when more are made than a millisecond counts', () => {
+test('ids sort in order of creation, even if more are created than fit in a millisecond', () => {
   const now = Date.now();
   const madeAt = (at: number) => {
     vi.setSystemTime(at);

@@ -28,7 +28,7 @@ interface ContactList {
   data: { displayName: string; email: string | null; phone: string | null }[];
 }
 
-test('demo.json has the shape that is promised', () => {
+test('demo.json has the documented shape', () => {
   expect(Object.keys(it.demo).toSorted()).toEqual([
     'brokerage_id',
     'deals',
@@ -45,7 +45,7 @@ test('demo.json has the shape that is promised', () => {
   expect(Object.keys(it.demo.keys)).toEqual(keys);
 });
 
-test('each password is the one that is stored as a hash', async () => {
+test('each password in demo.json matches its stored hash', async () => {
   for (const lead of leads) {
     const { user_id, password } = it.demo.people[lead];
     const [stored] = await it.service.sql<{ phc: string }>('select phc from vault.passwords where user_id = $1', [
@@ -56,7 +56,7 @@ test('each password is the one that is stored as a hash', async () => {
   }
 });
 
-test('each key opens what its name says', async () => {
+test('each API key has the access that its name says', async () => {
   const made = { type: 'person', displayName: 'Wilhelmina Prout' };
   expect((await contacts('full', made)).status).toBe(201);
   expect((await contacts('read_only')).status).toBe(200);
@@ -68,7 +68,7 @@ test('each key opens what its name says', async () => {
   expect(slow.headers.get('x-ratelimit-limit')).toBe('20');
 });
 
-test('the full key has every scope, and some deals of its brokerage are open to keys: not the draft, nor one that nobody runs', async () => {
+test('the full key has every scope, and sees deals of its brokerage except drafts and deals without a broker', async () => {
   const found = await it.service.sql<{ scopes: string[]; environment: string }>(
     `select k.scopes, k.environment from api_keys k join vault.api_key_digests d on d.key_id = k.id where d.digest = any ($1)`,
     [[it.demo.keys.full, it.demo.keys.sandbox].map((token) => apiKeyDigest(token))],
@@ -89,7 +89,7 @@ test('the full key has every scope, and some deals of its brokerage are open to 
     expect(seen.map(({ id }) => id)).not.toContain(hidden);
 });
 
-test('the inquiry form of the website adds contacts by a key that can do nothing else', async () => {
+test('the inquiry form of the website adds contacts with a key that has no other scope', async () => {
   const found = await it.service.sql(
     `select k.scopes, exists (select from contacts c where c.created_by_key = k.id) as used
      from api_keys k where k.name = 'Inquiry form of the website'`,
@@ -97,7 +97,7 @@ test('the inquiry form of the website adds contacts by a key that can do nothing
   expect(found).toEqual([{ scopes: ['contacts:write'], used: true }]);
 });
 
-test('each brokerage has contacts of its own, with addresses and numbers that nobody has', async () => {
+test('each brokerage has its own contacts, with reserved example addresses and phone numbers', async () => {
   const main = (await (await contacts('read_only')).json()) as ContactList;
   const other = (await (await contacts('other_brokerage')).json()) as ContactList;
   expect(main.data.length).toBeGreaterThanOrEqual(45);
@@ -112,7 +112,7 @@ test('each brokerage has contacts of its own, with addresses and numbers that no
   for (const { email } of users) expect(email).toMatch(/\.example$/);
 });
 
-test('no password and no key is in the database', async () => {
+test('no password or API key is stored in the database', async () => {
   const secrets = [...leads.map((lead) => it.demo.people[lead].password), ...Object.values(it.demo.keys)];
   const tables = await it.service.sql<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'vault', 'app', 'limits')`,
@@ -128,7 +128,7 @@ test('no password and no key is in the database', async () => {
   }
 });
 
-test('loading it twice is refused as a whole', async () => {
+test('loading the demo twice is rejected and changes nothing', async () => {
   const count = () =>
     it.service.sql('select (select count(*) from users) as users, (select count(*) from api_keys) as keys');
   const before = await count();
@@ -136,7 +136,7 @@ test('loading it twice is refused as a whole', async () => {
   expect(await count()).toEqual(before);
 });
 
-test('every load has ids, passwords and keys of its own; a password that is given is that of everybody', async () => {
+test('every load has new ids, passwords and keys, and a given password is that of every user', async () => {
   const empty = await openService();
   try {
     const password = randomBytes(12).toString('hex');

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => it?.service.close());
 
-test('every document that is shown has the body that its row describes, and no body is without a row', async () => {
+test('every document row matches its stored file, and every stored file has a row', async () => {
   const all = await it.service.sql(
     `select storage_key, media_type, size_bytes::int, encode(sha256, 'hex') as sha256 from documents where removed_at is null
      union all select storage_key, media_type, size_bytes::int, encode(sha256, 'hex') from production_documents order by 1`,
@@ -30,7 +30,7 @@ test('every document that is shown has the body that its row describes, and no b
   expect(rows.length).toBeGreaterThan(25);
 });
 
-test('every file is of the type that it claims, and named for it', async () => {
+test('every file has its declared type, and a matching filename', async () => {
   const names = await it.service.sql<{ storage_key: string; filename: string }>(
     'select storage_key, filename from documents union all select storage_key, filename from production_documents',
   );

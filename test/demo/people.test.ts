@@ -42,14 +42,14 @@ const roles: Record<Lead, Record<keyof DemoService['demo']['deals'], CallerRole 
   outsider: { with_everything: null, draft: null, without_broker: null, of_other_brokerage: null },
 };
 
-test.each(leads)('the %s is to each deal what demo.json says', async (lead) => {
+test.each(leads)('the %s has the role on each deal that demo.json states', async (lead) => {
   const seen = await it.as(lead, deals(null, null));
   const roleOn = (id: string) => seen.find((found) => found.id === id)?.caller_role ?? null;
   const named = Object.entries(it.demo.deals).map(([name, id]) => [name, roleOn(id)]);
   expect(Object.fromEntries(named)).toEqual(roles[lead]);
 });
 
-test('how many deals each of them sees', async () => {
+test('each person sees the expected number of deals', async () => {
   const counts = await Promise.all(leads.map(async (lead) => [lead, (await it.as(lead, deals(null, null))).length]));
   expect(Object.fromEntries(counts)).toEqual({
     admin: 12,
@@ -61,7 +61,7 @@ test('how many deals each of them sees', async () => {
   });
 });
 
-test('the brokerage is found by its id and by its slug', async () => {
+test('deals of a brokerage are found by its id and by its slug', async () => {
   const byId = await it.as('admin', deals(null, it.demo.brokerage_id));
   expect(byId).toHaveLength(12);
   expect(await it.as('admin', deals(null, 'bramwell-oakes'))).toEqual(byId);
@@ -69,7 +69,7 @@ test('the brokerage is found by its id and by its slug', async () => {
 });
 
 describe('the deal with everything', () => {
-  test('names its exclusive buyer to all but other buyers, for 44 days: until the evening of the last', async () => {
+  test('names its exclusive buyer for 44 days to all participants except other buyers', async () => {
     const id = it.demo.deals.with_everything;
     for (const lead of ['admin', 'broker', 'seller', 'buyer'] as const) {
       const seen = await it.as(lead, fullDeal(id));
@@ -84,7 +84,7 @@ describe('the deal with everything', () => {
     });
   });
 
-  test('has every kind of participant, one of them invited and one removed, and not the admin', async () => {
+  test('has participants of every role, one of them invited and one removed, and not the admin', async () => {
     const all = await it.as('broker', peopleOfDeal(it.demo.deals.with_everything));
     const kinds = all.map(({ role, status }) => `${role} ${status}`).toSorted();
     expect(kinds).toEqual([
@@ -101,7 +101,7 @@ describe('the deal with everything', () => {
     expect(all.map(({ user_id }) => user_id)).not.toContain(it.demo.people.admin.user_id);
   });
 
-  test('shows the other buyer their own offer, what is public, and nothing else', async () => {
+  test('shows the other buyer only their own offer and public records', async () => {
     const id = it.demo.deals.with_everything;
     const { items: own } = await it.as('other_buyer', dealOffers(id, null, 50));
     expect(own.map(({ buyer_user_id }) => buyer_user_id)).toEqual([it.demo.people.other_buyer.user_id]);
@@ -114,7 +114,7 @@ describe('the deal with everything', () => {
     expect(people.map(({ role }) => role).toSorted()).toEqual(['broker', 'buyer']);
   });
 
-  test('lets the buyer ask and adjust, the other buyer neither', async () => {
+  test('lets the exclusive buyer ask questions and add adjustments, but not the other buyer', async () => {
     const id = it.demo.deals.with_everything;
     expect(await it.as('buyer', askQuestion(id, 'legal', 'Is the name registered as a trademark?', origin))).toMatch(
       uuid,
@@ -127,7 +127,7 @@ describe('the deal with everything', () => {
   });
 });
 
-test('without a broker on the deal, the question of a buyer under NDA has no way to go', async () => {
+test('the question of a buyer under NDA is rejected on a deal without a broker', async () => {
   const asking = it.as(
     'buyer',
     askQuestion(it.demo.deals.without_broker, 'tax', 'Is sales tax due on crowns?', origin),
@@ -140,7 +140,7 @@ test('the draft has a broker and no buyer', async () => {
   expect(people.map(({ role }) => role)).toEqual(['broker', 'seller']);
 });
 
-test('everybody has a client of their own; broker and buyer alone may write through it, on the deal with everything', async () => {
+test('each person has a client; only broker and buyer may write through it, on the deal with everything', async () => {
   const clients = await it.service.sql<{ id: string; created_by: string; redirect_uris: string[] }>(
     'select id, created_by, redirect_uris from connected_clients order by id',
   );
@@ -164,7 +164,7 @@ test('everybody has a client of their own; broker and buyer alone may write thro
   }
 });
 
-test('the outsider belongs to nothing', async () => {
+test('the outsider has no membership and no deal', async () => {
   const { user_id } = it.demo.people.outsider;
   const [found] = await it.service.sql(
     `select (select count(*) from members where user_id = $1)::int as members,

@@ -20,13 +20,13 @@ async function kinds(table: string, column: string, everywhere = false): Promise
   return rows.map(({ kind }) => kind);
 }
 
-describe('profit and loss', () => {
+describe("the demo's profit and loss", () => {
   const cents = (decimal: string | null) => {
     const [whole = '', places = ''] = (decimal ?? '').split('.');
     return BigInt(whole + places.padEnd(2, '0').slice(0, 2));
   };
 
-  test('runs over the 36 months before it was read, without a gap', async () => {
+  test('covers the 36 months before its snapshot was requested, without a gap', async () => {
     const periods = await it.as('broker', periodsOnPage(it.demo.deals.with_everything, null, null));
     const [snapshot] = await it.service.sql<{ read: Date }>(
       `select max(requested_at) as read from accounting_snapshots s
@@ -49,7 +49,7 @@ describe('profit and loss', () => {
     );
   });
 
-  test('adds up in every period of every deal', async () => {
+  test('is arithmetically consistent in every period of every deal', async () => {
     const wrong = await it.service.sql(
       `select id from pl_periods where gross_profit <> revenue - cost_of_goods_sold
          or ebitda <> net_income + interest_expense + tax_expense + depreciation_amortization
@@ -60,7 +60,7 @@ describe('profit and loss', () => {
     expect(await it.service.sql('select from pl_periods')).not.toHaveLength(36);
   });
 
-  test('is busier in summer than in spring and autumn, and grows', async () => {
+  test('has more revenue in summer than in spring and autumn, and grows every year', async () => {
     const periods = (await it.as('buyer', periodsOnPage(it.demo.deals.with_everything, null, null))).toReversed();
     const sum = (some: typeof periods) => some.reduce((total, period) => total + cents(period.revenue), 0n);
     const inMonths = (...months: string[]) =>
@@ -71,7 +71,7 @@ describe('profit and loss', () => {
     expect(sum(periods.slice(12, 24))).toBeGreaterThan(sum(periods.slice(0, 12)));
   });
 
-  test('makes the revenue of forty customers in each of the last two years, none of them too large', async () => {
+  test('equals the revenue of forty customers in each of the last two years, none of them dominant', async () => {
     const deal = it.demo.deals.with_everything;
     const periods = await it.as('broker', periodsOnPage(deal, null, null));
     for (const year of [periods.slice(0, 12), periods.slice(12, 24)]) {
@@ -93,7 +93,7 @@ describe('profit and loss', () => {
   });
 });
 
-test('the customers of the listing make the revenue of their year', async () => {
+test('the customer revenues of the listing add up to the revenue of its twelve months', async () => {
   const [year] = await it.service.sql(
     `with listing as (
        select c.period_start_date as first, c.period_end_date as last, sum(c.revenue_total) as revenue
@@ -108,7 +108,7 @@ test('the customers of the listing make the revenue of their year', async () => 
   expect(year?.['of_customers']).toBe(year?.['of_months']);
 });
 
-test('the deal with everything has every status of everything', async () => {
+test('the deal with everything has records in every status of their kind', async () => {
   const snapshots = await it.as('broker', recentSnapshots(it.demo.deals.with_everything));
   expect(snapshots.map(({ status }) => status)).toEqual([
     'requested',
@@ -141,7 +141,7 @@ test('the deal with everything has every status of everything', async () => {
     expect(await kinds(table, 'confidentiality')).toEqual(['nda_gated', 'public', 'selected_buyer_only']);
 });
 
-test('the demo has every state of a deal, an NDA and a membership', async () => {
+test('the demo has deals, NDAs and memberships in every state', async () => {
   const states = await it.service.sql<{ state: string }>(
     'select distinct app.actual_state(id) as state from deals order by 1',
   );
@@ -160,7 +160,7 @@ test('the demo has every state of a deal, an NDA and a membership', async () => 
   expect(members).toHaveLength(5);
 });
 
-test('each buyer has one current offer, the latest of an unbroken count', async () => {
+test('each buyer has one current offer, the latest in an unbroken sequence of revisions', async () => {
   const offers = await it.service.sql<{ revisions: number[]; current: number[] }>(
     `select array_agg(revision_number order by submitted_at) as revisions,
        array_agg(revision_number) filter (where is_current) as current
@@ -181,7 +181,7 @@ test('exactly one closing condition of the deal with everything is overdue', asy
   expect(overdue).toHaveLength(1);
 });
 
-test('the history of each finding leads from open to where it is', async () => {
+test('the status history of each finding leads from open to its current status', async () => {
   const broken = await it.service.sql(
     `select f.id from findings f
      join lateral (select array_agg(c.from_status order by c.changed_at) as froms,
@@ -193,7 +193,7 @@ test('the history of each finding leads from open to where it is', async () => {
   expect(broken).toEqual([]);
 });
 
-test('nothing happened in the future, and nothing before what it follows from', async () => {
+test('no timestamp is in the future, and no event precedes the event that it follows from', async () => {
   const columns = await it.service.sql<{ of_table: string; name: string }>(
     `select format('%I.%I', table_schema, table_name) as of_table, column_name as name from information_schema.columns
      join pg_tables on schemaname = table_schema and tablename = table_name
@@ -235,7 +235,7 @@ test('nothing happened in the future, and nothing before what it follows from', 
   for (const [disorder, query] of Object.entries(disorders)) expect(await it.service.sql(query), disorder).toEqual([]);
 });
 
-test('ids come in the order of time, but for those of the sandbox, which are the same at each reset', async () => {
+test('ids sort in the order of creation, except the fixed ids of the sandbox', async () => {
   for (const table of ['deals', 'contacts', 'users']) {
     const [byTime, byId] = await Promise.all(
       ['created_at, id', 'id'].map((order) =>

@@ -15,7 +15,7 @@ const spreadsheet = 'vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const compound = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(1000)]);
 const large = Buffer.alloc(headBytes, 'x');
 
-describe('is taken as what it is', () => {
+describe('an accepted file gets the media type of its content', () => {
   test.each([
     ['Lease.pdf', aPdf(), 'application/pdf'],
     ['LEASE.PDF', aPdf(), 'application/pdf'],
@@ -43,12 +43,12 @@ describe('is taken as what it is', () => {
     expect(await kind(name, content)).toBe(media);
   });
 
-  test('text whose beginning ends in the middle of a character', async () => {
+  test('text whose inspected beginning ends in the middle of a character', async () => {
     expect(await kind('Long.txt', Buffer.from(`x${'é'.repeat(headBytes)}`))).toBe('text/plain');
   });
 });
 
-describe('is refused, with what to do', () => {
+describe('a file is rejected with an explanation', () => {
   const program = Buffer.concat([Buffer.from('MZ\u0090\u0000\u0003', 'latin1'), Buffer.alloc(300)]);
   test.each([
     ['a program', 'setup.exe', program, /\.exe are not accepted.*PDF/],

@@ -55,7 +55,7 @@ async function sendLongPdf(): Promise<{
   return { status: response.statusCode, body: JSON.parse((await response.toArray()).join('')) };
 }
 
-test('300 MB come and go without being held in memory', async () => {
+test('a document of 300 MB is uploaded and downloaded without being held in memory', async () => {
   const broker = await web.as('broker');
   const up = watchMemory();
   const { status, body } = await sendLongPdf();

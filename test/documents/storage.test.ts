@@ -49,10 +49,10 @@ async function readAll(storage: Storage, key: string, span?: { first: number; la
   return body && Buffer.from(await new Response(body).arrayBuffer());
 }
 
-describe.each(['files', 'S3'])('%s', (name) => {
+describe.each(['files', 'S3'])('document storage in %s', (name) => {
   const store = () => stores[name]!;
 
-  test('gives back what was kept, whole and in part', async () => {
+  test('returns a stored document in full and by byte range', async () => {
     const key = newStorageKey();
     const body = randomBytes(300_000);
     await store().write(key, inParts(body, 7_001));
@@ -61,14 +61,14 @@ describe.each(['files', 'S3'])('%s', (name) => {
     expect(await readAll(store(), key, { first: 100_000, last: 200_000 })).toEqual(body.subarray(100_000, 200_001));
   });
 
-  test('keeps what is larger than a part', async () => {
+  test('stores a document larger than one part of an upload', async () => {
     const key = newStorageKey();
     const body = randomBytes(21_000_000);
     await store().write(key, inParts(body, 65_536));
     expect((await readAll(store(), key))?.equals(body)).toBe(true);
   });
 
-  test('has nothing under a key that was never written, or was removed', async () => {
+  test('has no document under a key that was never written or was removed', async () => {
     const key = newStorageKey();
     expect(await store().read(key)).toBeNull();
     await store().write(key, inParts(Buffer.from('a'), 1));
@@ -77,7 +77,7 @@ describe.each(['files', 'S3'])('%s', (name) => {
     expect(await store().read(key)).toBeNull();
   });
 
-  test.each([2_000_000, 12_000_000])('keeps nothing of a body that breaks off after %i bytes', async (failAt) => {
+  test.each([2_000_000, 12_000_000])('stores nothing of an upload that breaks off after %i bytes', async (failAt) => {
     const before = await contents[name]!();
     const key = newStorageKey();
     const writing = store().write(key, inParts(randomBytes(20_000_000), 65_536, failAt));
@@ -86,7 +86,7 @@ describe.each(['files', 'S3'])('%s', (name) => {
     expect(await store().read(key)).toBeNull();
   });
 
-  test('takes no key that is not ours', async () => {
+  test('rejects keys that are not in its own format', async () => {
     for (const key of ['../../etc/passwd', 'a/../../b'.padEnd(20, 'c'), '', 'x'.repeat(65), 'UPPER'.repeat(5)]) {
       await expect(store().write(key, inParts(Buffer.from('a'), 1))).rejects.toThrow('no storage key');
       await expect(Promise.resolve().then(() => store().read(key))).rejects.toThrow('no storage key');
@@ -94,7 +94,7 @@ describe.each(['files', 'S3'])('%s', (name) => {
   });
 });
 
-test('files are for the service alone, and what a dead process left is cleared away', async () => {
+test('file storage deletes uploads left by a dead process, and keeps recent ones', async () => {
   const incoming = path.join(directory, 'documents/incoming');
   const left = path.join(incoming, 'left-by-a-dead-process');
   await writeFile(left, 'half of it');
@@ -104,7 +104,7 @@ test('files are for the service alone, and what a dead process left is cleared a
   expect(await readdir(incoming)).toEqual(['still-coming']);
 });
 
-test('uploads in parts that were left behind in S3 are cleared away, also where they are more than a page', async () => {
+test('abandoned multipart uploads in S3 are aborted, also when they fill more than one page of the listing', async () => {
   s3.failOn(/DELETE .*uploadId/);
   const writing = stores['S3']!.write(newStorageKey(), inParts(randomBytes(20_000_000), 65_536, 12_000_000));
   await expect(writing).rejects.toThrow();
@@ -117,7 +117,7 @@ test('uploads in parts that were left behind in S3 are cleared away, also where 
   expect(s3.unfinished.size).toBe(0);
 });
 
-test('a failure of S3 is answered, and leaves nothing behind', async () => {
+test('an upload that fails in S3 is reported and leaves no parts behind', async () => {
   const before = await contents['S3']!();
   s3.failOn(/PUT .*partNumber=2/);
   await expect(stores['S3']!.write(newStorageKey(), inParts(randomBytes(20_000_000), 65_536))).rejects.toThrow();
@@ -125,7 +125,7 @@ test('a failure of S3 is answered, and leaves nothing behind', async () => {
   expect(await contents['S3']!()).toBe(before);
 });
 
-test('S3 that takes connections and says nothing is given up', async () => {
+test('requests to an S3 server that accepts connections but never responds time out', async () => {
   const silent = createServer(() => {});
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -139,7 +139,7 @@ test('S3 that takes connections and says nothing is given up', async () => {
   await expect(storage.write(newStorageKey(), inParts(randomBytes(1_000), 1_000))).rejects.toThrow();
 });
 
-test('downloads from S3 that nobody reads keep nobody else from theirs', async () => {
+test('unread downloads from S3 do not block other downloads', async () => {
   const key = newStorageKey();
   await stores['S3']!.write(key, inParts(randomBytes(2_000_000), 65_536));
   const bodies = await Promise.all(Array.from({ length: 60 }, () => stores['S3']!.read(key)));

@@ -111,7 +111,7 @@ async function elsewhere() {
   return { deal: id, key: () => other.key({ scopes: dealScopes }) };
 }
 
-test('slow uploads of one key, of one brokerage and of all have places, and who finds none is refused before the file is read', async () => {
+test('slow uploads are limited per key, per brokerage and in total, and rejected before the file is read', async () => {
   const path = restPath(web.scene.deal);
   const flooding = bearer(await newKey());
   const begun = [await begin(4, path, flooding)];
@@ -139,7 +139,7 @@ test('slow uploads of one key, of one brokerage and of all have places, and who 
     .toBe(201);
 });
 
-test('slow downloads of one key, of one brokerage and of all have places, and another is sent when one has ended', async () => {
+test('slow downloads are limited per key, per brokerage and in total, until one of them ends', async () => {
   /** Begins downloads, of which only the beginning is sent; returns their statuses, and a function that ends them. */
   async function download(count: number, id: string, headers: Record<string, string>, page = false) {
     const url = `${web.service.origin}/api/${page ? 'web/documents/simple' : 'v1/documents'}/${id}/content`;
@@ -198,7 +198,7 @@ test('slow downloads of one key, of one brokerage and of all have places, and an
   for (const { stop } of open) stop();
 });
 
-test('a store that fails is answered with 503 and when to come again, at uploads and downloads of pages and keys', async () => {
+test('a storage failure gives 503 with Retry-After for uploads and downloads, by session and by API key', async () => {
   const broker = await web.as('broker');
   const { deal } = web.scene;
   const { status, body: kept } = await upload(web.service, broker, deal, aPdf());

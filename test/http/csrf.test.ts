@@ -51,7 +51,7 @@ const untouched = () =>
   walk.service.sql(`select (select count(*) from audit_records) as records, (select count(*) from users) as users,
     (select count(*) from deals) as deals, (select count(*) from vault.sessions where ended_at is null) as sessions`);
 
-test('every exception is a route, and there are many that are none', () => {
+test('every exception from the CSRF token is an existing route, and more than 80 routes need the token', () => {
   const known = new Set(walk.routes.map(({ pattern }) => pattern));
   expect([...Object.keys(withoutSession), ...Object.keys(beforeSession)].filter((path) => !known.has(path))).toEqual(
     [],
@@ -59,7 +59,7 @@ test('every exception is a route, and there are many that are none', () => {
   expect(bySession().length).toBeGreaterThan(80);
 });
 
-test('125. a change without the token of the session is refused by every route that goes by one', async () => {
+test('125. every session route rejects a change without the CSRF token of the session', async () => {
   const before = await untouched();
   const another = csrfToken(mintToken());
   for (const { method, path } of bySession()) {
@@ -80,7 +80,7 @@ test('125. a change without the token of the session is refused by every route t
   expect(await untouched()).toEqual(before);
 });
 
-test('125. a change that another site asks for is refused by every route, even with the right token', async () => {
+test('125. every route rejects a cross-site change, even with the right CSRF token', async () => {
   const before = await untouched();
   for (const { method, path } of [...bySession(), ...changes().filter(({ pattern }) => pattern in beforeSession)]) {
     const right = { cookie, 'x-csrf-token': token };
@@ -106,7 +106,7 @@ test('125. a change that another site asks for is refused by every route, even w
   expect(await untouched()).toEqual(before);
 });
 
-test('125. a token without a session is worth nothing', async () => {
+test('125. every session route rejects a CSRF token without a session', async () => {
   const before = await untouched();
   for (const { method, path, pattern } of bySession()) {
     const { status, headers } = await attempt(method, path, { 'x-csrf-token': token });
@@ -117,7 +117,7 @@ test('125. a token without a session is worth nothing', async () => {
   expect(await untouched()).toEqual(before);
 });
 
-test('where another credential is asked for, a session with its token is none', async () => {
+test('routes that need another credential reject a session with its CSRF token', async () => {
   const before = await untouched();
   const own = { cookie, 'x-csrf-token': token, origin: walk.service.origin };
   for (const path of Object.keys(withoutSession)) {
@@ -129,7 +129,7 @@ test('where another credential is asked for, a session with its token is none', 
   expect(await untouched()).toEqual(before);
 });
 
-test('no other method slips past: what a path does not have changes nothing', async () => {
+test('methods that a route does not support are rejected and change nothing', async () => {
   const before = await untouched();
   const known = new Set(changes().map(({ method, path }) => `${method} ${path}`));
   for (const path of new Set(walk.routes.map((route) => route.path))) {
@@ -145,7 +145,7 @@ test('no other method slips past: what a path does not have changes nothing', as
   expect(await untouched()).toEqual(before);
 });
 
-describe('the token of a session', () => {
+describe('the CSRF token of a session', () => {
   let ann: Account;
   let visitor: Visitor;
   beforeAll(async () => {
@@ -154,7 +154,7 @@ describe('the token of a session', () => {
   });
   const own = () => csrfToken(visitor.cookies.get('dealkeep') ?? '');
 
-  test('is taken from a header, of our own pages and of programs', async () => {
+  test('is accepted in a header only, from the application and from programs', async () => {
     const input = { csrf: own(), name: ann.name };
     const header = { 'x-csrf-token': own() };
     expect((await visitor.json('/api/auth/profile', input, header)).status).toBe(200);
@@ -167,7 +167,7 @@ describe('the token of a session', () => {
     expect((await visitor.send('/api/web/me', { ...form, method: 'PATCH' })).status).toBe(403);
   });
 
-  test('is another one after the session was renewed', async () => {
+  test('changes when the session is renewed', async () => {
     const before = own();
     await visitor.signIn(ann);
     expect(own()).not.toBe(before);

@@ -28,7 +28,7 @@ function cellsOf(csv: string, separator: string): string[] {
 const texts = textsOf([';', '\t', '\r', '\n', ',', '"', "'", '=', '－', 'a'], 4);
 const rows = texts.map((text) => ['a', text, 'b']);
 
-test('are given back as they were', async () => {
+test('text in CSV cells is read back unchanged, whatever it contains', async () => {
   const portion = 2_000;
   for (let at = 0; at < rows.length; at += portion) {
     const some = rows.slice(at, at + portion);
@@ -37,7 +37,7 @@ test('are given back as they were', async () => {
   }
 });
 
-test.each([',', ';', '\t'])('begin no formula where cells are separated by %j', (separator) => {
+test.each([',', ';', '\t'])('no CSV cell begins with a formula when cells are separated by %j', (separator) => {
   const cells = cellsOf(csvLines(rows), separator);
   expect(cells.length).toBeGreaterThan(rows.length);
   expect(cells.filter((cell) => /^[=－]/.test(cell))).toEqual([]);

@@ -41,7 +41,7 @@ const refused = (target: string, guard: Guard) =>
     (error: unknown) => (error instanceof NotFetched ? error.message : `another error: ${error as string}`),
   );
 
-describe('where a request may go', () => {
+describe('the target of a guarded request', () => {
   test.each([
     'http://hooks.example.com/',
     'ftp://hooks.example.com/',
@@ -72,10 +72,10 @@ describe('where a request may go', () => {
     'HTTPS://hooks.example.com/',
     '//hooks.example.com/',
     `https://hooks.example.com/${'a'.repeat(2_000)}`,
-  ])('not to %s', (target) => expect(faultOfUrl(target, strict)).toEqual(expect.any(String)));
+  ])('cannot be %s', (target) => expect(faultOfUrl(target, strict)).toEqual(expect.any(String)));
 
   test.each(['https://hooks.example.com/', 'https://hooks.example.com:8443/in?x=1', 'https://hooks.example.com:443'])(
-    'to %s',
+    'can be %s',
     (target) => expect(faultOfUrl(target, strict)).toBeNull(),
   );
 
@@ -114,7 +114,7 @@ describe('where a request may go', () => {
     '3fff::1',
     'example.com',
     '',
-  ])('the address %s is not public', (address) => {
+  ])('is not public at the address %s', (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
   test.each([
@@ -125,11 +125,11 @@ describe('where a request may go', () => {
     '192.169.0.1',
     '2606:4700::1111',
     '2a00:1450::1',
-  ])('the address %s is public', (address) => {
+  ])('is public at the address %s', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 
-  test('a name that leads to any address of our own is refused, however many others it has', async () => {
+  test('is rejected if any address of the host name is private, or if it has none', async () => {
     for (const addresses of [
       ['10.0.0.1'],
       ['169.254.169.254'],
@@ -147,7 +147,7 @@ describe('where a request may go', () => {
     );
   });
 
-  test('what is not allowed is neither resolved nor sent', async () => {
+  test('is neither resolved nor contacted if the URL is rejected', async () => {
     let asked = 0;
     const resolve = async () => {
       asked += 1;
@@ -161,9 +161,9 @@ describe('where a request may go', () => {
   });
 });
 
-describe('what is sent', () => {
+describe('a guarded request', () => {
   test.runIf(canCertify)(
-    'goes to the address that was looked at, once, with the name in SNI and Host, which the certificate is for',
+    'goes to the address resolved once, with the host name in SNI and Host, and checks the certificate',
     async () => {
       const { key, cert } = certificateFor('hooks.example.com');
       const seen: unknown[] = [];
@@ -202,7 +202,7 @@ describe('what is sent', () => {
     },
   );
 
-  test('is not sent on: a redirect is an answer', async () => {
+  test('does not follow redirects', async () => {
     let asked = 0;
     const server = http.createServer((_request, response) => {
       asked += 1;
@@ -214,8 +214,8 @@ describe('what is sent', () => {
   });
 });
 
-describe('connections that are kept', () => {
-  test('serve the next request, to the address that was looked at; one that the host has ended is made anew', async () => {
+describe('kept-alive connections', () => {
+  test('are reused for the next request, and replaced when the host has closed them', async () => {
     const taken: net.Socket[] = [];
     const server = net.createServer((socket) => {
       taken.push(socket.on('error', () => {}));
@@ -241,7 +241,7 @@ describe('connections that are kept', () => {
     await expect.poll(() => taken.every(({ destroyed }) => destroyed)).toBe(true);
   });
 
-  test('are not used for an address that has changed meanwhile, nor for one that may not be reached', async () => {
+  test('are not reused for another host or for a forbidden address', async () => {
     const asked: string[] = [];
     const answer: http.RequestListener = (request, response) => {
       asked.push(request.socket.localAddress!);
@@ -261,8 +261,8 @@ describe('connections that are kept', () => {
   });
 });
 
-describe('what is read', () => {
-  test('is 64 kB of an answer that has no end, and no more', async () => {
+describe('the response to a guarded request', () => {
+  test('is cut after 64 kB', async () => {
     let sent = 0;
     const server = http.createServer((_request, response) => {
       const part = Buffer.alloc(65_536, 'a');
@@ -280,7 +280,7 @@ describe('what is read', () => {
     expect(sent).toBeLessThan(100_000_000);
   });
 
-  test('is not unpacked', async () => {
+  test('is not decompressed', async () => {
     const server = http.createServer((request, response) => {
       expect(request.headers['accept-encoding']).toBe('identity');
       response.writeHead(200, { 'Content-Encoding': 'gzip' }).end('not gzip at all');
@@ -308,7 +308,7 @@ describe('what is read', () => {
       void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
     'closes at once': (socket) => void socket.destroy(),
   };
-  test.each(Object.keys(talks))('is given up when the host %s', async (name) => {
+  test.each(Object.keys(talks))('is abandoned when the host %s', async (name) => {
     const sockets = new Set<net.Socket>();
     const server = net.createServer((socket) => {
       sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => {}));
@@ -321,7 +321,7 @@ describe('what is read', () => {
     await expect.poll(() => sockets.size).toBe(0);
   });
 
-  test('a name that is never resolved is given up too', async () => {
+  test('is abandoned when the host name is never resolved', async () => {
     const resolve = () => new Promise<never>(() => {});
     expect(await refused('https://hooks.example.com/', { ...strict, resolve, millis: 100 })).toMatch(/within 0.1/);
   });

@@ -122,7 +122,7 @@ interface Asked {
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 
-describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure, ways, readings, reached }) => {
+describe.each(services)('security headers over $name', { timeout: 240_000 }, ({ baseUrl, secure, ways, readings, reached }) => {
   let walk: Walk;
   beforeAll(async () => {
     walk = await openWalk(baseUrl);
@@ -154,7 +154,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
     expect(answers.flatMap((answer) => faultsOf(answer, secure))).toEqual([]);
   const statuses = (answers: readonly Answer[]) => new Set(answers.map(({ status }) => status));
 
-  test('every route to nobody', async () => {
+  test('are on every route without credentials', async () => {
     const paths = [...new Set(walk.routes.map((route) => route.path))];
     expect(paths.length).toBeGreaterThan(150);
     const answers: Answer[] = [];
@@ -164,7 +164,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
     expect([...statuses(answers)]).toEqual(expect.arrayContaining(reached));
   });
 
-  test('every route to a person who is signed in: what they see, and what they change', async () => {
+  test('are on every route for a signed-in person, for reads and changes', async () => {
     const answers: Answer[] = [];
     for (const { path: at } of walk.routes.filter(({ method }) => method === 'GET')) {
       const headers = await walk.signedIn();
@@ -179,7 +179,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
     for (const status of [200, 204, 400, 404]) expect(statuses(answers)).toContain(status);
   });
 
-  test('every file of the application, the whole of it and nothing new', async () => {
+  test('are on every file of the application, with and without If-None-Match', async () => {
     const names = readdirSync(build, { recursive: true, encoding: 'utf8' }).filter((name) => /\.\w+$/.test(name));
     const files = names.filter((name) => !/\.(br|gz)$/.test(name)).map((name) => `/${name}`);
     expect(existsSync(path.join(build, 'index.html'))).toBe(true);
@@ -194,7 +194,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
     for (const status of [200, 304]) expect(statuses(answers)).toContain(status);
   });
 
-  test('what a key, a token and a person on the way of a grant are given', async () => {
+  test('are on requests with an API key or access token, and on every step of an OAuth grant', async () => {
     const { service, scene } = walk;
     const key = await (await brokerage(service)).key();
     const { token, clientId } = await addToken(service, scene.people['broker']!);
@@ -225,7 +225,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
     expectFaultless([...answers, await ask('GET', signIn, { headers: plain })]);
   });
 
-  test('what is not there, too large, or no body at all', async () => {
+  test('are on responses to missing paths, oversized bodies and malformed bodies', async () => {
     const headers = await walk.signedIn();
     const large = 'x'.repeat(300_000);
     const json = { ...headers, 'content-type': 'application/json' };
@@ -250,7 +250,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
     for (const status of [400, 404, 413]) expect(statuses(answers)).toContain(status);
   });
 
-  test('a failure on our side, and a database that is away', async () => {
+  test('are on internal errors and while the database is unreachable', async () => {
     const { service, scene } = walk;
     const key = await (await brokerage(service)).key();
     const { token, clientId } = await addToken(service, scene.people['broker']!);

@@ -14,7 +14,7 @@ afterAll(() => walk?.close());
 
 const inherited = ['constructor', 'toString', 'hasOwnProperty', '__proto__', 'valueOf', 'isPrototypeOf'];
 
-test('as the ending of a file', async () => {
+test('a file extension with the name of an inherited property is rejected as an unsupported type', async () => {
   for (const name of inherited) {
     const sent = await upload(walk.service, await walk.as('broker'), walk.scene.deal, aPdf(), {
       filename: `x.${name}`,
@@ -23,7 +23,7 @@ test('as the ending of a file', async () => {
   }
 });
 
-test('as a column of an imported list', async () => {
+test('an imported contact column with the name of an inherited property causes no error', async () => {
   const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
   const headers = { ...(await walk.signedIn()), 'content-type': 'text/csv' };
   const body = `name,${inherited.join(',')}\nAnn${',x'.repeat(inherited.length)}\n`;
@@ -31,7 +31,7 @@ test('as a column of an imported list', async () => {
   expect([answer.status, ((await answer.json()) as { faults: unknown[] }).faults]).toEqual([200, []]);
 });
 
-test('as a filter in the address of the list of deals, and as the category of a document', () => {
+test('names of inherited properties are unknown filters of the deal list and unknown document categories', () => {
   for (const name of inherited) {
     expect(readDealsSearch({ state: [name, 'listed'], role: name, sort: name })).toEqual({ state: ['listed'] });
     expect(documentCategory(name).toLowerCase()).toBe(name.toLowerCase());

@@ -79,8 +79,8 @@ const interfaces: [path: string, form: (header?: string) => object][] = [
   ],
 ];
 
-describe.each(interfaces)('%s', (path, form) => {
-  test('a Host that is none is refused', async () => {
+describe.each(interfaces)('a malformed request to %s', (path, form) => {
+  test('is rejected for an invalid Host', async () => {
     for (const host of [
       'aßèï/metrics#',
       'a/metrics#',
@@ -99,13 +99,13 @@ describe.each(interfaces)('%s', (path, form) => {
       expect([host, await refused(ask(path, `Host: ${host}`))]).toEqual([host, form('Host')]);
   });
 
-  test('no Host, and two of them, are refused', async () => {
+  test('is rejected for a missing or repeated Host', async () => {
     expect(await refused(ask(path))).toEqual(form('Host'));
     expect(await refused(ask(path, 'Host: localhost', 'Host: localhost'))).toEqual(form('Host'));
     expect(await refused(ask(path, 'Host: localhost', 'hOST: elsewhere.example'))).toEqual(form('Host'));
   });
 
-  test('a target that others could read otherwise is refused', async () => {
+  test('is rejected for a target that other servers could read differently', async () => {
     for (const target of [
       `/${path}`,
       `//elsewhere.example${path}`.replace('elsewhere.example/', '/'),
@@ -119,14 +119,14 @@ describe.each(interfaces)('%s', (path, form) => {
     }
   });
 
-  test('what Node.js refuses is refused in this form too', async () => {
+  test('is rejected in the error format of the interface also by Node.js itself', async () => {
     expect(await refused(ask(path, 'Host: localhost', 'Expect: 200-ok'), 417)).toEqual(form('Expect'));
     expect(await refused(ask(path, 'Host: localhost', `X-Large: ${'x'.repeat(20_000)}`), 431)).toEqual(form());
     expect(await refused(ask(path, 'Host: localhost', 'No colon'))).toEqual(form());
   });
 });
 
-test('a path is chosen by the target alone, whatever is in Host', async () => {
+test('routing depends on the target alone, never on Host, and ambiguous targets are rejected', async () => {
   const metrics = await ask('/metrics', 'Host: localhost');
   expect([metrics.status, metrics.body]).toEqual([200, expect.stringContaining('dealkeep_requests_total')]);
   for (const host of [
@@ -150,20 +150,20 @@ test('a path is chosen by the target alone, whatever is in Host', async () => {
     expect([target, (await ask(target, 'Host: localhost')).status]).toEqual([target, 400]);
 });
 
-test('a query may hold what a path may not', async () => {
+test('a query may contain characters that a path may not', async () => {
   expect((await ask('/api/v1/contacts?cursor=a\\b//../c', 'Host: localhost')).status).toBe(401);
 });
 
-test('HTTP/1.0 needs no Host', async () => {
+test('an HTTP/1.0 request needs no Host', async () => {
   expect((await raw('GET /healthz HTTP/1.0\r\n\r\n')).status).toBe(200);
 });
 
-test('what is no HTTP is answered, and the connection closed', async () => {
+test('input that is not HTTP gets a 400 response, and the connection is closed', async () => {
   for (const text of ['hello\r\n\r\n', '\u0016\u0003\u0001\u0002\u0000\u0001\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n'])
     expect(await refused(raw(text))).toEqual({ error: { code: 'validation_error', message: expect.any(String) } });
 });
 
-test('a second request on a connection that is no request is refused after the first is answered', async () => {
+test('a malformed second request on a connection does not affect the response to the first', async () => {
   const { status, body } = await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nnonsense\r\n\r\n');
   expect([status, body.startsWith('ok')]).toEqual([200, true]);
 });

@@ -47,7 +47,7 @@ async function nameServer(records: Records | null): Promise<string> {
 
 const ipv6 = [0x26, 0x06, ...Array.from({ length: 13 }, () => 0), 1];
 
-test('a name has the addresses of both families, or of the one that it has', async () => {
+test('a host name resolves to its IPv4 and IPv6 addresses, or to those of the one family that it has', async () => {
   const resolve = resolveBy([
     await nameServer({
       'both.example.com': { A: [93, 184, 216, 34], AAAA: ipv6 },
@@ -64,7 +64,7 @@ test('a name has the addresses of both families, or of the one that it has', asy
   expect((await resolveBy([await nameServer(null)])('localhost')).length).toBeGreaterThan(0);
 });
 
-test('a name server that says nothing is given up, and holds up no look-up of the system meanwhile', async () => {
+test('a query to a silent name server times out, and does not delay lookups of the system meanwhile', async () => {
   const resolve = resolveBy([await nameServer(null)], 300);
   let waiting = 20;
   const asked = Array.from({ length: waiting }, (_, nth) =>

@@ -41,7 +41,7 @@ test.each([
   ['a program that changes an account', '/api/auth/profile', json],
   ['a deal', '/api/web/deals', json],
   ['the decision on a client', '/api/mcp/authorize', form],
-])('%s that is too large is 413, and the connection goes on', async (_, path, type) => {
+])('%s that is too large gets 413, and the connection stays usable', async (_, path, type) => {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   const own = { ...(await walk.signedIn()), ...type };
   const refused = await ask(agent, 'POST', path, own, large);

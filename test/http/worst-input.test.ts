@@ -46,7 +46,7 @@ function announce(method: string, path: string, headers: Record<string, string>)
 /** Signing out clears the cookie of any session; the decision on a client redirects to where it was requested. */
 const anySession = new Set(['/api/auth/sign-out', '/api/mcp/authorize']);
 
-test('nothing of a body is read before the session, key or token is known to be good', async () => {
+test('no request body is read before the session, API key or token is verified', async () => {
   const madeUp = mintToken();
   const cookie = { cookie: `dealkeep=${madeUp}`, origin: walk.service.origin };
   const json = { ...cookie, 'x-csrf-token': csrfToken(madeUp), 'content-type': 'application/json' };
@@ -80,11 +80,11 @@ test.each([
   ['a text without an end', `{"a":"${'\\"'.repeat(131_000)}`],
   ['texts that end in a backslash', `"${'\\"'.repeat(130_000)}\\`],
   ['quotation marks alone', '"'.repeat(262_143)],
-])('%s is no JSON for the application', async (_, body) => {
+])('invalid JSON is rejected quickly by the web application: %s', async (_, body) => {
   expect(await answersSoon(() => send('/api/web/deals', body, { ...broker.headers, ...json }))).toBe(400);
 });
 
-test('a text without an end is no JSON for the REST API, nor are six of them at once', async () => {
+test('an unterminated string in JSON is rejected quickly by the REST API, also six at once', async () => {
   const { token } = await (await brokerage(walk.service)).key();
   const headers = { ...json, authorization: `Bearer ${token}` };
   const body = `{"a":"${'\\"'.repeat(32_000)}`;
@@ -95,7 +95,7 @@ test('a text without an end is no JSON for the REST API, nor are six of them at 
 test.each([
   ['49,000 columns', `name${','.repeat(49_000)}\n${'a\n'.repeat(9_000)}`, /At most 200 columns/],
   ['a line of quotation marks', `name\n"${'""'.repeat(49_000)}"\n`, null],
-])('a list of contacts with %s', async (_, body, refusal) => {
+])('a contact list with %s is processed quickly', async (_, body, refusal) => {
   const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
   let answer: Response | undefined;
   const preview = async () => {
@@ -106,7 +106,7 @@ test.each([
   if (refusal !== null) expect(await answer?.text()).toMatch(refusal);
 });
 
-test('a list of contacts of more cells than are taken apart is refused', async () => {
+test('a contact list of more than 500,000 cells is rejected', async () => {
   const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
   const body = `name\n${`${'a,'.repeat(190)}a\n`.repeat(2_700)}`;
   const answer = await fetch(walk.service.origin + path, {
@@ -117,7 +117,7 @@ test('a list of contacts of more cells than are taken apart is refused', async (
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/At most 500000 cells/)]);
 });
 
-test('an amount of 90,000 zeros', async () => {
+test('an amount of 90,000 zeros is processed quickly', async () => {
   const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
   const body = `month,revenue\n2025-01,0.${'0'.repeat(90_000)}1\n`;
   const { status } = await fetch(walk.service.origin + path, { method: 'POST', headers: broker.headers, body: 'x' });
@@ -129,13 +129,13 @@ test.each([
   ['many parts', '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(95_000)],
   ['a part with many headers', `--b\r\n${'X-A: b\r\n'.repeat(650_000)}\r\n`],
   ['a name of percent signs', `--b\r\nContent-Disposition: form-data; name="${'%0'.repeat(2_500_000)}"\r\n\r\n\r\n`],
-])('an upload of books with a form of %s', async (_, parts) => {
+])('an upload of books with a form of %s is rejected quickly', async (_, parts) => {
   const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
   const headers = { ...broker.headers, 'content-type': 'multipart/form-data; boundary=b' };
   expect(await answersSoon(() => send(path, `${parts}--b--`, headers))).toBe(400);
 });
 
-test('an export with as many accounts, months and faults as are read', async () => {
+test('an accounting export with the most accounts, months and errors that are read is processed quickly', async () => {
   const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
   const heading = `Account,${Array.from({ length: 120 }, (__, at) => `${2010 + Math.floor(at / 12)}-${(at % 12) + 1}`).join(',')}`;
   const wide = Array.from({ length: 1_000 }, (__, at) => `Sales ${at}${',1.01'.repeat(120)}`);
@@ -148,7 +148,7 @@ test('an export with as many accounts, months and faults as are read', async () 
   expect(await answersSoon(() => send(path, deep, { ...broker.headers, ...csv }))).toBe(200);
 });
 
-test('an export of more totals than accounts, each with an amount for every month', async () => {
+test('an accounting export of many totals is processed quickly, and rejected above 200,000 amounts', async () => {
   const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
   const heading = `Account,${Array.from({ length: 120 }, (__, at) => `${2010 + Math.floor(at / 12)}-${(at % 12) + 1}`).join(',')}`;
   const total = `Total income${',12345678901.25'.repeat(120)}`;
@@ -165,19 +165,19 @@ test('an export of more totals than accounts, each with an amount for every mont
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/At most 200000 amounts/)]);
 });
 
-test('a password of combining marks, at the sign-in', async () => {
+test('a sign-in password of combining marks is rejected quickly', async () => {
   const password = `a${'\u0301'.repeat(16_000)}${'\u0316'.repeat(16_000)}`;
   const body = JSON.stringify({ email: 'nobody@example.test', password });
   expect(await answersSoon(() => send('/api/auth/sign-in', body, json))).toBe(400);
 });
 
-test('a form of parameters that cannot be decoded, at the consent page and at the token endpoint', async () => {
+test('a form of undecodable parameters is rejected quickly by the consent page and the token endpoint', async () => {
   const own = { ...broker.headers, ...form };
   expect(await answersSoon(() => send('/api/mcp/authorize', '%&'.repeat(16_000), own))).toBe(403);
   expect(await answersSoon(() => send('/api/mcp/token', '%&'.repeat(8_000), form))).toBe(400);
 });
 
-test('an archive that is all headers, each with the longest name', async () => {
+test('a document that is all ZIP headers with the longest names is rejected quickly', async () => {
   const head = Buffer.alloc(262_144);
   for (let at = 0; at + 30 < head.length; at += 30) {
     head.write('PK\u0003\u0004', at, 'latin1');

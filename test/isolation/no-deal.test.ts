@@ -51,14 +51,14 @@ async function asked(prefix: string, headers: Record<string, string>, deal: stri
   return answers;
 }
 
-test.each(['admin', 'broker', 'outsider'])('by the web application: %s', async (who) => {
+test.each(['admin', 'broker', 'outsider'])('the all-zero deal id gets the response of an unknown id in the web application: %s', async (who) => {
   const { headers } = await signInAs(service, service.scene.people[who]!);
   const answers = await asked('/api/web', headers, absent);
   expect(Object.keys(answers).length).toBeGreaterThan(50);
   expect(await asked('/api/web', headers, zeros)).toEqual(answers);
 });
 
-test('by REST', async () => {
+test('the all-zero deal id gets the response of an unknown id in the REST API', async () => {
   const { token } = await issueKey(
     service,
     { id: service.scene.brokerage, admin: service.scene.people['admin']! },
@@ -70,7 +70,7 @@ test('by REST', async () => {
   expect(await asked('/api/v1', headers, zeros)).toEqual(answers);
 });
 
-test.each(['admin', 'broker', 'outsider'])('by tools: %s', async (who) => {
+test.each(['admin', 'broker', 'outsider'])('the all-zero deal id gets the response of an unknown id in the tools: %s', async (who) => {
   const { token } = await addToken(service, service.scene.people[who]!, { scopes: ['mcp:read', 'mcp:write'] });
   for (const { name, listed } of catalog) {
     if (!('deal_id' in (listed.inputSchema.properties ?? {})) || name === 'svc_deals_list') continue;

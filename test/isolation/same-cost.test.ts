@@ -151,7 +151,7 @@ const pages = [
 ];
 
 test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])(
-  'a request about one deal reads no more when its caller is on hundreds: %s',
+  'a request about one deal reads no more rows when its caller is on hundreds of deals: %s',
   async (who) => {
     const id = scene.people[who]!;
     const person = await signInAs(service, id);
@@ -188,7 +188,7 @@ test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])
   },
 );
 
-test('a request of an API key about one deal reads no more when hundreds are open to it', async () => {
+test('a request by API key about one deal reads no more rows when the key can access hundreds of deals', async () => {
   const { digest } = mintApiKey('live');
   await owner.query(`select app.issue_api_key($1, $2, 'Sync', 'live', $3, null, null, $4, '0000')`, [
     scene.brokerage,
@@ -214,7 +214,7 @@ test('a request of an API key about one deal reads no more when hundreds are ope
 });
 
 test.each(['outsider', 'new buyer', 'viewer'])(
-  'the audit trail of a brokerage reads no more for what others did there: %s',
+  "the audit trail of a brokerage reads no more rows because of other people's actions: %s",
   async (who) => {
     const person = await signInAs(service, scene.people[who]!);
     const day = `from=${service.clock.inDays(-1)}&to=${service.clock.inDays(1)}`;

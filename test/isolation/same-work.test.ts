@@ -66,7 +66,7 @@ const pages = [
 const tools = catalog.filter(({ scope, name }) => scope === 'mcp:read' && name !== 'svc_deals_list');
 
 test.each(['outsider', 'removed', 'colleague'])(
-  'a hidden deal is as much work as one that is not there: %s',
+  'a hidden deal costs the database the same work as a missing deal: %s',
   async (who) => {
     const person = await signInAs(service, scene.people[who]!);
     for (const page of pages) {

@@ -98,7 +98,7 @@ const shown = (differences: readonly Difference[]) =>
     return { what, first: part(first), second: part(second) };
   });
 
-test('the model of who sees what, by which the worlds are made, is that of docs/visibility.md', () => {
+test('the visibility model of the worlds matches docs/visibility.md', () => {
   const { records } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
   const sees = (caller: string, table: string, record: string) =>
     records.find((one) => one.caller === caller && one.table === table && one.record === record)?.may.includes('sees');
@@ -296,7 +296,7 @@ const together: readonly (readonly string[])[] = [
 
 const runs = rounds === 0 ? [null] : Array.from({ length: rounds }, (_, at) => String(from + at));
 
-test('everybody is among those who are asked for', () => {
+test('every caller is in exactly one group, and every planted leak has a known caller', () => {
   expect(together.flat().toSorted()).toEqual([...callers].toSorted());
   for (const [, caller] of leaks) expect(callers).toContain(caller);
 });
@@ -306,7 +306,7 @@ const asked = runs.flatMap((seed) =>
     (group) => [group.join(', '), group, seed] as const,
   ),
 );
-describe.each(asked)('two worlds that differ in what they may not see: %s', (names, group, seed) => {
+describe.each(asked)('two worlds that differ only in records hidden from %s', (names, group, seed) => {
   const first = worldOf(group, seed);
   const second = otherwise(first, seed ?? 'suite');
   let worlds: Worlds;
@@ -315,7 +315,7 @@ describe.each(asked)('two worlds that differ in what they may not see: %s', (nam
   }, 300_000);
   afterAll(() => worlds.close());
 
-  test('answer alike', { timeout: 300_000 }, async () => {
+  test('give the same responses', { timeout: 300_000 }, async () => {
     const unnamed = new Set<string>();
     for (const caller of group) {
       const pair = worlds.as(caller);

@@ -104,7 +104,7 @@ const outbox = () =>
   );
 
 describe('a mail', () => {
-  test('is sent once, as text and as HTML, under the id of its row, and nothing of what it said is kept', async () => {
+  test("is sent once, as text and HTML, with its row's id as Message-ID, and its contents are not kept", async () => {
     const email = await invite();
     await deliver();
     await deliver();
@@ -128,7 +128,7 @@ describe('a mail', () => {
     expect(service.log.join('')).not.toContain(links![0]!.split('=')[1]);
   });
 
-  test('that is refused for now is tried again, later each time, and sent when it is taken', async () => {
+  test('is retried at growing intervals while the rejection is temporary, and sent once it is accepted', async () => {
     let answers = 0;
     mailServer.onRecipient = () => {
       answers += 1;
@@ -155,7 +155,7 @@ describe('a mail', () => {
     expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 7, last_error: null }]);
   });
 
-  test('is given up after a day, and the token of its link is forgotten', async () => {
+  test('is given up after a day, and the token of its link is deleted', async () => {
     mailServer.onMail = () => {
       throw new Refusal(452, 'Out of room');
     };
@@ -174,7 +174,7 @@ describe('a mail', () => {
     expect(new Set(mailServer.received.map(({ messageId }) => messageId)).size).toBe(1);
   });
 
-  test('that is refused for good is given up at once; a link in the refusal is not kept', async () => {
+  test('is given up at once after a permanent rejection, and a link quoted in it is not kept', async () => {
     mailServer.onMail = ({ raw }) => {
       throw new Refusal(554, `Blocked: ${/http:\S+token=\S+/.exec(raw)?.[0]}`);
     };
@@ -187,7 +187,7 @@ describe('a mail', () => {
     expect(service.log.join('')).not.toContain(token);
   });
 
-  describe('waits, whatever code it is refused with, while what is wrong is ours and can be corrected:', () => {
+  describe('waits for a corrected configuration, whatever the code of the rejection:', () => {
     /** Asserts that two mails wait while the server refuses them, however long, and are sent once it no longer does. */
     async function areSentAfterRepair(deliverThem: () => Promise<void>, refusal: string, repair: () => void) {
       const people = [await invite(), await invite()];
@@ -205,7 +205,7 @@ describe('a mail', () => {
       expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent']);
     }
 
-    test('our password', async () => {
+    test('wrong SMTP password', async () => {
       const node = openDelivery(await openNode(mailServer.url.replace('//', '//deals:the%20password@')));
       const asked: string[][] = [];
       mailServer.onSignIn = (...given) => {
@@ -220,7 +220,7 @@ describe('a mail', () => {
       expect(new Set(asked.map((given) => given.join(' ')))).toEqual(new Set(['deals the password']));
     });
 
-    test('our sender', async () => {
+    test('rejected sender address', async () => {
       mailServer.onSender = (address) => {
         throw new Refusal(550, `Not allowed to send as ${address}`);
       };
@@ -232,7 +232,7 @@ describe('a mail', () => {
     });
   });
 
-  test('whose link was replaced meanwhile is not sent, and the one with the new link is', async () => {
+  test('with a replaced link is not sent, and the mail with the new link is', async () => {
     const email = await invite();
     await invite('Gus Guest', email.split('@')[0]);
     await deliver();
@@ -244,7 +244,7 @@ describe('a mail', () => {
     expect(followed).toMatchObject({ status: 200, body: { email } });
   });
 
-  test('behind hundreds whose links are no more is sent, and nothing is left of these', async () => {
+  test('is sent despite hundreds of earlier mails with invalid links, which are deleted', async () => {
     await invite();
     await service.sql(
       `insert into vault.outbox (kind, recipient, urgent, facts, link, next_attempt_at)
@@ -256,7 +256,7 @@ describe('a mail', () => {
     expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 1 }]);
   });
 
-  test('to an address that looks like several goes to nobody but that one', async () => {
+  test('to an address that looks like several is sent to none of its parts', async () => {
     await service.sql(
       `select app.queue_mail('password_reset', $1, null, null, null, true, '{"name": "Ann"}', null, null)`,
       ['"all@evil.example,b"@example.com'],
@@ -269,7 +269,7 @@ describe('a mail', () => {
     expect(mailServer.received).toEqual([]);
   });
 
-  test('in the name of a brokerage shows its logo, which comes with it, and any other mail none', async () => {
+  test('in the name of a brokerage embeds its logo, and other mails have no logo', async () => {
     const logo = aPng(480, 120);
     const upload = (method: string, body?: Buffer) =>
       fetch(`${service.origin}/api/web/brokerages/${brokerage}/logo`, {
@@ -315,7 +315,7 @@ describe('a mail', () => {
     expect(await sent()).not.toMatch(/<img|image\/|content-id/i);
   });
 
-  test('goes to one address and has one subject, whatever stands in names', async () => {
+  test('has one recipient and one subject, whatever the names in it contain', async () => {
     const evil = 'Eve\r\nBcc: all@evil.example\r\n\r\n<script>alert(1)</script>';
     const address = 'plain@example.com';
     await service.sql(`select app.queue_mail('invitation', $1, null, $2, null, true, $3, null, null)`, [
@@ -337,8 +337,8 @@ describe('a mail', () => {
   });
 });
 
-describe('nodes', () => {
-  test('are woken by the transaction that writes a mail, and deliver by themselves until they stop', async () => {
+describe('nodes that deliver mails', () => {
+  test('are notified by the transaction that writes a mail, and deliver until they are stopped', async () => {
     const woken = Promise.withResolvers<void>();
     const unfollow = opened[0]!.changes.onQueued(woken.resolve);
     const stop = startDelivery(opened[1]!);
@@ -351,14 +351,14 @@ describe('nodes', () => {
     expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'waiting']);
   });
 
-  test('deliver each mail once, however many of them look at once', async () => {
+  test('deliver each mail once, also when they work at the same time', async () => {
     for (let round = 0; round < 15; round += 1) await invite();
     await Promise.all([...nodes, ...nodes].map((node) => node.deliverDue()));
     expect(mailServer.received).toHaveLength(15);
     expect(new Set(mailServer.received.map(({ messageId }) => messageId)).size).toBe(15);
   });
 
-  test('answer while the mail server does not', async () => {
+  test('keep answering requests while the mail server does not respond', async () => {
     const taken = Promise.withResolvers<void>();
     mailServer.onRecipient = () => taken.promise;
     await invite();
@@ -372,7 +372,7 @@ describe('nodes', () => {
     expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
   });
 
-  test('send what a node that was killed was handing over, under the same Message-ID, and nothing else again', async () => {
+  test('resend the mail that a killed node was sending, with the same Message-ID, and no other mail', async () => {
     const reached = Promise.withResolvers<void>();
     mailServer.onMail = () => {
       reached.resolve();
@@ -403,7 +403,7 @@ describe('nodes', () => {
   });
 });
 
-test('without a mail server a mail is a file to read and one to open, which the log names, and nobody else can read', async () => {
+test('without SMTP, mails are written to files that only the service can read, named in the log', async () => {
   const lines: string[] = [];
   const config = { ...service.config, smtpUrl: undefined };
   const mailer = createMailer(config, createLog('info', { write: (line) => void lines.push(line) }));
@@ -421,12 +421,12 @@ test('without a mail server a mail is a file to read and one to open, which the 
   expect(lines.join('')).not.toContain('secret');
 });
 
-describe('what has not arrived', () => {
+describe('an undelivered mail', () => {
   const refuse = () => {
     throw new Refusal(550, 'No such user');
   };
 
-  test('is shown to the admins of its brokerage, who send it again with a new link; the body to nobody', async () => {
+  test('is listed without its body for the admins of its brokerage, who can resend it with a new link', async () => {
     mailServer.onRecipient = refuse;
     const email = await invite();
     const [{ digest } = { digest: null }] = await service.sql<{ digest: Buffer }>(
@@ -481,7 +481,7 @@ describe('what has not arrived', () => {
     expect((await service.sql(`select details from audit_records where action = 'mail.resend'`)).length).toBe(1);
   });
 
-  test('is no matter any more when the invitation was taken back', async () => {
+  test('is no longer listed after its invitation was withdrawn', async () => {
     mailServer.onRecipient = refuse;
     const email = await invite();
     await deliver();
@@ -492,7 +492,7 @@ describe('what has not arrived', () => {
     expect((await admin.ask(`/brokerages/${brokerage}/mails`)).body.items).toEqual([]);
   });
 
-  test('is listed and sent again from the command line', async () => {
+  test('is listed and resent from the command line, which lists at most 1,000 waiting mails', async () => {
     // The command uses the system clock.
     service.clock.set(new Date());
     mailServer.onRecipient = refuse;
@@ -529,7 +529,7 @@ describe('what has not arrived', () => {
   });
 });
 
-test('what was sent is deleted after 30 days, what was given up after 90', async () => {
+test('sent mails are deleted after 30 days, and given-up mails after 90', async () => {
   await invite();
   await deliver();
   mailServer.onRecipient = () => {

@@ -46,23 +46,23 @@ async function refused(parameters: Parameters, extra = ''): Promise<string> {
   return markup;
 }
 
-test('the request that the others differ from is shown', async () => {
+test('the valid request that the other tests vary shows the consent page', async () => {
   expect((await visit(authorizeUrl(service, { client_id: clientId }), ada)).status).toBe(200);
 });
 
-test('8. client_id missing or empty', async () => {
+test('8. a missing or empty client_id gets an error page, not a redirect', async () => {
   expect(await refused({ client_id: undefined })).toContain('client_id is missing.');
   expect(await refused({ client_id: '' })).toContain('client_id is missing.');
 });
 
-test('9. client_id unknown or malformed', async () => {
+test('9. an unknown or malformed client_id gets an error page, not a redirect', async () => {
   await refused({ client_id: '01900000-0000-7000-8000-000000000000' });
   await refused({ client_id: "x' or 1=1 --" });
   await refused({ client_id: '\0' });
   await refused({ client_id: clientId.toUpperCase() });
 });
 
-test('9. a client of another person is like one that there is not, whatever the redirect_uri', async () => {
+test("9. another person's client gets the same page as an unknown one, whatever the redirect_uri", async () => {
   const bob = await addPerson(service, 'Bob');
   for (const redirect_uri of [callback, 'https://evil.example/']) {
     const pages = await Promise.all(
@@ -76,7 +76,7 @@ test('9. a client of another person is like one that there is not, whatever the 
   }
 });
 
-test('10. client deleted or disabled', async () => {
+test('10. a deleted or disabled client gets an error page, not a redirect', async () => {
   const gone = await addClient(service, ada);
   await service.sql('update connected_clients set deleted_at = app.now() where id = $1', [gone]);
   await refused({ client_id: gone });
@@ -85,7 +85,7 @@ test('10. client deleted or disabled', async () => {
   expect(await refused({ client_id: off })).toContain('There is no client with this client_id');
 });
 
-test('10. a client that was turned off is one that there is not for all but those who have it in their settings', async () => {
+test('10. a disabled client looks unknown to everybody who does not have it in their settings', async () => {
   const brokerage = await addBrokerage(service);
   const cleo = await addPerson(service, 'Cleo', { brokerage, role: 'admin' });
   const dora = await addPerson(service, 'Dora', { brokerage });
@@ -101,24 +101,24 @@ test('10. a client that was turned off is one that there is not for all but thos
   expect(await markupOf(decided)).toContain('This client was turned off. Turn it on again');
 });
 
-test('11. client_id duplicated', async () => {
+test('11. a duplicated client_id gets an error page, not a redirect', async () => {
   const other = await addClient(service, ada);
   expect(await refused({}, `&client_id=${clientId}`)).toContain('client_id is there more than once: send it once.');
   await refused({}, `&client_id=${other}`);
 });
 
-test('12. redirect_uri missing or empty', async () => {
+test('12. a missing or empty redirect_uri gets an error page, not a redirect', async () => {
   expect(await refused({ redirect_uri: undefined })).toContain('redirect_uri is missing.');
   expect(await refused({ redirect_uri: '' })).toContain('redirect_uri is missing.');
 });
 
-test('13. redirect_uri unregistered', async () => {
+test('13. an unregistered redirect_uri gets an error page, not a redirect', async () => {
   await refused({ redirect_uri: 'https://evil.example/callback' });
   await refused({ redirect_uri: 'javascript:alert(1)' });
   await refused({ redirect_uri: `${callback}\0` });
 });
 
-test('14. redirect_uri duplicated, one good and one evil', async () => {
+test('14. a duplicated redirect_uri gets an error page, not a redirect, even if one is registered', async () => {
   await refused({}, `&redirect_uri=${encodeURIComponent('https://evil.example/')}`);
   await refused({ redirect_uri: 'https://evil.example/' }, `&redirect_uri=${encodeURIComponent(callback)}`);
   expect(await refused({}, `&redirect_uri=${encodeURIComponent(callback)}`)).toContain(
@@ -146,16 +146,16 @@ test.each([
   ['unicode host', 'https://cliént.example/callback'],
   ['blank', ' https://client.example/callback'],
   ['without the query it was registered with', 'https://client.example/with'],
-])('15. near miss: %s', async (_, redirectUri) => {
+])('15. a redirect_uri that nearly matches gets an error page, not a redirect: %s', async (_, redirectUri) => {
   await refused({ redirect_uri: redirectUri });
 });
 
-test("15. near miss: another client's URI", async () => {
+test("15. another client's redirect_uri gets an error page, not a redirect", async () => {
   await addClient(service, ada, { redirectUris: ['https://other.example/callback'] });
   await refused({ redirect_uri: 'https://other.example/callback' });
 });
 
-test('16. loopback with a registered port: no other port', async () => {
+test('16. a loopback redirect_uri that is registered with a port matches no other port', async () => {
   expect(
     (await visit(authorizeUrl(service, { client_id: clientId, redirect_uri: 'http://127.0.0.1:7777/cb' }), ada)).status,
   ).toBe(200);
@@ -163,7 +163,7 @@ test('16. loopback with a registered port: no other port', async () => {
   await refused({ redirect_uri: 'http://127.0.0.1/cb' });
 });
 
-test('17. portless loopback: any port, and nothing else may differ', async () => {
+test('17. a loopback redirect_uri that is registered without a port matches any port and nothing else', async () => {
   const desktop = await addClient(service, ada, { redirectUris: ['http://localhost/callback', 'http://[::1]/six'] });
   for (const uri of [
     'http://localhost/callback',
@@ -193,7 +193,7 @@ test('17. portless loopback: any port, and nothing else may differ', async () =>
   }
 });
 
-describe('13. the address that came and is not registered', () => {
+describe('13. the unregistered redirect_uri of a request', () => {
   const other = 'https://client.example/elsewhere';
   const shown = (person: Person | null, changes: Parameters = {}) =>
     visit(authorizeUrl(service, { client_id: clientId, redirect_uri: other, ...changes }), person).then(markupOf);
@@ -215,7 +215,7 @@ describe('13. the address that came and is not registered', () => {
       headers,
     );
 
-  test('is shown to everybody, and offered to a person who manages the client', async () => {
+  test("is shown to signed-out visitors and the client's manager, who can add it, and to nobody else", async () => {
     const [hers, his, nobodys] = [await shown(ada), await shown(bert), await shown(null)];
     expect(hers).toContain(`<code class="whole">${other}</code>`);
     expect(hers).toContain('Add this address and go on');
@@ -228,7 +228,7 @@ describe('13. the address that came and is not registered', () => {
     expect(nobodys).not.toContain('Assistant');
   });
 
-  test('is added by its form, which goes back to the request; no other way adds it', async () => {
+  test('is added by its form alone, which leads back to the request', async () => {
     const own = await addClient(service, ada, { redirectUris: [callback] });
     const markup = await shown(ada, { client_id: own });
     const attempts = [
@@ -257,7 +257,7 @@ describe('13. the address that came and is not registered', () => {
     expect(await service.sql('select from vault.authorization_codes')).toHaveLength(0);
   });
 
-  test('on this machine is added for any port', async () => {
+  test('on a loopback host is added for any port', async () => {
     const own = await addClient(service, ada, { redirectUris: [callback] });
     const markup = await shown(ada, { client_id: own, redirect_uri: 'http://127.0.0.1:50123/callback/x1' });
     expect(markup).toContain('<code class="whole">http://127.0.0.1/callback/x1</code>');
@@ -265,7 +265,7 @@ describe('13. the address that came and is not registered', () => {
     expect(await urisOf(own)).toEqual([callback, 'http://127.0.0.1/callback/x1']);
   });
 
-  test('is not offered when no client may have it, or the client has as many as it may', async () => {
+  test('cannot be added if no client may have it, or if the client has the maximum', async () => {
     for (const uri of [
       'http://evil.example/',
       'https://evil.example/#x',
@@ -283,7 +283,7 @@ describe('13. the address that came and is not registered', () => {
     expect(await shown(ada, { client_id: full })).toContain('which is the most');
   });
 
-  test('of a shared client is added by an admin who has just signed in, and by no other member', async () => {
+  test('of a shared client is added only by an admin with a recent sign-in', async () => {
     const brokerage = await addBrokerage(service);
     const cleo = await addPerson(service, 'Cleo', { brokerage, role: 'admin' });
     const dora = await addPerson(service, 'Dora', { brokerage });
@@ -304,7 +304,7 @@ describe('13. the address that came and is not registered', () => {
     expect(await urisOf(shared)).toEqual([callback, other]);
   });
 
-  test('is escaped, cut, and what cannot be seen of it is seen', async () => {
+  test('is shown escaped, truncated, and with invisible characters replaced', async () => {
     const uri = `https://client.example/<script>\u202e${'x'.repeat(3_000)}`;
     const markup = await shown(ada, { redirect_uri: uri });
     expect(markup).toContain('&lt;script&gt;\ufffdxxx');
@@ -312,7 +312,7 @@ describe('13. the address that came and is not registered', () => {
     expect(/<code class="whole">([^<]*)<\/code>/.exec(markup)?.[1]?.length).toBeLessThan(1_100);
   });
 
-  test('a request that leads elsewhere is none to go back to', async () => {
+  test('is not added by a form that leads back to anything but an authorization request', async () => {
     const markup = await shown(ada);
     for (const here of [
       'https://evil.example/',
@@ -326,7 +326,7 @@ describe('13. the address that came and is not registered', () => {
   });
 });
 
-test('18. the error page escapes what it was sent, and cannot be framed', async () => {
+test('18. the error page escapes the parameters of the request, and cannot be framed', async () => {
   const markup = '<script>alert(1)</script>';
   const url = authorizeUrl(
     service,

@@ -25,8 +25,8 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 beforeEach(() => service.clock.advance(60_000));
 
-describe('signing in', () => {
-  test('19. signed out: to sign in, and back to the same request', async () => {
+describe('an authorization request', () => {
+  test('19. without a session leads to the sign-in page and back to the same request', async () => {
     const state = 'a b+c&d=%25 é';
     const url = authorizeUrl(service, { client_id: clientId, state });
     const response = await visit(url, null);
@@ -38,14 +38,14 @@ describe('signing in', () => {
     expect((await visit(back.href, ada)).status).toBe(200);
   });
 
-  test('21. signed out, good client, bad request: to sign in first, not to the client', async () => {
+  test('21. without a session leads to the sign-in page even if it has errors, not to the client', async () => {
     for (const fault of [{ scope: 'everything' }, { response_type: 'token' }, { code_challenge: undefined }]) {
       const response = await visit(authorizeUrl(service, { client_id: clientId, ...fault }), null);
       expect(response.headers.get('location')).toMatch(/^\/sign-in\?/);
     }
   });
 
-  test('21. signed in as a person for whom the client does not work: a page, not the client', async () => {
+  test('21. with an error gets a page, not a redirect, if the client does not work for the person', async () => {
     const bert = await addPerson(service, 'Bert');
     const response = await visit(authorizeUrl(service, { client_id: clientId, scope: 'everything' }), bert);
     expect([response.status, response.headers.get('location')]).toEqual([400, null]);
@@ -76,7 +76,7 @@ async function redirected(
   expect(await service.sql('select from vault.authorization_codes')).toHaveLength(0);
 }
 
-describe('errors that redirect', () => {
+describe('parameters of the authorization request, with errors redirected to the client', () => {
   test('23. response_type missing', () => redirected({ response_type: undefined }, 'invalid_request'));
   test.each(['token', 'code token', 'id_token', 'CODE'])('24. response_type %s', (response_type) =>
     redirected({ response_type }, 'unsupported_response_type'),
@@ -93,7 +93,7 @@ describe('errors that redirect', () => {
   test.each(['mcp:read admin', 'MCP:READ', 'openid', 'mcp:read,mcp:write'])('29. scope %s', (scope) =>
     redirected({ scope }, 'invalid_scope'),
   );
-  test('29. offline_access is given anyway, and asking for it changes nothing', async () => {
+  test('29. offline_access in the scope is ignored', async () => {
     const asked = { client_id: clientId, scope: 'offline_access mcp:read' };
     const markup = await markupOf(visit(authorizeUrl(service, asked), ada));
     expect(markup.match(/<code>[^<]*<\/code>/g)).toEqual(['<code>mcp:read</code>']);
@@ -108,7 +108,7 @@ describe('errors that redirect', () => {
   test('32. code_challenge duplicated', () =>
     redirected({}, 'invalid_request', { extra: `&code_challenge=${'a'.repeat(43)}` }));
   test('32. response_type duplicated', () => redirected({}, 'invalid_request', { extra: '&response_type=code' }));
-  test('32. the client is answered what is there more than once', async () => {
+  test('32. the error description names the duplicated parameter', async () => {
     for (const name of [
       'scope',
       'state',
@@ -130,10 +130,10 @@ describe('errors that redirect', () => {
     await redirected({ request: 'e30.e30.' }, 'request_not_supported');
     await redirected({ request_uri: 'https://client.example/request' }, 'request_uri_not_supported');
   });
-  test('what is no UTF-8 is a fault, and no state is made of it', () =>
+  test('a state that is not UTF-8 is rejected and not returned', () =>
     redirected({ state: undefined }, 'invalid_request', { extra: '&state=%FF', state: null }));
 
-  test('33. the resource may be the origin or a path of the tool server, with or without a slash, the host in any case', async () => {
+  test('33. resource may be the origin or a path of the tool server, with or without a slash', async () => {
     for (const resource of ['', '/', '/api/mcp', '/api/mcp/', '/mcp', '/mcp/'].map(
       (path) => service.config.baseUrl + path,
     )) {
@@ -154,7 +154,7 @@ describe('errors that redirect', () => {
     expect(answerOf(query).get('error')).toBe('invalid_target');
   });
 
-  test('34. unknown parameters are ignored, empty ones are absent', async () => {
+  test('34. unknown parameters are ignored, and empty ones count as missing', async () => {
     const extra = '&prompt=none&foo=1&foo=2&resource=&request=&request_uri=';
     expect((await visit(authorizeUrl(service, { client_id: clientId }, extra), ada)).status).toBe(200);
     await redirected({ state: '' }, 'invalid_request', { state: null });
@@ -167,7 +167,7 @@ describe('errors that redirect', () => {
     ['reserved characters', '+ & = % ? # / : ; \' " < > \\ ~ %2B'],
     ['line breaks', 'a\nb\r\nc'],
     ['unicode', 'état 😀 \u202e ¢'],
-  ])('35. the state comes back exactly: %s', async (_, state) => {
+  ])('35. state is returned unchanged: %s', async (_, state) => {
     await redirected({ state, scope: 'nothing' }, 'invalid_scope', { state });
     const fields = await visit(authorizeUrl(service, { client_id: clientId, state }), ada);
     expect(fields.status).toBe(200);
@@ -183,7 +183,7 @@ describe('errors that redirect', () => {
   });
 });
 
-test('22. arriving from another site by a link, a signed-in person sees the consent page', async () => {
+test('22. a link on another site leads a signed-in person to the consent page', async () => {
   const headers = {
     'sec-fetch-site': 'cross-site',
     'sec-fetch-mode': 'navigate',
@@ -194,7 +194,7 @@ test('22. arriving from another site by a link, a signed-in person sees the cons
   expect(response.status).toBe(200);
 });
 
-test('41. GET and HEAD have no effect, also for a client that was approved before', async () => {
+test('41. GET and HEAD change nothing, also for a client that was approved before', async () => {
   await approve(service, ada, { client_id: clientId });
   const counts = () =>
     service.sql(

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const tests = path.join(import.meta.dirname, '..');
 const behaviours = 139;
 
-test('behaviours 1 to 139 each begin the title of a test in the files that the table names, and in no other', async () => {
+test('behaviours 1 to 139 number test titles in exactly the files that docs/authorization.md names', async () => {
   const table = await readFile(path.join(tests, '../docs/authorization.md'), 'utf8');
   const files = (await readdir(tests, { recursive: true })).filter((name) => name.endsWith('.test.ts'));
   const titled = new Map<string, Set<number>>();

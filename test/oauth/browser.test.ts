@@ -78,7 +78,7 @@ async function answered(): Promise<URLSearchParams> {
   return new URL(page.url()).searchParams;
 }
 
-test('19, 40. signing in leads back to the request, and Allow reaches the client although it redirects to another origin', async () => {
+test('19, 40. sign-in returns to the request, and Allow reaches a client that redirects to another origin', async () => {
   await ask({ state: 'a b&c' });
   expect(new URL(page.url()).pathname).toBe('/sign-in');
   await signIn();
@@ -88,7 +88,7 @@ test('19, 40. signing in leads back to the request, and Allow reaches the client
   expect(got.get('code')).toMatch(/^dkc_/);
 });
 
-test('40. so does Deny; unticking writing narrows the grant', async () => {
+test('40. Deny reaches the client, and unticking write access narrows the grant', async () => {
   await ask();
   await signIn();
   await page.getByRole('button', { name: 'Deny' }).click();
@@ -101,14 +101,14 @@ test('40. so does Deny; unticking writing narrows the grant', async () => {
   expect(code).toEqual({ scopes: ['mcp:read'] });
 });
 
-test('21. a bad request of a signed-out visitor reaches the client after signing in', async () => {
+test("21. the error of a signed-out visitor's request reaches the client after sign-in", async () => {
   await ask({ scope: 'everything' });
   expect(new URL(page.url()).pathname).toBe('/sign-in');
   await signIn();
   expect((await answered()).get('error')).toBe('invalid_scope');
 });
 
-test('22. a signed-in person who follows a link on another site is asked at once', async () => {
+test('22. a link on another site leads a signed-in person to the consent page', async () => {
   await ask();
   await signIn();
   await page.getByRole('button', { name: 'Allow' }).waitFor();
@@ -119,7 +119,7 @@ test('22. a signed-in person who follows a link on another site is asked at once
   await page.getByRole('button', { name: 'Allow' }).waitFor();
 });
 
-test('20. what comes after signing in stays on our origin', async () => {
+test('20. return_to never leads to another origin after sign-in', async () => {
   for (const path of [
     '//evil.example/',
     'https:evil.example',
@@ -136,7 +136,7 @@ test('20. what comes after signing in stays on our origin', async () => {
   }
 });
 
-test('a person who lets a client write and signed in long ago signs in again on the way', async () => {
+test('allowing write access long after sign-in asks for the password and then continues', async () => {
   await ask();
   await signIn();
   await page.getByRole('button', { name: 'Allow' }).waitFor();
@@ -153,7 +153,7 @@ test('a person who lets a client write and signed in long ago signs in again on 
   expect((await answered()).get('code')).toMatch(/^dkc_/);
 });
 
-test('a person who is signed in to another account signs out, and comes back to the same request', async () => {
+test('signing out on the consent page and signing in again leads back to the same request', async () => {
   await ask({ state: 'a b&c' });
   await signIn();
   const asked = page.getByRole('button', { name: 'Allow' });
@@ -169,7 +169,7 @@ test('a person who is signed in to another account signs out, and comes back to 
   expect(page.url()).toBe(url);
 });
 
-test('the consent page needs no script and loads nothing from elsewhere', async () => {
+test('the consent page works without JavaScript and loads nothing from other origins', async () => {
   await ask();
   await signIn();
   await page.getByRole('button', { name: 'Allow' }).waitFor();

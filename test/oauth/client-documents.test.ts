@@ -63,7 +63,7 @@ function revise(url: string, changes: Record<string, unknown> = {}, headers: Rec
   host.documents.set(new URL(url).pathname, { headers, body: JSON.stringify(document) });
 }
 
-describe.runIf(canCertify)('clients by their document', () => {
+describe.runIf(canCertify)('client metadata documents', () => {
   beforeAll(async () => {
     const { key, cert } = certificateFor('localhost');
     server = https.createServer({ key, cert }, (request, response) => {
@@ -140,14 +140,14 @@ describe.runIf(canCertify)('clients by their document', () => {
       [url],
     );
 
-  test('the metadata says that documents are taken', async () => {
+  test('are advertised in the server metadata, without a registration endpoint', async () => {
     const metadata = await (await fetch(`${service.origin}/.well-known/oauth-authorization-server`)).json();
     expect(metadata).toMatchObject({ client_id_metadata_document_supported: true });
     expect(metadata).not.toHaveProperty('registration_endpoint');
   });
 
-  describe('from the address of a document to tokens', () => {
-    test('consent names host and domain and says that it is new; agreeing makes the client', async () => {
+  describe("connecting a client by its document's URL", () => {
+    test('shows the host and that the client is new, and creates the client on approval', async () => {
       const url = publish();
       const markup = await markupOf(look(url));
       expect(markup).toContain('<bdi>Assistant Five</bdi> from <span class="host">localhost</span>');
@@ -170,7 +170,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(again).not.toContain('<strong>New</strong>');
     });
 
-    test('each person has a client of their own, and tokens go by it', async () => {
+    test('creates a client for each person, and tokens work for that client alone', async () => {
       const url = publish();
       const [hers, his] = [await connectBy(url), await connectBy(url, bert)];
       expect((await rowsOf(url)).map((row) => row.created_by)).toEqual([ada.id, bert.id]);
@@ -192,7 +192,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect((await post(service, '/api/mcp/revoke', { client_id: url, token: 'dkr_unknown' })).status).toBe(200);
     });
 
-    test('grants that are guessed are counted, and do not hold up who presents a good one', async () => {
+    test('limits the rate of unknown refresh tokens without blocking a valid one', async () => {
       const url = publish();
       const grant = await connectBy(url);
       const { rateLimits } = service.services.config;
@@ -205,7 +205,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect((await refresh(service, url, grant.refresh)).status).toBe(200);
     });
 
-    test('the id of its record is no client_id: not for consent, not for tokens, and not to give them back', async () => {
+    test("rejects the id of the client's record as client_id for consent, tokens and revocation", async () => {
       const url = publish();
       const grant = await connectBy(url);
       const id = (await rowsOf(url))[0]?.id ?? '';
@@ -230,7 +230,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect((await refresh(service, url, grant.refresh)).status).toBe(200);
     });
 
-    test('agreeing twice at once makes one client', async () => {
+    test('creates one client for two simultaneous approvals', async () => {
       const url = publish();
       const forms = [await openConsent(service, ada, asks(url)), await openConsent(service, ada, asks(url))];
       const yes = [
@@ -242,7 +242,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(await rowsOf(url)).toHaveLength(1);
     });
 
-    test('turning it down keeps nothing but the record', async () => {
+    test('leaves only an audit record after a denial', async () => {
       const url = publish();
       const form = await openConsent(service, ada, asks(url));
       const response = await decide(service, ada, [...Object.entries(form), ['decision', 'deny']]);
@@ -254,7 +254,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(records).toContainEqual({ document: url });
     });
 
-    test('one that was turned off is not connected; deleted, it is new again', async () => {
+    test('is rejected for a disabled client, and shows a deleted client as new', async () => {
       const url = publish();
       const grant = await connectBy(url);
       const { ask } = signedInWith(service, ada.session);
@@ -269,7 +269,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect((await rowsOf(url)).map(({ deleted_at }) => deleted_at === null)).toEqual([false, true]);
     });
 
-    test('its name and addresses are those of its document, and it is shared with nobody', async () => {
+    test('creates a client that cannot be renamed, given other redirect URIs or shared', async () => {
       const url = publish();
       await connectBy(url);
       const { ask } = signedInWith(service, ada.session);
@@ -282,8 +282,8 @@ describe.runIf(canCertify)('clients by their document', () => {
     });
   });
 
-  describe('a document that changes', () => {
-    test('is read anew once its time is over; the page says what is different, and what was taken away ends', async () => {
+  describe('a changed document', () => {
+    test('is fetched after its cache lifetime, its changes are shown, and removed redirect URIs end grants', async () => {
       const url = publish({}, { 'cache-control': 'max-age=600' });
       const grant = await connectBy(url);
       revise(
@@ -306,7 +306,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect((await refresh(service, url, renewed.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
     });
 
-    test('what was shown is what is agreed to, for ten minutes; then it is shown anew', async () => {
+    test('cannot be approved by a consent form older than ten minutes, which leads to a new one', async () => {
       const url = publish();
       const form = await openConsent(service, ada, asks(url));
       service.clock.advance(601_000);
@@ -323,7 +323,7 @@ describe.runIf(canCertify)('clients by their document', () => {
     });
   });
 
-  describe('redirect URIs', () => {
+  describe('redirect URIs of a document', () => {
     test('match exactly, and on loopback hosts with any port', async () => {
       const url = publish({
         redirect_uris: ['http://127.0.0.1:3118/callback', 'http://localhost/cb', redirectUri, 'app://x'],
@@ -344,21 +344,21 @@ describe.runIf(canCertify)('clients by their document', () => {
         await refused(url, /does not list the address/, { redirect_uri: bad });
     });
 
-    test('that lead to another host than the document are named on the page', async () => {
+    test('on another host than the document are pointed out on the consent page', async () => {
       const url = publish({ redirect_uris: ['https://elsewhere.example/cb'] });
       const markup = await markupOf(look(url, { redirect_uri: 'https://elsewhere.example/cb' }));
       expect(markup).toContain('Its answers go to elsewhere.example, which is not localhost');
     });
   });
 
-  describe('a faulty request', () => {
+  describe('an invalid authorization request', () => {
     const faults: [Parameters, RegExp, string][] = [
       [{ response_type: undefined }, /response_type is missing/, 'invalid_request'],
       [{ scope: 'everything' }, /There are the scopes/, 'invalid_scope'],
       [{ code_challenge: 'short' }, /code_challenge must be/, 'invalid_request'],
     ];
 
-    test('of a client that the person has not agreed to is shown on a page, and sends nobody anywhere', async () => {
+    test('gets an error page without a redirect if the person has not approved the client', async () => {
       const url = publish({ redirect_uris: ['https://evil.example/login', redirectUri] });
       for (const [changes, says] of faults) {
         await refused(url, says, { ...changes, redirect_uri: 'https://evil.example/login' });
@@ -369,7 +369,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       await refused(url, /response_type is missing/, { response_type: undefined });
     });
 
-    test('of one that they agreed to goes back to it, but not to an address that it did not have then', async () => {
+    test('is redirected to an approved client, except to a redirect URI added after the approval', async () => {
       const url = publish({}, { 'cache-control': 'max-age=60' });
       await connectBy(url);
       for (const [changes, , error] of faults) {
@@ -387,8 +387,8 @@ describe.runIf(canCertify)('clients by their document', () => {
     });
   });
 
-  describe('what is fetched, and for whom', () => {
-    test('nothing for a person who is signed out: they sign in first', async () => {
+  describe('fetching a document', () => {
+    test('is done only for signed-in people, and not by the token endpoint', async () => {
       const url = publish();
       const response = await look(url, {}, null);
       expect([response.status, response.headers.get('location')]).toEqual([302, expect.stringMatching(/^\/sign-in\?/)]);
@@ -398,7 +398,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(host.asked).not.toContain(new URL(url).pathname);
     });
 
-    test('a document once while it is fresh, also for many at once; and a few a minute for one person', async () => {
+    test('is done once while the document is fresh, and for 20 new documents a minute and person', async () => {
       const url = publish();
       await Promise.all(Array.from({ length: 12 }, () => look(url)));
       expect(host.asked.filter((asked) => asked === new URL(url).pathname)).toHaveLength(1);
@@ -415,7 +415,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect((await look(url)).status).toBe(200);
     });
 
-    test('a document once, however many ask in the same moment', async () => {
+    test('is done once for simultaneous reads of the same document', async () => {
       const { services } = service.nodes[0] ?? service;
       const documents = openClientDocuments(services);
       const url = publish();
@@ -424,7 +424,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(host.asked.filter((asked) => asked === new URL(url).pathname)).toHaveLength(1);
     });
 
-    test('two at once for one person, so that slow hosts of a few leave room for others', async () => {
+    test('is limited to two at once per person, so that slow hosts do not block other people', async () => {
       const slow = [publish(), publish(), publish()];
       const { promise: until, resolve: release } = Promise.withResolvers<void>();
       host.until = until;
@@ -446,7 +446,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       }
     });
 
-    test('no redirect is followed, and no answer but 200 is a document', async () => {
+    test('follows no redirects and accepts no status but 200', async () => {
       const url = publish();
       const other = publish();
       const at = new URL(url).pathname;
@@ -459,7 +459,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect((await look(url)).status).toBe(200);
     });
 
-    test('what is too large, no JSON or no document of a client is refused in words', async () => {
+    test('rejects an oversized, malformed or unsuitable document with an explanation', async () => {
       const cases: [string | Record<string, unknown>, RegExp][] = [
         [`{"client_id":"${'x'.repeat(70_000)}"}`, /too large/],
         ['<html>', /not JSON/],
@@ -498,12 +498,12 @@ describe.runIf(canCertify)('clients by their document', () => {
       'https://router.local/client.json',
       'https://assistant.example:22/client.json',
       `https://assistant.example/${'x'.repeat(1_000)}`,
-    ])('an address like %s is none for a document, and is not asked', async (url) => {
+    ])('rejects the URL %s without a request', async (url) => {
       expect(documentUrlFault(url, { allowLoopback: false })).not.toBeNull();
       await refused(url, /no client can be identified by a document there/);
     });
 
-    test('without the leave of a developer, a host on this machine or in a private network is not asked', async () => {
+    test('makes no request to a loopback host unless the configuration allows it', async () => {
       const { services } = service.nodes[0] ?? service;
       const strict = openClientDocuments({
         ...services,
@@ -517,7 +517,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(host.asked).toHaveLength(before);
     });
 
-    test('is kept as long as its headers say, at least a minute and at most a day', () => {
+    test('caches it as long as its headers say, at least a minute and at most a day', () => {
       const now = new Date('2030-01-01T00:00:00Z');
       const keep = (headers: Record<string, string>) => freshness({ headers }, now) / 1_000;
       expect(keep({})).toBe(300);
@@ -531,8 +531,8 @@ describe.runIf(canCertify)('clients by their document', () => {
     });
   });
 
-  describe('names and hosts that look like others', () => {
-    test('a name is shown without what cannot be seen, and escaped', async () => {
+  describe('misleading names and hosts', () => {
+    test('client names are shown escaped and without invisible characters', async () => {
       const url = publish({ client_name: '  Assis\u202etant\u200b <b>Five</b>\n' });
       const markup = await markupOf(look(url));
       expect(markup).toContain('<bdi>Assistant &lt;b&gt;Five&lt;/b&gt;</bdi> from <span class="host">localhost</span>');
@@ -544,7 +544,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       ]).toHaveLength(100);
     });
 
-    test('letters of another script are pointed out', async () => {
+    test('letters of other scripts are pointed out on the consent page', async () => {
       expect(await markupOf(look(publish({ client_name: 'Сlaude' })))).toContain('letters that can look like others');
       expect(await markupOf(look(publish({ client_name: 'Café 5' })))).not.toContain(
         'letters that can look like others',
@@ -556,15 +556,15 @@ describe.runIf(canCertify)('clients by their document', () => {
     });
   });
 
-  describe('documents that are pinned', () => {
-    test('are not fetched, may offer a key if they can do without, and keep only addresses that a client may have', async () => {
+  describe('pinned documents', () => {
+    test('are not fetched, may offer a key besides none, and keep only allowed redirect URIs', async () => {
       const markup = await markupOf(look(pinnedUrl, { redirect_uri: 'http://127.0.0.1:40000/' }));
       expect(markup).toContain('<bdi>Pinned assistant</bdi> from <span class="host">assistant.example</span>');
       await connectBy(pinnedUrl, ada, { redirect_uri: 'https://assistant.example/back' });
       await refused(pinnedUrl, /does not list/, { redirect_uri: 'assistant://back' });
     });
 
-    test('of well-known hosts are in deploy/, as they can be used', async () => {
+    test('of well-known hosts in deploy/client-documents.json are valid', async () => {
       const { services } = service.nodes[0] ?? service;
       const file = path.join(import.meta.dirname, '../../deploy/client-documents.json');
       const clientMetadata = { mode: 'pinned', file, guard: { allowLoopback: false } } as const;
@@ -577,7 +577,7 @@ describe.runIf(canCertify)('clients by their document', () => {
         expect(await documents.read(url, ada.id)).toMatchObject({ url, name });
     });
 
-    test('can be the only ones, or none', async () => {
+    test('are the only accepted documents in mode pinned, and rejected in mode off', async () => {
       const { services } = service.nodes[0] ?? service;
       const { file, guard } = services.config.clientMetadata;
       const of = (mode: 'pinned' | 'off') =>
@@ -588,7 +588,7 @@ describe.runIf(canCertify)('clients by their document', () => {
     });
 
     test.each(['pinned', 'off'] as const)(
-      'end what was connected by others while the setting is %s, and only then; what was registered goes on',
+      'with CLIENT_METADATA=%s, block clients of other documents without revoking, but not registered ones',
       async (mode) => {
         const other = await connectBy(publish());
         const pinned = await connectBy(pinnedUrl, ada, { redirect_uri: 'https://assistant.example/back' });
@@ -659,7 +659,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       ['no client_id', '[{}]', /no client_id in entry 1/],
       ['a bad address', '[{"client_id":"http://a.example/c"}]', /begin with https/],
       ['a bad document', '[{"client_id":"https://a.example/c"}]', /cannot be used in entry 1/],
-    ])('%s stops the start', async (_, content, says) => {
+    ])('prevent the service from starting if their file is invalid: %s', async (_, content, says) => {
       const file = path.join(inject('directory'), `pinned-${(count += 1)}.json`);
       await writeFile(file, content);
       const { services } = service.nodes[0] ?? service;

@@ -37,8 +37,8 @@ function present({ clientId, refresh: token }: Grant, began: number | null, over
   return service.database.run(refreshTokens(presented, mintTokens(), { address: null, requestId: null }));
 }
 
-describe('the rule', () => {
-  test('a request that began before the token was consumed gets the same answer', async () => {
+describe('the overlap rule for refresh requests', () => {
+  test('gives a request that began before the token was consumed the same response', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
     const began = await databaseTime();
     await setTimeout(20);
@@ -48,14 +48,14 @@ describe('the rule', () => {
     expect(await scopesOf(service, (first as { access: string }).access)).not.toBeNull();
   });
 
-  test('a request that began after is a replay, by however little', async () => {
+  test('treats a request that began after the token was consumed as a replay', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
     const first = await present(grant, await databaseTime());
     expect(await present(grant, await databaseTime())).toBe('invalid_grant');
     expect(await scopesOf(service, (first as { access: string }).access)).toBeNull();
   });
 
-  test('one that began more than two seconds before the token was consumed is a replay', async () => {
+  test('treats a request that began more than two seconds before the token was consumed as a replay', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
     const began = (await databaseTime()) - 2_001;
     const first = await present(grant, await databaseTime(), 2_000);
@@ -63,7 +63,7 @@ describe('the rule', () => {
     expect(await scopesOf(service, (first as { access: string }).access)).toBeNull();
   });
 
-  test('one that is asked more than two seconds after it was consumed is a replay, although it began before', async () => {
+  test('treats an earlier request that is processed more than two seconds after consumption as a replay', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
     const first = await present(grant, await databaseTime(), 2_000);
     const [consumed] = await service.sql<{ millis: number }>(
@@ -75,7 +75,7 @@ describe('the rule', () => {
     expect(await scopesOf(service, (first as { access: string }).access)).toBeNull();
   });
 
-  test('without the time of its beginning every second request is a replay', async () => {
+  test('treats every second request as a replay if the time of its beginning is unknown', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
     await present(grant, null);
     expect(await present(grant, null)).toBe('invalid_grant');
@@ -85,7 +85,7 @@ describe('the rule', () => {
     expect(kept).toEqual({ answer: null });
   });
 
-  test('once the successor was used, an overlapping straggler gets nothing and revokes nothing', async () => {
+  test('rejects an overlapping request after the successor was used, without revoking anything', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
     const began = await databaseTime();
     await setTimeout(5);
@@ -96,8 +96,8 @@ describe('the rule', () => {
   });
 });
 
-describe('the clock', () => {
-  test('converts moments of this process to those of the database', async () => {
+describe('the database clock', () => {
+  test('converts times of this process to times of the database', async () => {
     const told = new DatabaseClock(service.database);
     const began = performance.now();
     for (let count = 0; count < 5; count += 1) {
@@ -111,7 +111,7 @@ describe('the clock', () => {
     }
   });
 
-  test('tells no moment earlier than it was, however slow the answers are', async () => {
+  test('never returns a time that is too early, however slow the database responds', async () => {
     const slow: Database = {
       ...service.database,
       async run(statement) {
@@ -128,7 +128,7 @@ describe('the clock', () => {
     }
   });
 
-  test('follows a clock that was set', async () => {
+  test('follows a database clock that was set', async () => {
     let shift = 0;
     const shifted: Database = {
       ...service.database,
@@ -187,7 +187,7 @@ class StandingTime implements Time {
   }
 }
 
-describe('the window', () => {
+describe('the refresh window', () => {
   /** Requests with one token arrive at these times; returns the times at which they continue. */
   async function held(...arrivals: readonly number[]): Promise<number[]> {
     const time = new StandingTime();
@@ -201,7 +201,7 @@ describe('the window', () => {
     return Promise.all(gone);
   }
 
-  test('one request alone is held for 100 ms, whatever others present', async () => {
+  test('holds a single request for 100 ms, regardless of requests with other tokens', async () => {
     const time = new StandingTime();
     const window = new RefreshWindow(time);
     const gone = ['a', 'b', 'c'].map((key) => window.gathered(key, 0).then(() => time.now()));
@@ -209,15 +209,15 @@ describe('the window', () => {
     expect(await Promise.all(gone)).toEqual([100, 100, 100]);
   });
 
-  test('several are held until no more come, so that all have come before the first goes on', async () => {
+  test('holds requests with the same token until no more arrive', async () => {
     expect(await held(0, 20, 140, 260)).toEqual([510, 510, 510, 510]);
   });
 
-  test('one that comes when those before have gone on is held for itself', async () => {
+  test('holds a request on its own if it arrives after the others were released', async () => {
     expect(await held(0, 50, 301, 400)).toEqual([300, 300, 650, 650]);
   });
 
-  test('what came in while the process stood still is waited for anew, for no longer than a second in all', async () => {
+  test('waits again for requests that arrived while the process stalled, for at most a second in all', async () => {
     const time = new StandingTime();
     const window = new RefreshWindow(time);
     const gone = [window.gathered('a', 0).then(() => time.now())];
@@ -229,7 +229,7 @@ describe('the window', () => {
     expect(await Promise.all(gone)).toEqual([1_000, 1_150]);
   });
 
-  test('none is held longer than a second, and nothing is remembered', async () => {
+  test('holds no request longer than a second, and keeps no state afterwards', async () => {
     const arrivals = Array.from({ length: 40 }, (_, index) => index * 40);
     const gone = await held(...arrivals, 5_000);
     expect(gone.slice(0, 4)).toEqual([1_000, 1_040, 1_080, 1_120]);
@@ -238,8 +238,8 @@ describe('the window', () => {
   });
 });
 
-describe('a request that waits for others', () => {
-  test('has a token that is its client’s and not revoked: with another it goes on at once', async () => {
+describe('a waiting refresh request', () => {
+  test('is held only with a valid token of its own client', async () => {
     const time = new StandingTime();
     const refreshes = new ConcurrentRefreshes(service.services, time);
     let waiting = 0;
@@ -263,7 +263,7 @@ describe('a request that waits for others', () => {
     expect(waiting).toBe(1);
   });
 
-  test('leaves its place among those that are answered at once to others', async () => {
+  test('does not occupy one of the places for requests answered at once', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
     // After they have been held, the requests wait for each other in the database, and the first of them for this lock:
     // one token uses one of three connections.

@@ -78,8 +78,8 @@ async function confirmed(person: Person): Promise<Person> {
   return { ...person, session: cookie.split('=')[1] ?? '', cookie };
 }
 
-describe('the page', () => {
-  test('37. names the client, who registered it, where answers go, each scope, the account, the brokerage and the lifetime', async () => {
+describe('the consent page', () => {
+  test('37. names the client, its creator, redirect host, scopes, account, brokerage and lifetimes', async () => {
     const markup = await markupOf(visit(authorizeUrl(service, { client_id: clientId }), ada));
     for (const words of [
       'Assistant',
@@ -101,7 +101,7 @@ describe('the page', () => {
     expect(markup).not.toContain('on this computer');
   });
 
-  test('37. of a shared client says who registered it and with whom it is shared; reading alone shows no writing', async () => {
+  test('37. names the creator and the brokerage of a shared client, and only the requested scope', async () => {
     const shared = await addClient(service, ada, { name: 'Team helper', brokerage });
     const staff = await addPerson(service, 'Sam Staff', { brokerage, role: 'staff' });
     const markup = await markupOf(visit(authorizeUrl(service, { client_id: shared, scope: 'mcp:read' }), staff));
@@ -111,7 +111,7 @@ describe('the page', () => {
   });
 
   test.each(['http://localhost/callback', 'http://127.0.0.1:8123/cb', 'http://[::1]/cb', 'https://localhost/cb'])(
-    '37. warns when the answer goes to this computer: %s',
+    '37. warns about a redirect URI on this computer: %s',
     async (uri) => {
       const loopback = await addClient(service, ada, { redirectUris: [uri] });
       const markup = await markupOf(visit(authorizeUrl(service, { client_id: loopback, redirect_uri: uri }), ada));
@@ -119,7 +119,7 @@ describe('the page', () => {
     },
   );
 
-  test('37. says how many tools are still on for the client, also when an earlier connection has ended', async () => {
+  test('37. says how many tools are still on for the client, also after a connection has ended', async () => {
     const again = await addClient(service, ada, { name: 'Again' });
     const words = async () => {
       const markup = await markupOf(visit(authorizeUrl(service, { client_id: again }), ada));
@@ -138,7 +138,7 @@ describe('the page', () => {
     expect(await words()).not.toContain('stays off');
   });
 
-  test('37. names findings and financing where these features are on, and leaves them out where they are off', async () => {
+  test('37. mentions findings and financing only if these features are on', async () => {
     const wordsAt = async ({ origin }: { origin: string }) => {
       const { pathname, search } = new URL(authorizeUrl(service, { client_id: clientId }));
       const markup = await markupOf(visit(origin + pathname + search, ada));
@@ -161,7 +161,7 @@ describe('the page', () => {
     }
   });
 
-  test('38. escapes what people have named', async () => {
+  test('38. escapes the name of the client', async () => {
     const markupName = '<img src=x onerror=alert(1)>';
     const evil = await addClient(service, ada, { name: markupName });
     const markup = await markupOf(visit(authorizeUrl(service, { client_id: evil }), ada));
@@ -169,7 +169,7 @@ describe('the page', () => {
     expect(markup).toContain('&lt;img src=x onerror=alert(1)&gt;');
   });
 
-  test('39. cannot be framed, stored or told on, loads nothing from elsewhere, and leaves form-action out', async () => {
+  test('39. cannot be framed or cached, sends no referrer, loads nothing external, has no form-action', async () => {
     const response = await visit(authorizeUrl(service, { client_id: clientId }), ada);
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("frame-ancestors 'none'");
@@ -189,14 +189,14 @@ describe('the page', () => {
   });
 });
 
-describe('refused decisions', () => {
+describe('rejected decisions', () => {
   let fields: Record<string, string>;
   beforeEach(async () => {
     await service.sql('delete from vault.authorization_codes');
     fields = await openConsent(service, ada, { client_id: clientId });
   });
 
-  test('42. without a session: to sign in and back to the question', async () => {
+  test('42. without a session, which lead to the sign-in page and back', async () => {
     const response = await decide(service, null, yes(fields));
     await nothingCameOf(response, 302);
     const location = new URL(response.headers.get('location') ?? '', service.origin);
@@ -218,7 +218,7 @@ describe('refused decisions', () => {
     expect(response.headers.get('location')).toMatch(/^\/sign-in\?/);
   });
 
-  test('43. without the CSRF token, or with a wrong one', async () => {
+  test('43. without a CSRF token, or with a wrong one', async () => {
     const { csrf, ...others } = fields;
     await nothingCameOf(await decide(service, ada, yes(others)), 403);
     await nothingCameOf(await decide(service, ada, yes({ ...others, csrf: 'x'.repeat(csrf?.length ?? 0) })), 403);
@@ -231,7 +231,7 @@ describe('refused decisions', () => {
     await nothingCameOf(await decide(service, ada, yes({ ...fields, csrf })), 403);
   });
 
-  describe('44. with the form from before confirming in another tab that it is them', () => {
+  describe('44. with a form from before re-authentication in another tab', () => {
     let now: Person;
     let own: string;
     let old: Record<string, string>;
@@ -247,7 +247,7 @@ describe('refused decisions', () => {
     const linksOf = (markup: string) =>
       [...markup.matchAll(/<a\b[^>]* href="([^"]*)"/g)].map(([, href = '']) => decodeEntities(href));
 
-    test.each(['approve', 'deny'])('%s decides nothing, and leads to the same request', async (decision) => {
+    test.each(['approve', 'deny'])('%s creates no code, and the error page links to the same request', async (decision) => {
       const sent = Object.entries({ ...old, scope: 'mcp:read', decision });
       const response = await decide(service, now, sent);
       await nothingCameOf(response, 403);
@@ -264,7 +264,7 @@ describe('refused decisions', () => {
       expect(await codes()).toEqual([]);
     });
 
-    test('leads nowhere but to a request of ours', async () => {
+    test('the error page links only to valid authorization requests of this service', async () => {
       const { request = '', csrf = '' } = old;
       const told = JSON.parse(Buffer.from(request.split('.')[0] ?? '', 'base64url').toString()) as object;
       const changed = (change: object) => Buffer.from(JSON.stringify({ ...told, ...change })).toString('base64url');
@@ -310,7 +310,7 @@ describe('refused decisions', () => {
     }
   });
 
-  test('46. what the form was signed for cannot be changed, nor taken from another session', async () => {
+  test('46. with a form that was altered or signed for another session', async () => {
     const [payload = '', signature = ''] = (fields['request'] ?? '').split('.');
     const request = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
     const other = await addClient(service, ada, { redirectUris: ['https://evil.example/'] });
@@ -333,7 +333,7 @@ describe('refused decisions', () => {
       await nothingCameOf(await decide(service, ada, yes({ ...fields, request: altered })), 400);
   });
 
-  test('46. the client and its redirect URI are looked at again', async () => {
+  test('46. with a redirect URI that was removed after the page was shown', async () => {
     const changing = await addClient(service, ada);
     const own = await openConsent(service, ada, { client_id: changing });
     await service.sql(`update connected_clients set redirect_uris = '{https://client.example/new}' where id = $1`, [
@@ -343,14 +343,14 @@ describe('refused decisions', () => {
     await nothingCameOf(await decide(service, ada, [...Object.entries(own), ['decision', 'deny']]), 400);
   });
 
-  test('46. the scope cannot grow beyond what was asked for', async () => {
+  test('46. with more scopes than requested, which are not granted', async () => {
     const verifier = newVerifier();
     const reading = { client_id: clientId, scope: 'mcp:read', code_challenge: challengeOf(verifier) };
     const code = await approve(service, ada, reading, ['mcp:read', 'mcp:write']);
     expect((await redeem(service, { clientId, code, verifier })).body.scope).toBe('mcp:read');
   });
 
-  test('50. unticking mcp:read is turning the client down', async () => {
+  test('50. without mcp:read, which counts as a denial', async () => {
     for (const scopes of [[], ['mcp:write']]) {
       const response = await decide(service, ada, yes(fields, scopes));
       expect(response.status).toBe(302);
@@ -359,13 +359,13 @@ describe('refused decisions', () => {
     expect(await codes()).toEqual([]);
   });
 
-  test('52. the private client of another person', async () => {
+  test('52. for the private client of another person', async () => {
     const bert = await addPerson(service, 'Bert', { brokerage });
     expect((await visit(authorizeUrl(service, { client_id: clientId }), bert)).status).toBe(400);
     await expect(openConsent(service, bert, { client_id: clientId })).rejects.toThrow('no consent page');
   });
 
-  test('52. a suspended person', async () => {
+  test('52. by a suspended person', async () => {
     const cleo = await addPerson(service, 'Cleo');
     const own = await addClient(service, cleo);
     const open = await openConsent(service, cleo, { client_id: own });
@@ -376,7 +376,7 @@ describe('refused decisions', () => {
     );
   });
 
-  test('52. a person who has left the brokerage that the client is shared with', async () => {
+  test('52. by a person who has left the brokerage that the client is shared with', async () => {
     const shared = await addClient(service, ada, { brokerage });
     const dan = await addPerson(service, 'Dan', { brokerage });
     const open = await openConsent(service, dan, { client_id: shared });
@@ -384,7 +384,7 @@ describe('refused decisions', () => {
     await nothingCameOf(await decide(service, dan, yes(open)), 400);
   });
 
-  test('a body of another type, or too large, is no decision', async () => {
+  test('with another content type, an oversized body or an unknown decision', async () => {
     const url = `${service.origin}/api/mcp/authorize`;
     const headers = { cookie: ada.cookie, origin: service.origin };
     const json = await fetch(url, {
@@ -403,9 +403,9 @@ describe('refused decisions', () => {
   });
 });
 
-describe('decisions', () => {
+describe('valid decisions', () => {
   test.each(['st', 'a+b&c=%25 \n é😀'])(
-    '47. approving sends one code, one state and one iss to the exact URI, by 302: %j',
+    '47. approval redirects to the exact URI with one code, state and iss: %j',
     async (state) => {
       const fields = await openConsent(service, ada, { client_id: clientId, state });
       const response = await decide(service, ada, yes(fields));
@@ -419,7 +419,7 @@ describe('decisions', () => {
     },
   );
 
-  test('47. to a loopback URI with the port that was asked for', async () => {
+  test('47. approval redirects to a loopback URI with the requested port', async () => {
     const desktop = await addClient(service, ada, { redirectUris: ['http://localhost/callback?own=1'] });
     const fields = await openConsent(service, ada, {
       client_id: desktop,
@@ -429,7 +429,7 @@ describe('decisions', () => {
     expect(response.headers.get('location')).toMatch(/^http:\/\/localhost:49152\/callback\?own=1&code=/);
   });
 
-  test('48. denying sends access_denied, state and iss; no code and no grant', async () => {
+  test('48. denial redirects with access_denied, state and iss, and creates no code', async () => {
     await service.sql('delete from vault.authorization_codes');
     const fields = await openConsent(service, ada, { client_id: clientId });
     const response = await decide(service, ada, [
@@ -456,7 +456,7 @@ describe('decisions', () => {
     expect((await redeem(service, { clientId, code, verifier })).body.scope).toBe('mcp:read');
   });
 
-  test('51. the same form twice gives one usable code at most', async () => {
+  test('51. submitting the same form twice gives at most one usable code', async () => {
     const verifier = newVerifier();
     const fields = await openConsent(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
     const [first, second] = [await decide(service, ada, yes(fields)), await decide(service, ada, yes(fields))].map(
@@ -468,7 +468,7 @@ describe('decisions', () => {
     expect([third.status, third.headers.get('location')]).toEqual([400, null]);
   });
 
-  test('51. twenty times at once', async () => {
+  test('51. submitting the same form twenty times at once gives one usable code', async () => {
     const verifier = newVerifier();
     const fields = await openConsent(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
     const responses = await Promise.all(Array.from({ length: 20 }, () => decide(service, ada, yes(fields))));
@@ -480,14 +480,14 @@ describe('decisions', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
   });
 
-  test('a grant through a shared client works for a member', async () => {
+  test('approval of a shared client gives a member tokens', async () => {
     const shared = await addClient(service, ada, { brokerage });
     const staff = await addPerson(service, 'Sue', { brokerage, role: 'staff' });
     expect((await connect(service, staff, shared)).access).toMatch(/^dka_/);
   });
 });
 
-describe('letting a client write', () => {
+describe('approval of write access', () => {
   const hourAgo = (person: Person) =>
     service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
       person.id,
@@ -502,7 +502,7 @@ describe('letting a client write', () => {
     ]);
   };
 
-  test('is asked of a person who signed in lately, and leads through signing in again back to the same request', async () => {
+  test('needs a recent sign-in, and re-authentication leads back to the same request', async () => {
     const person = await addPerson(service, 'Late');
     const state = 'kept + & = %';
     const asked = await answer(person, ['mcp:read', 'mcp:write'], state);
@@ -525,7 +525,7 @@ describe('letting a client write', () => {
     expect(answerOf(approved).get('code')).toMatch(/^dkc_/);
   });
 
-  test('is said on the page to ask for it; reading alone, and turning down, need none', async () => {
+  test('announces re-authentication on the page; read-only approval and denial need none', async () => {
     const person = await addPerson(service, 'Reader');
     const own = await addClient(service, person);
     const look = () => markupOf(visit(authorizeUrl(service, { client_id: own }), person));

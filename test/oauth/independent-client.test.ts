@@ -83,7 +83,7 @@ async function authorizationUrl(
   return url;
 }
 
-test('discovery, consent, code, call, refresh, replay and revocation', async () => {
+test('oauth4webapi completes discovery, consent, code, call, refresh, replay and revocation', async () => {
   const client: oauth.Client = { client_id: await addClient(service, ada, { redirectUris: [redirectUri] }) };
   const { resource, server } = await discover();
   const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];
@@ -131,7 +131,7 @@ test('discovery, consent, code, call, refresh, replay and revocation', async () 
   await expect(refreshed(second.refresh_token ?? '')).rejects.toMatchObject({ error: 'invalid_grant' });
 });
 
-test('a denial is an authorization error that the client recognises', async () => {
+test('oauth4webapi recognises a denial as an authorization error', async () => {
   const client: oauth.Client = { client_id: await addClient(service, ada, { redirectUris: [redirectUri] }) };
   const { resource, server } = await discover();
   const state = oauth.generateRandomState();
@@ -148,7 +148,7 @@ test('a denial is an authorization error that the client recognises', async () =
   );
 });
 
-test('a narrowed consent is in the answer', async () => {
+test('oauth4webapi receives the narrowed scope of a consent', async () => {
   const client: oauth.Client = { client_id: await addClient(service, ada, { redirectUris: [redirectUri] }) };
   const { resource, server } = await discover();
   const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];

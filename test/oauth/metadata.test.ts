@@ -13,7 +13,7 @@ const get = async (path: string): Promise<Document> => (await fetch(service.orig
 
 const serverPaths = ['', '/api/mcp', '/mcp'].map((path) => `/.well-known/oauth-authorization-server${path}`);
 
-test.each(serverPaths)('1. %s: the issuer is the configured origin, as JSON', async (path) => {
+test.each(serverPaths)('1. %s names the configured origin as issuer, in JSON', async (path) => {
   const response = await fetch(service.origin + path);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toMatch(/^application\/json/);
@@ -34,7 +34,7 @@ test('2. endpoints, response types, grants, PKCE, authentication, scopes and iss
   });
 });
 
-test('3. nothing that OAuth 2.1 has left behind is advertised', async () => {
+test('3. features that OAuth 2.1 has removed are not advertised', async () => {
   const metadata = await get('/.well-known/oauth-authorization-server');
   expect(JSON.stringify(metadata)).not.toMatch(
     /implicit|password|client_credentials|plain|client_secret|offline_access/,
@@ -66,7 +66,7 @@ test.each([
   });
 });
 
-test('6. metadata, token and revocation answers carry CORS headers, also errors and preflights; authorize has none', async () => {
+test('6. metadata, token and revocation responses have CORS headers, also errors; authorize has none', async () => {
   const origin = { origin: 'https://elsewhere.example' };
   const open = [
     fetch(`${service.origin}/.well-known/oauth-authorization-server`, { headers: origin }),
@@ -103,7 +103,7 @@ test('6. metadata, token and revocation answers carry CORS headers, also errors 
   }
 });
 
-test('7. a spoofed Host or X-Forwarded-Host changes nothing', async () => {
+test('7. a spoofed Host or X-Forwarded-Host does not change the metadata', async () => {
   const expected = await get('/.well-known/oauth-authorization-server');
   const headers = {
     host: 'evil.example',

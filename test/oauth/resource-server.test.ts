@@ -72,9 +72,9 @@ async function answered(response: Response): Promise<Record<string, unknown>> {
 
 const challenge = (response: Response): string => response.headers.get('www-authenticate') ?? '';
 
-describe('getting in', () => {
+describe('authentication of the tool server', () => {
   test.each(['/api/mcp', '/mcp'])(
-    '93. %s without a token: 401 that names the metadata of this path and the scopes, and no error',
+    '93. a call to %s without a token gets 401 with the metadata URL and scopes, without an error',
     async (path) => {
       const response = await ask({}, { path });
       expect(response.status).toBe(401);
@@ -86,7 +86,7 @@ describe('getting in', () => {
     },
   );
 
-  test('94. a bad, malformed, expired or revoked token: 401 invalid_token', async () => {
+  test('94. an unknown, malformed, expired or revoked token gets 401 invalid_token', async () => {
     const revoked = await connect(service, bo, clientId);
     await service.sql('update vault.access_tokens set revoked_at = app.now() where digest = $1', [
       digestOf(revoked.access),
@@ -101,20 +101,20 @@ describe('getting in', () => {
     }
   });
 
-  test('95. a token in the query is none', async () => {
+  test('95. a token in the query is ignored', async () => {
     const response = await ask({}, { path: `/api/mcp?access_token=${grant.access}` });
     expect([response.status, challenge(response).includes('error=')]).toEqual([401, false]);
   });
 
-  test.each(['Bearer', 'bearer', 'BEARER'])('96. the scheme is read in any case: %s', async (scheme) => {
+  test.each(['Bearer', 'bearer', 'BEARER'])('96. the scheme is case-insensitive: %s', async (scheme) => {
     expect((await ask({ authorization: `${scheme} ${grant.access}` })).status).toBe(200);
   });
 
-  test('87. a refresh token opens nothing', async () => {
+  test('87. a refresh token is rejected', async () => {
     expect((await ask(bearer(grant.refresh))).status).toBe(401);
   });
 
-  test('98. neither an API key nor a session opens the tool server, and no access token the REST API', async () => {
+  test('98. API keys and sessions are rejected, and the REST API rejects access tokens', async () => {
     const { token, digest, lastFour } = mintApiKey('live');
     await service.sql(`select app.issue_api_key($1, $2, 'key', 'live', '{contacts:read}', null, null, $3, $4)`, [
       brokerage,
@@ -129,7 +129,7 @@ describe('getting in', () => {
     expect((await fetch(`${service.origin}/api/v1/contacts`, { headers: bearer(grant.access) })).status).toBe(401);
   });
 
-  test('99. a token for another resource is refused', async () => {
+  test('99. a token for another resource is rejected', async () => {
     const [other, family] = [`dka_${randomBytes(32).toString('base64url')}`, randomBytes(16).toString('hex')];
     await service.sql(
       `insert into vault.token_families (id, user_id, client_id, scopes, resource, consented_at, ends_at)
@@ -148,7 +148,7 @@ describe('getting in', () => {
     expect((await ask(bearer(other))).status).toBe(200);
   });
 
-  test('100. an access token dies after 3600 seconds', async () => {
+  test('100. an access token expires after 3600 seconds', async () => {
     const own = await connect(service, bo, clientId);
     service.clock.advance(3_590_000);
     expect((await ask(bearer(own.access))).status).toBe(200);
@@ -158,8 +158,8 @@ describe('getting in', () => {
   });
 });
 
-describe('what is seen', () => {
-  test('97, 49. a token without mcp:write on a writing tool: 200 with permission_denied that names the scope', async () => {
+describe('permissions of the tool server', () => {
+  test('97, 49. a write tool without mcp:write returns permission_denied with the required scope', async () => {
     const body = call('svc_questions_create', { deal_id: deal, category: 'financials', question_text: 'Why?' });
     const denied = await answered(await ask(bearer(reading.access), { body }));
     expect(denied).toMatchObject({
@@ -172,7 +172,7 @@ describe('what is seen', () => {
     expect(next).toMatchObject({ error: 'permission_denied', reason: 'missing_tool_grant' });
   });
 
-  test('101. a role reduced or a membership ended shows with the next call, without a new token', async () => {
+  test('101. a reduced role or ended membership takes effect with the next call', async () => {
     const person = await addPerson(service, 'Amy', { brokerage, role: 'admin' });
     const own = await connect(service, person, await addClient(service, person));
     const deals = async () => (await answered(await ask(bearer(own.access))))['deals'] as { id: string }[];
@@ -185,7 +185,7 @@ describe('what is seen', () => {
     expect(await deals()).toEqual([]);
   });
 
-  test('102. nothing of another brokerage is seen, also when its ids are known', async () => {
+  test('102. deals of another brokerage are hidden, also when their ids are known', async () => {
     const list = JSON.stringify(await answered(await ask(bearer(grant.access))));
     expect(list).toContain('Bakery');
     expect(list).not.toContain('Secret brewery');
@@ -198,7 +198,7 @@ describe('what is seen', () => {
     expect(await text(foreignDeal)).not.toContain('Secret brewery');
   });
 
-  test('what is revoked is refused with the next call: by a replay, by the client, by deleting it', async () => {
+  test("tokens are rejected from the next call after a replay, a revocation or the client's deletion", async () => {
     const own = await addClient(service, bo);
     const status = async ({ access }: Grant) => (await ask(bearer(access))).status;
     const [replayed, returned, deleted] = [

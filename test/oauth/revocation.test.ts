@@ -52,7 +52,7 @@ const dead = { access: false, refresh: false };
 const living = { access: true, refresh: true };
 
 describe('the revocation endpoint', () => {
-  test('103. a refresh token: 200, and its whole family is dead', async () => {
+  test('103. revokes the whole family of a refresh token', async () => {
     const grant = await connect(service, ada, clientId);
     const next = await refresh(service, clientId, grant.refresh);
     const { status, headers } = await revoke({ token: next.body.refresh_token ?? '' });
@@ -62,20 +62,20 @@ describe('the revocation endpoint', () => {
     expect((await refresh(service, clientId, next.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
   });
 
-  test('103. also a refresh token that was rotated before', async () => {
+  test('103. revokes the whole family of a refresh token that was rotated before', async () => {
     const grant = await connect(service, ada, clientId);
     const next = await refresh(service, clientId, grant.refresh);
     expect((await revoke({ token: grant.refresh })).status).toBe(200);
     expect(await scopesOf(service, next.body.access_token ?? '')).toBeNull();
   });
 
-  test('104. an access token: 200, and that token alone is dead', async () => {
+  test('104. revokes an access token and no other token', async () => {
     const grant = await connect(service, ada, clientId);
     expect((await revoke({ token: grant.access })).status).toBe(200);
     expect(await alive(grant)).toEqual({ access: false, refresh: true });
   });
 
-  test('leaves half of the connections to others, like the token endpoint, however many send one token', async () => {
+  test('leaves database connections free when one token is sent several times, like the token endpoint', async () => {
     const grant = await connect(service, ada, clientId);
     const holder = await connectTo(service.connections.owner);
     try {
@@ -94,19 +94,19 @@ describe('the revocation endpoint', () => {
     }
   });
 
-  test('105. an unknown or malformed token: 200', async () => {
+  test('105. returns 200 for an unknown or malformed token', async () => {
     for (const token of ['garbage', `dkr_${'A'.repeat(43)}`, `dka_${'A'.repeat(43)}`])
       expect((await revoke({ token })).status).toBe(200);
   });
 
-  test("106. another client's token: 200, and nothing happens", async () => {
+  test("106. returns 200 for another client's token and revokes nothing", async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
     expect((await revoke({ token: grant.refresh })).status).toBe(200);
     expect((await revoke({ token: grant.access })).status).toBe(200);
     expect(await alive(grant)).toEqual(living);
   });
 
-  test('107. an unknown client: 401', async () => {
+  test('107. returns 401 for an unknown client', async () => {
     const grant = await connect(service, ada, clientId);
     for (const client_id of ['01900000-0000-7000-8000-000000000000', 'nobody']) {
       const { status, body } = await revoke({ client_id, token: grant.refresh });
@@ -115,7 +115,7 @@ describe('the revocation endpoint', () => {
     expect(await alive(grant)).toEqual(living);
   });
 
-  test('108. a wrong or unknown hint changes nothing', async () => {
+  test('108. ignores a wrong or unknown token_type_hint', async () => {
     const [one, two] = [await connect(service, ada, clientId), await connect(service, ada, clientId)];
     expect((await revoke({ token: one.refresh, token_type_hint: 'access_token' })).status).toBe(200);
     expect(await alive(one)).toEqual(dead);
@@ -123,7 +123,7 @@ describe('the revocation endpoint', () => {
     expect(await alive(two)).toEqual({ access: false, refresh: true });
   });
 
-  test('token and client_id are required, JSON is taken, GET is 405', async () => {
+  test('requires token and client_id, accepts JSON, and returns 405 for GET', async () => {
     expect((await revoke({})).body.error).toBe('invalid_request');
     expect((await revoke({ client_id: undefined, token: 'x' })).body.error).toBe('invalid_request');
     const grant = await connect(service, ada, clientId);
@@ -137,8 +137,8 @@ describe('the revocation endpoint', () => {
   });
 });
 
-describe('what ends grants', () => {
-  test('110. deleting a client ends every grant that anybody gave it, and the codes not yet redeemed', async () => {
+describe('grants', () => {
+  test('110. of all members end when the client is deleted', async () => {
     const brokerage = await addBrokerage(service);
     const admin = await addPerson(service, 'Amy', { brokerage, role: 'admin' });
     const staff = await addPerson(service, 'Sam', { brokerage, role: 'staff' });
@@ -180,7 +180,7 @@ describe('what ends grants', () => {
     return { brokerage, admin, staff, client, change, grants, own, given };
   }
 
-  test('a client switched off loses all that it was given, also when it is switched on again', async () => {
+  test('end when the client is disabled, and stay ended when it is enabled again', async () => {
     const { own, given, change, grants } = await sharedClient();
     await change('disabled = true');
     expect([await alive(own), await alive(given), await grants()]).toEqual([dead, dead, 0]);
@@ -188,7 +188,7 @@ describe('what ends grants', () => {
     expect([await alive(own), await alive(given)]).toEqual([dead, dead]);
   });
 
-  test('a client no longer shared loses what others gave it, also when it is shared again under another name', async () => {
+  test('of other members end when the client is unshared, and stay ended when it is shared again', async () => {
     const { brokerage, staff, client, own, given, change, grants } = await sharedClient();
     const verifier = newVerifier();
     const code = await approve(service, staff, { client_id: client, code_challenge: challengeOf(verifier) });
@@ -201,14 +201,14 @@ describe('what ends grants', () => {
     expect(await scopesOf(service, own.access)).toBeNull();
   });
 
-  test('its creator keeps what they gave a client that is shared and unshared', async () => {
+  test("of the client's creator survive unsharing and sharing", async () => {
     const { brokerage, own, change } = await sharedClient();
     await change('brokerage_id = null');
     await change('brokerage_id = $2', brokerage);
     expect(await alive(own)).toEqual(living);
   });
 
-  test('a client under another name, or without a redirect URI that it had, is agreed to anew; one more changes nothing', async () => {
+  test('end when the client is renamed or loses a redirect URI, but not when it gains one', async () => {
     const [renamed, moved] = [await sharedClient(), await sharedClient()];
     await renamed.change(`redirect_uris = redirect_uris || '{https://client.example/second}'`);
     expect(await alive(renamed.given)).toEqual(living);
@@ -219,7 +219,7 @@ describe('what ends grants', () => {
   });
 
   test.each(['afterwards', 'at once'] as const)(
-    'a consent that is given while its redirect URI is taken away, and redeemed %s, gets no tokens',
+    'are not created by a consent during the removal of its redirect URI, redeemed %s',
     async (when) => {
       const { staff, client } = await sharedClient();
       const verifier = newVerifier();
@@ -236,7 +236,7 @@ describe('what ends grants', () => {
     },
   );
 
-  test('101. a person who leaves the brokerage loses its shared clients with the next call', async () => {
+  test('101. to a shared client end when the person leaves the brokerage', async () => {
     const brokerage = await addBrokerage(service);
     const admin = await addPerson(service, 'Amy', { brokerage, role: 'admin' });
     const staff = await addPerson(service, 'Sam', { brokerage, role: 'staff' });
@@ -246,7 +246,7 @@ describe('what ends grants', () => {
     expect(await alive(grant)).toEqual(dead);
   });
 
-  test('a consent that is given and redeemed while the person leaves the brokerage gets no tokens, which would live again with their return', async () => {
+  test('are not created by a consent given and redeemed while the person leaves the brokerage', async () => {
     const { staff, client } = await sharedClient();
     const verifier = newVerifier();
     const leaving = [`update members set status = 'removed' where user_id = $1`, [staff.id]] as const;
@@ -257,7 +257,7 @@ describe('what ends grants', () => {
     expect(body.error).toBe('invalid_grant');
   });
 
-  test('a client that a person shared with the brokerage which they leave belongs to the brokerage: it works for them no more', async () => {
+  test("of a shared client's creator end when they leave the brokerage, which keeps the client", async () => {
     const { brokerage, admin, client, own, given } = await sharedClient();
     const other = await addPerson(service, 'Ann', { brokerage, role: 'admin' });
     await service.sql(`update members set status = 'removed' where user_id = $1`, [admin.id]);
@@ -278,7 +278,7 @@ describe('what ends grants', () => {
   };
   const from = { address: '192.0.2.1', requestId: null };
 
-  test('111. signing out everywhere', async () => {
+  test('111. and pending codes end when the person signs out everywhere', async () => {
     const [{ person, grant, pending }, other] = [await bert(), await bert()];
     expect(await service.database.run(signOutEverywhere(tokenDigest(person.session), from))).toBe(true);
     expect(await alive(grant)).toEqual(dead);
@@ -286,7 +286,7 @@ describe('what ends grants', () => {
     expect(await alive(other.grant)).toEqual(living);
   });
 
-  test('111. being suspended, also when the suspension is taken back', async () => {
+  test('111. and pending codes end when the person is suspended, even if the suspension is lifted', async () => {
     const { person, grant, pending } = await bert();
     await service.sql('update users set suspended_at = app.now() where id = $1', [person.id]);
     await service.sql('update users set suspended_at = null where id = $1', [person.id]);
@@ -294,7 +294,7 @@ describe('what ends grants', () => {
     expect((await redeem(service, pending)).body.error).toBe('invalid_grant');
   });
 
-  test('111. a changed password', async () => {
+  test('111. and pending codes end when the password is changed', async () => {
     const { person, grant, pending } = await bert();
     const [phc, other] = await Promise.all(
       [0, 1].map(() => hashPassword(randomBytes(12).toString('hex'), service.config.passwordParameters)),
@@ -309,7 +309,7 @@ describe('what ends grants', () => {
     expect((await redeem(service, pending)).body.error).toBe('invalid_grant');
   });
 
-  test('100. an access token is dead after 3600 seconds', async () => {
+  test('100. have access tokens that expire after 3600 seconds', async () => {
     const grant = await connect(service, ada, clientId);
     service.clock.advance(3_598_000);
     expect(await scopesOf(service, grant.access)).not.toBeNull();

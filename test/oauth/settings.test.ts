@@ -38,8 +38,8 @@ async function register(name: string, redirectUris: string | string[], person = 
   return body.id;
 }
 
-describe('clients', () => {
-  test('109. lists name, scopes, created and last used; disconnecting ends the tokens at once', async () => {
+describe('connected clients', () => {
+  test('109. are listed with name, scopes and dates, and disconnecting revokes their tokens at once', async () => {
     const clientId = await register('My assistant', 'https://client.example/callback');
     const grant = await connect(service, ada, clientId, ['mcp:read']);
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
@@ -54,7 +54,7 @@ describe('clients', () => {
     expect(await seen(clientId)).toMatchObject({ scopes: [], connected_at: null });
   });
 
-  test('the last use is written aside, once a minute at most', async () => {
+  test('have their last use recorded in the background', async () => {
     const grant = await connect(service, ada, await register('Watched', 'https://client.example/callback'));
     const lastUse = async () =>
       (
@@ -74,12 +74,12 @@ describe('clients', () => {
     expect(await lastUse()).not.toEqual(first);
   });
 
-  test('109. signed out: no clients are listed', async () => {
+  test('109. are not listed without a session', async () => {
     const answer = await fetch(`${service.origin}/api/web/clients`);
     expect([answer.status, await answer.json()]).toMatchObject([401, { error: { code: 'signed_out' } }]);
   });
 
-  test('112. no secret is issued: a new client gets its client_id', async () => {
+  test('112. get a client_id and no secret when they are created', async () => {
     const details = { name: 'Plain', redirect_uris: ['https://client.example/callback'] };
     const { status, body } = await ask('/clients', details);
     expect([status, body.client_id]).toEqual([201, body.id]);
@@ -113,7 +113,7 @@ describe('clients', () => {
     '//client.example/callback',
     `https://client.example/${'x'.repeat(1000)}`,
   ];
-  test.each(bad)('112. refuses the redirect URI %s', async (uri) => {
+  test.each(bad)('112. cannot have the redirect URI %s', async (uri) => {
     expect(redirectUriFault(uri)).not.toBeNull();
     const before = await service.sql('select id from connected_clients');
     const { status, body } = await ask('/clients', { name: 'Bad', redirect_uris: [uri] });
@@ -121,7 +121,7 @@ describe('clients', () => {
     expect(await service.sql('select id from connected_clients')).toEqual(before);
   });
 
-  test('112. so does the database, whoever asks it', async () => {
+  test('112. cannot have an invalid redirect URI in the database either', async () => {
     const unfit = bad.filter((uri) => !/[?&](code|state)=|443|%2e|2130706433|127\.0\.0\.2/.test(uri));
     for (const uri of unfit) {
       const [answer] = await service.sql<{ allowed: boolean }>('select app.redirect_uri_allowed($1) as allowed', [uri]);
@@ -129,7 +129,7 @@ describe('clients', () => {
     }
   });
 
-  test('112. has a sentence for each that the database refuses', async () => {
+  test('112. have an explanation for each redirect URI that the database rejects', async () => {
     const marks = [...'!$%&()*+,-./:;<=>?@[\\]^_`{|}~\'"#'];
     const hosts = ['a.example', '-a.example', 'a-.example', '-', '127.0.0.1', '[::1]', '[fe80::1]', '[::ffff:1.2.3.4]'];
     const uris = [
@@ -153,7 +153,7 @@ describe('clients', () => {
     expect(refused.filter(({ uri }) => redirectUriFault(uri) === null)).toEqual([]);
   });
 
-  test('112. takes https and loopback URIs, those of the presets among them, which it offers', async () => {
+  test('112. can have https and loopback redirect URIs and those of the presets, which are offered', async () => {
     for (const uri of [
       'https://client.example',
       'https://client.example:8443/a?b=c',
@@ -175,7 +175,7 @@ describe('clients', () => {
     );
   });
 
-  test('the presets are the URIs that these clients really send', async () => {
+  test('have presets with the redirect URIs that well-known clients really send', async () => {
     const both = (...paths: string[]) => paths.flatMap((at) => [`http://localhost${at}`, `http://127.0.0.1${at}`]);
     expect(Object.fromEntries(clientPresets.map(({ id, redirectUris }) => [id, redirectUris]))).toEqual({
       claude: ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/api/mcp/auth_callback'],
@@ -204,7 +204,7 @@ describe('clients', () => {
       expect([id, takes(id, uri)]).toEqual([id, true]);
   });
 
-  test('every preset has its way to connect on the page that leads through it', () => {
+  test('have instructions for connecting each preset', () => {
     for (const { id } of clientPresets) {
       const way = ways[id]({ address: 'https://deals.example.com/api/mcp', clientId: 'ID', name: 'dealkeep' });
       expect([id, way.steps.length]).not.toEqual([id, 0]);
@@ -213,14 +213,14 @@ describe('clients', () => {
     }
   });
 
-  test('112. a name is needed, visible and not too long', async () => {
+  test('112. need a name that is visible and not too long', async () => {
     for (const name of ['', '   ', 'x'.repeat(101), 'a\u202eb', 'a\nb']) {
       const { status } = await ask('/clients', { name, redirect_uris: ['https://client.example/cb'] });
       expect([name, status]).toEqual([name, 400]);
     }
   });
 
-  test('the redirect URIs can be changed later', async () => {
+  test('can be renamed and given other redirect URIs later', async () => {
     const clientId = await register('Changing', 'https://client.example/old');
     const details = { name: 'Changed', redirect_uris: ['https://client.example/new'] };
     expect((await ask(`/clients/${clientId}`, details, ada, 'PATCH')).status).toBe(200);
@@ -232,7 +232,7 @@ describe('clients', () => {
     expect((await ask(`/clients/${clientId}`, unfit, ada, 'PATCH')).status).toBe(400);
   });
 
-  test("112. B cannot see, change, switch off, share or delete A's client", async () => {
+  test('112. of one person cannot be seen, changed, disabled, shared or deleted by another', async () => {
     const clientId = await register('Of Ada', 'https://client.example/callback');
     expect(await seen(clientId, bert)).toBeUndefined();
     const details = { name: 'Of Bert', redirect_uris: ['https://evil.example/'] };
@@ -254,7 +254,7 @@ describe('clients', () => {
     ).toEqual([{ name: 'Of Ada', disabled: false, deleted_at: null, brokerage_id: null }]);
   });
 
-  test('an admin shares a client; members use it, and the admins alone manage it', async () => {
+  test('that an admin shares can be used by all members, and managed by admins alone', async () => {
     const clientId = await register('For all', 'https://client.example/callback');
     expect((await ask(`/clients/${clientId}/share`, { brokerage_id: brokerage })).status).toBe(200);
     expect(await seen(clientId, bert)).toMatchObject({ name: 'For all', can_manage: false });
@@ -278,7 +278,7 @@ describe('clients', () => {
     expect(await scopesOf(service, grant.access)).toBeNull();
   });
 
-  test('what is done with a client that nobody shares is in the trail of the only brokerage of its person', async () => {
+  test('that are not shared are audited in the only brokerage of their person', async () => {
     const clientId = await register('Of Bert', 'https://client.example/callback', bert);
     expect((await ask(`/clients/${clientId}`, { name: 'Bert’s' }, bert, 'PATCH')).status).toBe(200);
     for (const disabled of [true, false])
@@ -293,7 +293,7 @@ describe('clients', () => {
     ).toEqual(['client.create', 'client.change', 'client.disable', 'client.enable', 'client.delete']);
   });
 
-  test('nobody shares with a brokerage of which they are no admin', async () => {
+  test('cannot be shared with a brokerage by a person who is not its admin', async () => {
     const clientId = await register('Of Bert', 'https://client.example/callback', bert);
     expect((await ask(`/clients/${clientId}/share`, { brokerage_id: brokerage }, bert)).status).toBe(403);
     expect(await service.sql('select brokerage_id from connected_clients where id = $1', [clientId])).toEqual([
@@ -301,7 +301,7 @@ describe('clients', () => {
     ]);
   });
 
-  test('requests without the CSRF token or from another site change nothing', async () => {
+  test('are not created without the CSRF token or from another site', async () => {
     const { headers } = signedInWith(service, ada.session);
     const forge = (changes: Record<string, string>) =>
       fetch(`${service.origin}/api/web/clients`, {
@@ -314,7 +314,7 @@ describe('clients', () => {
     expect(await service.sql(`select from connected_clients where name = 'Forged'`)).toEqual([]);
   });
 
-  test('50 clients are the most, also when the last are made at once', async () => {
+  test('are limited to 50 per person, also when the last ones are created at the same time', async () => {
     const cleo = await addPerson(service, 'Cleo');
     for (let made = 0; made < 49; made += 1) await addClient(service, cleo);
     const details = { name: 'One more', redirect_uris: ['https://client.example/'] };
@@ -327,7 +327,7 @@ describe('clients', () => {
   });
 });
 
-test('lists end where nobody reads on: members, clients, deals on which tools may write', async () => {
+test('lists of members, clients and deals open to tools are limited in length', async () => {
   const full = await addBrokerage(service, 'Full');
   const dora = await addPerson(service, 'Dora', { brokerage: full, role: 'broker' });
   const own = await register('Her own', 'https://client.example/callback', dora);

@@ -24,7 +24,7 @@ import {
 
 const day = 86_400_000;
 
-describe('what is stored and logged', () => {
+describe('stored and logged data', () => {
   let service: TestService;
   let ada: Person;
   let clientId: string;
@@ -47,7 +47,7 @@ describe('what is stored and logged', () => {
     return rows.flatMap((found) => found.map(({ text }) => text)).join('\n');
   }
 
-  test('113. no code, token or session is stored or logged, whole, in hexadecimal or in part', async () => {
+  test('113. contains no code, token or session, whether whole, in hexadecimal or in part', async () => {
     const grant = await connect(service, ada, clientId);
     const next = await refresh(service, clientId, grant.refresh);
     await refresh(service, clientId, grant.refresh);
@@ -87,7 +87,7 @@ describe('what is stored and logged', () => {
     expect(texts.stored).toContain(digestOf(grant.refresh).toString('hex'));
   });
 
-  test('115. expired codes and tokens are purged; consumed refresh tokens stay until their family ends', async () => {
+  test('115. loses expired codes and tokens, but consumed refresh tokens only when their family ends', async () => {
     const counts = async () => {
       const [found] = await service.sql(
         `select (select count(*)::int from vault.authorization_codes) as codes, (select count(*)::int from vault.access_tokens) as access,
@@ -124,7 +124,7 @@ describe('what is stored and logged', () => {
     service.clock.set(start);
   });
 
-  test('116. consent, issue, refresh, replay and revocation leave audit records with person, client and address', async () => {
+  test('116. has audit records of consent, issue, refresh, replay and revocation, with client and address', async () => {
     await service.sql('delete from audit_records');
     const grant = await connect(service, ada, clientId, ['mcp:read']);
     await refresh(service, clientId, grant.refresh);
@@ -169,7 +169,7 @@ describe('what is stored and logged', () => {
     expect(records[1]?.details).toEqual({ scopes: ['mcp:read'] });
   });
 
-  test('116. a person sees their own records, and nobody writes one in the name of another', async () => {
+  test('116. has audit records that their person can read and nobody can forge', async () => {
     const enter = enterWithSession(tokenDigest(ada.session));
     const own = row<{ count: string }>(
       'storage_test_own_records',
@@ -188,7 +188,7 @@ describe('what is stored and logged', () => {
   });
 });
 
-describe('limits', () => {
+describe('rate limits', () => {
   let service: TestService;
   let ada: Person;
   let clientId: string;
@@ -201,7 +201,7 @@ describe('limits', () => {
   });
   afterAll(() => service?.close());
 
-  test('114. a client over its limit gets 429 with Retry-After in OAuth JSON, and others go on', async () => {
+  test('114. reject a client with 429 and Retry-After in OAuth JSON, and do not affect others', async () => {
     service.clock.startMinute();
     let { refresh: token } = await connect(service, ada, clientId);
     for (let count = 1; count < 5; count += 1)
@@ -222,7 +222,7 @@ describe('limits', () => {
     ['revocations', (client) => post(service, '/api/mcp/revoke', { client_id: client, token: 'garbage' }), 200],
   ];
   test.each(garbage)(
-    '114. %s that come to nothing are counted apart, and leave the client what it may do',
+    '114. count failed %s separately, without blocking valid requests of the client',
     async (_, ask, first) => {
       service.clock.startMinute();
       const grants = [await connect(service, ada, clientId), await connect(service, ada, clientId)];
@@ -252,7 +252,7 @@ describe('limits', () => {
     },
   );
 
-  test('114. an address over its limit, whatever it sends', async () => {
+  test('114. reject requests of an address over its limit, whatever it sends', async () => {
     service.clock.startMinute();
     const statuses = [];
     for (let count = 0; count < 16; count += 1)
@@ -260,7 +260,7 @@ describe('limits', () => {
     expect(statuses).toEqual([...Array.from({ length: 14 }, () => 400), 429, 429]);
   });
 
-  test('114. the authorize endpoint: a page for people, JSON for programs', async () => {
+  test('114. reject authorization requests with a page for browsers and JSON for programs', async () => {
     service.clock.startMinute();
     for (let count = 0; count < 8; count += 1) await visit(authorizeUrl(service, { client_id: clientId }), ada);
     const person = await visit(authorizeUrl(service, { client_id: clientId }), ada);
@@ -274,7 +274,7 @@ describe('limits', () => {
   });
 });
 
-test('when the database takes no connections, the token endpoint says so in OAuth JSON, and recovers', async () => {
+test('the token endpoint returns 503 in OAuth JSON when the database accepts no connections, and recovers', async () => {
   const service = await openService({ nodes: 2 });
   try {
     const ada = await addPerson(service, 'Ada');

@@ -95,7 +95,7 @@ describe('tool grants', () => {
     ask('/tools/grants', { client_id: clientId, tool: name, expires_at }, person, 'PUT');
   const turnOff = (name: string) => ask(`/tools/grants/${clientId}/${name}`, undefined, buyer, 'DELETE');
 
-  test('a tool is off until its person turns it on, and off again at once', async () => {
+  test('a tool works only while its person has turned it on', async () => {
     expect(await isToolGranted(tool)).toBe(false);
     const { status, body } = await turnOn(tool);
     expect([status, body.grants]).toMatchObject([200, [{ client_id: clientId, tool, expires_at: null }]]);
@@ -105,12 +105,12 @@ describe('tool grants', () => {
     expect(await isToolGranted(tool)).toBe(false);
   });
 
-  test('the page lists every writing tool, also those that are not available yet', async () => {
+  test('the page lists every write tool, also unavailable ones', async () => {
     const told = (await ask('/tools')).body.write_tools;
     expect(told.map(({ name }: { name: string }) => name)).toEqual(writingTools);
   });
 
-  test('at its end the tool is off', async () => {
+  test('a tool is off after the end of its grant', async () => {
     // The end is before that of the session, whatever the time of day.
     const end = service.clock.inDays(1 / 24);
     expect((await turnOn(tool, end)).status).toBe(200);
@@ -122,7 +122,7 @@ describe('tool grants', () => {
     service.clock.set(start);
   });
 
-  test('an end in the past or no time at all is refused in words', async () => {
+  test('an end in the past or an invalid time is rejected with an explanation', async () => {
     for (const [until, status] of [
       ['2020-01-01T00:00:00Z', 409],
       ['2027-02-31T00:00:00Z', 400],
@@ -135,23 +135,23 @@ describe('tool grants', () => {
     expect(await service.sql('select from tool_grants')).toEqual([]);
   });
 
-  test('nobody turns a tool on for a client that does not work for them, or sees the grants of others', async () => {
+  test("a person cannot turn on tools for another person's client, nor see its grants", async () => {
     await as(buyer, grantTool(clientId, tool, null, from));
     expect(await as(stranger, grantTool(clientId, tool, null, from))).toBe(false);
     expect(await as(stranger, liveToolGrants())).toEqual([]);
     expect((await turnOn(tool, null, stranger)).status).toBe(404);
   });
 
-  test('a client cannot turn its own tools on', async () => {
+  test('a client cannot turn on its own tools', async () => {
     expect(await through(grantTool(clientId, tool, null, from))).toBe(false);
     expect(await isToolGranted(tool)).toBe(false);
   });
 
-  test('a tool that does not exist or only reads cannot be turned on', async () => {
+  test('an unknown or read-only tool cannot be turned on', async () => {
     for (const name of ['svc_deals_list', 'nothing', '']) expect((await turnOn(name)).status).toBe(400);
   });
 
-  test('a grant is for one client, and ends when that is disconnected', async () => {
+  test('a grant is for one client, and ends when that client is disconnected', async () => {
     const other = await connect(service, buyer, await addClient(service, buyer));
     await as(buyer, grantTool(other.clientId, tool, null, from));
     expect(await isToolGranted(tool)).toBe(false);
@@ -166,7 +166,7 @@ describe('deal opt-ins', () => {
   const turn = (which: 'opt-in' | 'shut-off', on: boolean, person = buyer) =>
     ask(`/deals/${deal}/tools/${which}`, on ? {} : undefined, person, on ? 'PUT' : 'DELETE');
 
-  test('a deal is closed to tools until its person opens it, for them alone, and closed again at once', async () => {
+  test('a deal is open to tools only while its person has opted in, and for that person alone', async () => {
     expect(await isDealOptedIn()).toBe(false);
     expect((await turn('opt-in', true)).status).toBe(200);
     expect(await isDealOptedIn()).toBe(true);
@@ -175,7 +175,7 @@ describe('deal opt-ins', () => {
     expect(await isDealOptedIn()).toBe(false);
   });
 
-  test('until a time', async () => {
+  test('an opt-in ends at its time, which must be in the future', async () => {
     await as(buyer, optInDeal(deal, service.clock.inDays(0.01), from));
     expect(await isDealOptedIn()).toBe(true);
     service.clock.advance(15 * 60_000);
@@ -185,7 +185,7 @@ describe('deal opt-ins', () => {
     });
   });
 
-  test('nobody opens a deal that they do not see, and one that one no longer sees is closed', async () => {
+  test('a deal cannot be opened without access to it, and is closed when access ends', async () => {
     expect(await as(stranger, optInDeal(deal, null, from))).toBe(false);
     expect((await ask(`/deals/${deal}/tools`, undefined, stranger)).status).toBe(404);
     expect((await turn('opt-in', true, stranger)).status).toBe(404);
@@ -197,14 +197,14 @@ describe('deal opt-ins', () => {
     await service.sql(`update participants set status = 'active' where user_id = $1`, [buyer.id]);
   });
 
-  test('a client cannot open a deal', async () => {
+  test('a client cannot open a deal, close it or shut off writing', async () => {
     expect(await through(optInDeal(deal, null, from))).toBe(false);
     await as(buyer, optInDeal(deal, null, from));
     expect(await through(optOutDeal(deal, from))).toBe(false);
     expect(await through(stopDealTools(deal, true, from))).toBe(false);
   });
 
-  test('a broker of the deal shuts writing off for everybody on it, and nobody else does', async () => {
+  test('only a broker of the deal can shut off writing for everybody on it', async () => {
     await as(buyer, optInDeal(deal, null, from));
     expect((await turn('shut-off', true)).status).toBe(403);
     expect(await isDealOptedIn()).toBe(true);
@@ -215,7 +215,7 @@ describe('deal opt-ins', () => {
     expect(await isDealOptedIn()).toBe(true);
   });
 
-  test('the overview lists every client, and every deal that is open to tools', async () => {
+  test('the overview lists every client and every deal that is open to tools', async () => {
     await turn('opt-in', true);
     const { clients, opt_ins } = (await ask('/tools')).body;
     expect(clients.map(({ id }: { id: string }) => id)).toContain(clientId);
@@ -223,7 +223,7 @@ describe('deal opt-ins', () => {
   });
 });
 
-describe('what is turned on while the password is reset does not outlive the reset', () => {
+describe('a switch turned on during a password reset is not kept', () => {
   test.each(['tool_grants', 'deal_opt_ins'] as const)('%s', async (table) => {
     const person = await addPerson(service, 'Rita');
     await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'buyer', 'active')`, [
@@ -242,7 +242,7 @@ describe('what is turned on while the password is reset does not outlive the res
   });
 });
 
-test('an opt-in at the moment of the removal from the deal is not there when the person comes back', async () => {
+test('an opt-in during the removal of its person from the deal is not kept', async () => {
   const leaver = await addPerson(service, 'Lea');
   const optIn = () => ask(`/deals/${deal}/tools/opt-in`, {}, leaver, 'PUT');
   const kept = () => service.sql('select from deal_opt_ins where user_id = $1', [leaver.id]);
@@ -262,7 +262,7 @@ test('an opt-in at the moment of the removal from the deal is not there when the
   expect((await optIn()).status).toBe(200);
 });
 
-describe('a tool that is turned on for a client of the brokerage is not on afterwards', () => {
+describe('a tool turned on for a shared client is not kept', () => {
   const changes: Record<string, (leaver: string, client: string) => readonly [string, readonly unknown[]]> = {
     'while the person leaves': (leaver) => [`update members set status = 'removed' where user_id = $1`, [leaver]],
     'while the client is turned off': (_, client) => [
@@ -280,7 +280,7 @@ describe('a tool that is turned on for a client of the brokerage is not on after
   });
 });
 
-test('an opt-in of an admin at the moment at which they are no admin any more is not there when they are one again', async () => {
+test('an opt-in of an admin during the loss of that role is not kept', async () => {
   const admin = await addPerson(service, 'Ada', { brokerage, role: 'admin' });
   await addPerson(service, 'Abe', { brokerage, role: 'admin' });
   const optIn = () => ask(`/deals/${deal}/tools/opt-in`, {}, admin, 'PUT');
@@ -290,7 +290,7 @@ test('an opt-in of an admin at the moment at which they are no admin any more is
   expect(await service.sql('select from deal_opt_ins where user_id = $1', [admin.id])).toEqual([]);
 });
 
-test('nobody waits with a switch for a change of another person’s account', async () => {
+test("a switch does not wait for a change to another person's account", async () => {
   const owner = await connectTo(service.connections.owner);
   try {
     await owner.query('begin');
@@ -301,7 +301,7 @@ test('nobody waits with a switch for a change of another person’s account', as
   }
 });
 
-test('every switch leaves an audit record of who turned it, where and from where', async () => {
+test('every switch leaves an audit record with person, client or deal, and address', async () => {
   await service.sql('delete from audit_records');
   await ask('/tools/grants', { client_id: clientId, tool, expires_at: null }, buyer, 'PUT');
   await ask(`/tools/grants/${clientId}/${tool}`, undefined, buyer, 'DELETE');
@@ -339,7 +339,7 @@ test('every switch leaves an audit record of who turned it, where and from where
   ]);
 });
 
-test('the server itself may only read the switches', async () => {
+test('the database role of the server can only read the switches', async () => {
   for (const text of [
     `insert into tool_grants (user_id, client_id, tool) values ('${buyer.id}', '${clientId}', '${tool}')`,
     `insert into deal_opt_ins (user_id, deal_id) values ('${buyer.id}', '${deal}')`,

@@ -65,13 +65,13 @@ async function errorOf(response: Response): Promise<{ status: number; error: str
   return { status: response.status, error: ((await response.json()) as { error: string }).error };
 }
 
-describe('the request', () => {
-  test('53. a form works', async () => {
+describe('a token request', () => {
+  test('53. works as a form', async () => {
     expect((await redeem(service, await freshCode())).status).toBe(200);
   });
 
   test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-    '54. %s works alike',
+    '54. works as %s, like a form',
     async (type) => {
       const response = await send(JSON.stringify(asBody(await freshCode())), type);
       expect(response.status).toBe(200);
@@ -80,7 +80,7 @@ describe('the request', () => {
     },
   );
 
-  test('55. JSON that is no object of strings, or too large, is 400 invalid_request', async () => {
+  test('55. with JSON that is oversized or no object of strings gets 400 invalid_request', async () => {
     const good = asBody(await freshCode());
     const bodies = [
       '{',
@@ -106,7 +106,7 @@ describe('the request', () => {
     expect((await askToken(service, good)).status).toBe(200);
   });
 
-  test('55. bytes that are no UTF-8, and a body without an end', async () => {
+  test('55. with a body that is not UTF-8 or never ends gets 400 invalid_request', async () => {
     const url = `${service.origin}/api/mcp/token`;
     const bytes = await fetch(url, {
       method: 'POST',
@@ -124,7 +124,7 @@ describe('the request', () => {
     expect(await errorOf(streamed)).toEqual({ status: 400, error: 'invalid_request' });
   });
 
-  test('56. other content types are refused in OAuth JSON', async () => {
+  test('56. with another content type gets 415 in OAuth JSON', async () => {
     const body = new URLSearchParams(Object.entries(asBody(await freshCode())) as [string, string][]).toString();
     for (const type of [
       'text/plain',
@@ -137,7 +137,7 @@ describe('the request', () => {
     }
   });
 
-  test('57. parameters in the query are not honoured', async () => {
+  test('57. with its parameters in the query gets 400 invalid_request', async () => {
     const good = asBody(await freshCode());
     const query = `?${new URLSearchParams(Object.entries(good) as [string, string][])}`;
     expect(await errorOf(await send('', 'application/x-www-form-urlencoded', query))).toEqual({
@@ -147,7 +147,7 @@ describe('the request', () => {
     expect((await askToken(service, good)).status).toBe(200);
   });
 
-  test('58. GET and other methods are 405', async () => {
+  test('58. with GET or another method gets 405', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
       const response = await fetch(`${service.origin}/api/mcp/token`, { method });
       expect([method, response.headers.get('allow')]).toEqual([method, 'POST, OPTIONS']);
@@ -156,7 +156,7 @@ describe('the request', () => {
   });
 
   test.each(['grant_type', 'code', 'code_verifier', 'client_id', 'redirect_uri'])(
-    '61. %s missing or empty',
+    '61. with a missing or empty %s gets 400 invalid_request',
     async (name) => {
       const good = await freshCode();
       for (const value of [undefined, '']) {
@@ -174,7 +174,7 @@ describe('the request', () => {
     'implicit',
     'urn:ietf:params:oauth:grant-type:jwt-bearer',
     'constructor',
-  ])('62. grant type %s is not supported', async (grant_type) => {
+  ])('62. with grant type %s gets 400 unsupported_grant_type', async (grant_type) => {
     const { status, body } = await askToken(service, {
       ...asBody(await freshCode()),
       grant_type,
@@ -184,7 +184,7 @@ describe('the request', () => {
     expect([status, body.error]).toEqual([400, 'unsupported_grant_type']);
   });
 
-  test('63. a repeated form parameter is invalid_request', async () => {
+  test('63. with a repeated form parameter gets 400 invalid_request', async () => {
     const good = await freshCode();
     for (const name of ['grant_type', 'client_id', 'code', 'code_verifier', 'redirect_uri']) {
       const form = new URLSearchParams(Object.entries(asBody(good)) as [string, string][]);
@@ -197,7 +197,7 @@ describe('the request', () => {
     expect((await redeem(service, good)).status).toBe(200);
   });
 
-  test('64. an unknown, malformed, disabled or deleted client is 401 invalid_client', async () => {
+  test('64. of an unknown, malformed, disabled or deleted client gets 401 invalid_client', async () => {
     const gone = await addClient(service, ada);
     const good = await freshCode(gone);
     for (const client_id of ['01900000-0000-7000-8000-000000000000', 'nobody', '%00']) {
@@ -210,14 +210,14 @@ describe('the request', () => {
     expect((await redeem(service, good)).status).toBe(401);
   });
 
-  test('65. a client secret is neither needed nor enough', async () => {
+  test('65. needs no client secret, and none replaces the verifier', async () => {
     const good = await freshCode();
     const { status, body } = await redeem(service, good, { code_verifier: undefined, client_secret: 'x' });
     expect([status, body.error]).toEqual([400, 'invalid_request']);
     expect((await redeem(service, good, { client_secret: 'anything' })).status).toBe(200);
   });
 
-  test('the resource of the grant is the tool server: its aliases and absence are the same, anything else is invalid_target', async () => {
+  test('with an alias of the tool server as resource works, with another resource gets invalid_target', async () => {
     const good = await freshCode();
     const { status, body } = await redeem(service, good, { resource: 'https://evil.example/' });
     expect([status, body.error]).toEqual([400, 'invalid_target']);
@@ -226,7 +226,7 @@ describe('the request', () => {
 });
 
 describe('tokens', () => {
-  test('59. success is exactly what the specification says', async () => {
+  test('59. are issued in a response exactly as specified', async () => {
     const { status, headers, body } = await redeem(service, await freshCode());
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^application\/json/);
@@ -241,7 +241,7 @@ describe('tokens', () => {
     expect(await scopesOf(service, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
   });
 
-  test('60. tokens are opaque, of 256 random bits, and never the same', () => {
+  test('60. are opaque, have 256 random bits and are unique', () => {
     const tokens = Array.from({ length: 10_000 }, () => mint('access').token);
     expect(new Set(tokens).size).toBe(10_000);
     for (const token of tokens) expect(token).toMatch(/^dka_[\w-]{43}$/);
@@ -250,14 +250,14 @@ describe('tokens', () => {
   });
 });
 
-describe('the code', () => {
+describe('an authorization code', () => {
   const invalidGrant = async (answer: ReturnType<typeof redeem>) => {
     const { status, body } = await answer;
     expect([status, body.error]).toEqual([400, 'invalid_grant']);
     return body;
   };
 
-  test('66, 69. a wrong verifier is refused and burns the code', async () => {
+  test('66, 69. is rejected with a wrong verifier, and unusable afterwards', async () => {
     const good = await freshCode();
     await invalidGrant(redeem(service, good, { code_verifier: newVerifier() }));
     await invalidGrant(redeem(service, good));
@@ -269,24 +269,24 @@ describe('the code', () => {
     ['with other characters', `${'a'.repeat(42)}!`],
     ['with a blank', `${'a'.repeat(43)} `],
     ['with more than ASCII', 'é'.repeat(50)],
-  ])('67. a verifier %s is refused', async (_, verifier) => {
+  ])('67. is rejected with a malformed verifier: %s', async (_, verifier) => {
     const code = await approve(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
     await invalidGrant(redeem(service, { clientId, code, verifier }));
   });
 
-  test('67. a verifier of 43 and one of 128 characters are good', async () => {
+  test('67. is accepted with a verifier of 43 or 128 characters', async () => {
     for (const verifier of ['a'.repeat(43), '~.-_'.repeat(32)]) {
       const code = await approve(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
       expect((await redeem(service, { clientId, code, verifier })).status).toBe(200);
     }
   });
 
-  test('68. the challenge itself is no verifier', async () => {
+  test('68. is rejected with the challenge as verifier', async () => {
     const good = await freshCode();
     await invalidGrant(redeem(service, good, { code_verifier: challengeOf(good.verifier) }));
   });
 
-  test('70. another redirect_uri, also another registered one or another port', async () => {
+  test('70. is rejected with another redirect_uri, even if it is registered or differs only in the port', async () => {
     const two = await addClient(service, ada, { redirectUris: [callback, 'http://localhost/cb'] });
     const good = await freshCode(two);
     await invalidGrant(redeem(service, good, { redirect_uri: 'http://localhost/cb' }));
@@ -305,12 +305,12 @@ describe('the code', () => {
     ).toBe(200);
   });
 
-  test("71. another client's id", async () => {
+  test("71. is rejected with another client's client_id", async () => {
     const good = await freshCode();
     await invalidGrant(redeem(service, good, { client_id: await addClient(service, ada) }));
   });
 
-  test('72. it works at 59 seconds and no more at 61', async () => {
+  test('72. is valid after 59 seconds and expired after 61', async () => {
     const [early, late] = [await freshCode(), await freshCode()];
     service.clock.advance(59_000);
     expect((await redeem(service, early)).status).toBe(200);
@@ -318,7 +318,7 @@ describe('the code', () => {
     await invalidGrant(redeem(service, late));
   });
 
-  test('73. a random code and an expired one are answered alike', async () => {
+  test('73. gets the same error whether it is expired or unknown', async () => {
     const late = await freshCode();
     service.clock.advance(61_000);
     const expired = await invalidGrant(redeem(service, late));
@@ -327,7 +327,7 @@ describe('the code', () => {
     }
   });
 
-  test('74. a second valid use is refused and revokes what the first one issued', async () => {
+  test('74. is rejected when used again, which revokes the tokens of the first use', async () => {
     const grant = await connect(service, ada, clientId);
     expect(await scopesOf(service, grant.access)).not.toBeNull();
     await invalidGrant(redeem(service, grant));
@@ -335,7 +335,7 @@ describe('the code', () => {
     await invalidGrant(refresh(service, clientId, grant.refresh));
   });
 
-  test('74. also when the code has expired in between, and after a refresh', async () => {
+  test('74. revokes the refreshed tokens also when used again after it expired', async () => {
     const grant = await connect(service, ada, clientId);
     const next = await refresh(service, clientId, grant.refresh);
     service.clock.advance(120_000);
@@ -343,7 +343,7 @@ describe('the code', () => {
     expect(await scopesOf(service, next.body.access_token ?? '')).toBeNull();
   });
 
-  test('75. a second use with a wrong verifier, client or redirect_uri revokes nothing', async () => {
+  test('75. revokes nothing when used again with a wrong verifier, client or redirect_uri', async () => {
     const grant = await connect(service, ada, clientId);
     const other = await addClient(service, ada);
     for (const change of [
@@ -359,7 +359,7 @@ describe('the code', () => {
   });
 
   test.each([20, 50])(
-    '76. %i parallel redemptions on two nodes: one success, and nothing of it lives',
+    '76. redeemed %i times in parallel on two nodes succeeds once, and these tokens are revoked',
     async (many) => {
       const good = await freshCode();
       const answers = await Promise.all(
@@ -373,7 +373,7 @@ describe('the code', () => {
     },
   );
 
-  test('77. a person suspended, or a client deleted, after the approval', async () => {
+  test('77. is rejected after the person was suspended or the client deleted', async () => {
     const bert = await addPerson(service, 'Bert');
     const own = await addClient(service, bert);
     const [one, two] = [await freshCode(own, bert), await freshCode(own, bert)];
@@ -385,7 +385,7 @@ describe('the code', () => {
   });
 });
 
-test('descriptions of errors have no quotation marks, backslashes or other characters that they must not have', async () => {
+test('error descriptions contain only the characters that OAuth allows', async () => {
   const client_id = await addClient(service, ada);
   const strange = `"\\é’${'x'.repeat(20)}`;
   const asked = { grant_type: 'refresh_token', client_id, refresh_token: strange };

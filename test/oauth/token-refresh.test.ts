@@ -42,7 +42,7 @@ describe.each([
     return { access: body.access_token ?? '', refresh: body.refresh_token ?? '', scope: body.scope ?? '' };
   }
 
-  test('78. a refresh gives a new access and a new refresh token; form and JSON', async () => {
+  test('78. a refresh returns a new access token and a new refresh token, by form and by JSON', async () => {
     const first = await grant();
     const { status, headers, body } = await refresh(service, clientId, first.refresh);
     expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -64,7 +64,7 @@ describe.each([
     expect(await scopesOf(service, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
   });
 
-  test('78. in the last hour of what was consented to, the access token ends with it, as it is said', async () => {
+  test("78. an access token issued in the grant's last hour ends with the grant, as expires_in says", async () => {
     const first = await grant();
     await service.sql(
       `update vault.token_families f set ends_at = app.now() + interval '10 minutes 0.5 seconds'
@@ -83,7 +83,7 @@ describe.each([
     expect(ends).toEqual([{ together: true }]);
   });
 
-  test('79. using the rotated token again is refused and revokes the family', async () => {
+  test('79. reuse of a rotated token is rejected and revokes the family', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
     await refused(refresh(service, clientId, first.refresh));
@@ -91,7 +91,7 @@ describe.each([
     for (const { access } of [first, second]) expect(await scopesOf(service, access)).toBeNull();
   });
 
-  test('80. so is using one of two generations ago', async () => {
+  test('80. reuse of a token from two rotations ago is rejected and revokes the family', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
     const third = await rotated(second.refresh);
@@ -100,7 +100,7 @@ describe.each([
     for (const { access } of [first, second, third]) expect(await scopesOf(service, access)).toBeNull();
   });
 
-  test('81. a replay revokes its own family and nothing else', async () => {
+  test('81. a replay revokes its own family and no other', async () => {
     const [replayed, same] = [await grant(), await grant()];
     const other = await connect(service, ada, await addClient(service, ada));
     await rotated(replayed.refresh);
@@ -110,7 +110,7 @@ describe.each([
     expect((await refresh(service, other.clientId, other.refresh)).status).toBe(200);
   });
 
-  test('82. the revocation is kept although the answer is an error, and every node knows it, also one that starts later', async () => {
+  test('82. the revocation after a replay is stored, and applies on every node, also on a new one', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
     await refused(refresh(service, clientId, first.refresh));
@@ -127,7 +127,7 @@ describe.each([
   // The last bytes of all requests are sent at once, so that they arrive together however busy the machine is. The
   // machine may still delay answering for longer than the two seconds that overlapping requests may be apart: this test
   // has a service of its own, with a minute instead.
-  test('83. 50 parallel refreshes', async () => {
+  test('83. 50 parallel refreshes all get the same tokens, or revoke the family without overlap', async () => {
     const config = { refreshOverlapMillis: overlap === 'on' ? 60_000 : 0, rateLimitStore: 'memory' } as const;
     const together = await openService({ nodes, config });
     onTestFinished(() => together.close());
@@ -155,7 +155,7 @@ describe.each([
     await refused(refresh(together, client, next.body.refresh_token ?? ''));
   });
 
-  test('84. a replay in the middle of a rotation leaves no usable successor', async () => {
+  test('84. a replay during a rotation leaves no usable successor', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
     const [replay, rotation] = await Promise.all([
@@ -167,7 +167,7 @@ describe.each([
     expect(await scopesOf(service, rotation.body.access_token ?? second.access)).toBeNull();
   });
 
-  test('a request whose last byte comes after the rotation is a replay, however early it began', async () => {
+  test('a request whose last byte arrives after the rotation is a replay, however early it began', async () => {
     const first = await grant();
     const [held] = await beginRefreshes(service, [node(1).origin], clientId, first.refresh);
     const second = await rotated(first.refresh);
@@ -176,7 +176,7 @@ describe.each([
     await refused(refresh(service, clientId, second.refresh));
   });
 
-  test("85. another client's id is refused and harms nothing", async () => {
+  test("85. another client's client_id is rejected and revokes nothing", async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
     const other = await addClient(service, ada);
@@ -185,21 +185,21 @@ describe.each([
     await rotated(second.refresh);
   });
 
-  test('86. a random token or garbage is refused and revokes nothing', async () => {
+  test('86. an unknown or malformed token is rejected and revokes nothing', async () => {
     const first = await grant();
     for (const token of [mint('refresh').token, 'garbage', '%', 'dkr_', `${first.refresh}x`])
       await refused(refresh(service, clientId, token));
     await rotated(first.refresh);
   });
 
-  test('87. an access token is no refresh token, and a refresh token no access token', async () => {
+  test('87. an access token cannot be used as a refresh token, nor the reverse', async () => {
     const first = await grant();
     await refused(refresh(service, clientId, first.access));
     expect(await scopesOf(service, first.refresh)).toBeNull();
     await rotated(first.refresh);
   });
 
-  test('88. a token lives for 30 days, each rotation gives 30 more, and after 180 days it is over', async () => {
+  test('88. a token is valid for 30 days, extended by each rotation up to 180 days', async () => {
     const idle = await grant();
     let used = await grant();
     const start = service.clock.now();
@@ -217,7 +217,7 @@ describe.each([
     service.clock.set(start);
   });
 
-  test('a grant is refreshed a thousand times a day, and then again the next day', async () => {
+  test('a grant can be refreshed 1,000 times a day, and again the next day', async () => {
     const start = service.clock.now();
     const [first, other] = [await grant(), await grant()];
     service.clock.set(new Date(`${start.toISOString().slice(0, 10)}T10:00:00Z`));
@@ -253,14 +253,14 @@ describe.each([
     expect(full.scope).toBe('mcp:read mcp:write');
   });
 
-  test('89. offline_access is no scope, and is passed over', async () => {
+  test('89. offline_access in the scope is ignored', async () => {
     const first = await grant();
     const narrow = await rotated(first.refresh, { scope: 'mcp:read offline_access' });
     expect(narrow.scope).toBe('mcp:read');
     expect((await rotated(narrow.refresh, { scope: 'offline_access' })).scope).toBe('mcp:read mcp:write');
   });
 
-  test('90. a wider or empty scope is refused, and the token not consumed', async () => {
+  test('90. a wider or empty scope is rejected without consuming the token', async () => {
     const reading = await connect(service, ada, clientId, ['mcp:read']);
     for (const scope of ['mcp:read mcp:write', 'mcp:write', 'mcp:read admin', ' ']) {
       await refused(refresh(service, clientId, reading.refresh, { scope }), 'invalid_scope');
@@ -268,7 +268,7 @@ describe.each([
     await rotated(reading.refresh);
   });
 
-  test('91. another resource is refused, and the token not consumed; an alias is the same resource', async () => {
+  test('91. another resource is rejected without consuming the token, and an alias is accepted', async () => {
     const first = await grant();
     await refused(
       refresh(service, clientId, first.refresh, { resource: 'https://evil.example/api/mcp' }),
@@ -277,7 +277,7 @@ describe.each([
     await rotated(first.refresh, { resource: `${service.config.baseUrl}/mcp` });
   });
 
-  test('92. when the database fails in the middle, the old token still works', async () => {
+  test('92. the old token still works after a database error during the refresh', async () => {
     const first = await grant();
     await service.sql(
       `create function pg_temp_failure() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$`,
@@ -293,7 +293,7 @@ describe.each([
     await rotated(first.refresh);
   });
 
-  test('a suspended person refreshes nothing, and neither does a client that no longer works for them', async () => {
+  test('the token of a suspended person is rejected, also after the suspension was lifted', async () => {
     const bert = await addPerson(service, 'Bert');
     const own = await connect(service, bert, await addClient(service, bert));
     await service.sql('update users set suspended_at = app.now() where id = $1', [bert.id]);
@@ -303,7 +303,7 @@ describe.each([
   });
 });
 
-describe('what is kept for overlapping requests', () => {
+describe('the response stored for overlapping requests', () => {
   let service: TestService;
   let ada: Person;
   beforeAll(async () => {
@@ -315,7 +315,7 @@ describe('what is kept for overlapping requests', () => {
   const kept = () =>
     service.sql<{ answer: Buffer }>('select answer from vault.refresh_tokens where answer is not null');
 
-  test('is forgotten once no request can overlap any more', async () => {
+  test('is deleted once no request can overlap any more', async () => {
     const { config } = service.nodes[0]!.services;
     Object.assign(config, { refreshOverlapMillis: 1 });
     const first = await connect(service, ada, await addClient(service, ada));
@@ -324,7 +324,7 @@ describe('what is kept for overlapping requests', () => {
     Object.assign(config, { refreshOverlapMillis: 60_000 });
   });
 
-  test('is sealed, and opens with the presented token alone', async () => {
+  test('is encrypted, and only the presented token decrypts it', async () => {
     const first = await connect(service, ada, await addClient(service, ada));
     const { body } = await refresh(service, first.clientId, first.refresh);
     const [{ answer } = { answer: Buffer.alloc(0) }] = await kept();
@@ -335,7 +335,7 @@ describe('what is kept for overlapping requests', () => {
     expect(await kept()).toHaveLength(1);
   });
 
-  test('is forgotten by the scheduled jobs when the node that kept it has gone', async () => {
+  test('is deleted by the scheduled jobs when the node that stored it is gone', async () => {
     const { config } = service.nodes[0]!.services;
     Object.assign(config, { refreshOverlapMillis: 3_600_000 });
     const first = await connect(service, ada, await addClient(service, ada));

@@ -13,7 +13,7 @@ const expected = readExpectations(page);
 const stage = useStage();
 beforeAll(() => addFunctionRows(stage()));
 
-test('the page speaks of every caller and of every table that people may see', async () => {
+test('docs/visibility.md covers every caller and every table that people can see', async () => {
   const { rows } = await stage().owner.query(`
     select c.relname from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by 1`);

@@ -44,8 +44,8 @@ const money = (amount: string): string => {
 const foot = (at: number, pages: readonly string[]): RegExp =>
   new RegExp(`\\d{1,2} \\w+ 20\\d\\d · ${at + 1} of ${pages.length}`);
 
-describe('each reader', () => {
-  test.each(['broker', 'seller', 'buyer'])('the %s finds what the pages show them, to the cent', async (name) => {
+describe('the PDF report', () => {
+  test.each(['broker', 'seller', 'buyer'])('shows the %s the figures of the pages, to the cent', async (name) => {
     const { text, pages, info, width, tags } = await printed(name);
     const [{ earnings, concentration }, customers, { items: offers }, { basis, offers: worths, sba_rules }] =
       await Promise.all(
@@ -89,7 +89,7 @@ describe('each reader', () => {
     for (const tag of ['H1', 'H2', 'Table', 'TH', 'TD']) expect(tags).toContain(`"role":"${tag}"`);
   });
 
-  test('finds contradictions on the brokers’ and the sellers’ side alone, until a broker releases one with its answer', async () => {
+  test('shows contradictions to brokers and sellers alone, until a broker releases one with its answer', async () => {
     await insert(service, 'normalizations', {
       deal_id: deal,
       period_label: 'FY1901',
@@ -113,7 +113,7 @@ describe('each reader', () => {
     await service.sql('delete from normalizations where period_label = $1', ['FY1901']);
   });
 
-  test('finds no offer of another buyer, and outside of the workspace no figures of the books', async () => {
+  test("shows no other buyer's offer, and no figures of the books outside the QoE workspace", async () => {
     const { items } = await page('broker', '/offers');
     const { text } = await printed('other_buyer');
     const others = items.filter(({ buyer_name }: { buyer_name: string }) => !text.includes(`Made for ${buyer_name}`));
@@ -122,7 +122,7 @@ describe('each reader', () => {
     expect(text).not.toMatch(/EBITDA [0-9]|SDE|Customers|What was uploaded, and by whom/);
   });
 
-  test('who is not on the deal finds nothing', async () => {
+  test('is not found for a person who is not on the deal', async () => {
     const [hidden, missing] = await Promise.all(
       [deal, nowhere].map((id) => download(service, as('outsider'), id, 'pdf')),
     );
@@ -130,7 +130,7 @@ describe('each reader', () => {
   });
 });
 
-test('text that people wrote breaks no page, and long lists go on under their headings', async () => {
+test('unusual text does not break the pages of the PDF, and long lists repeat their headings', async () => {
   const own = service.demo.deals.draft;
   const names = [
     'W'.repeat(200),
@@ -221,7 +221,7 @@ const noted = async (name: string) => {
   return found!.count;
 };
 
-test('of many at once a person is given two, refused the others for now, and only what was given is in the audit trail', async () => {
+test('a person gets two reports at once; further requests get 503, and only delivered reports are audited', async () => {
   const before = await noted('seller');
   const files = await Promise.all(Array.from({ length: 5 }, () => download(service, as('seller'), deal, 'pdf')));
   const given = files.filter(({ status }) => status === 200);
@@ -231,7 +231,7 @@ test('of many at once a person is given two, refused the others for now, and onl
   expect((await noted('seller')) - before).toBe(given.length);
 });
 
-test('where no process can be started the report fails, and the service goes on', async () => {
+test('if no process can be started, the report fails and the service keeps running', async () => {
   const faults: unknown[] = [];
   const record = (error: unknown) => void faults.push(error);
   process.on('uncaughtExceptionMonitor', record).on('uncaughtException', record).on('unhandledRejection', record);
@@ -250,7 +250,7 @@ test('where no process can be started the report fails, and the service goes on'
   expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(200);
 });
 
-test('where a report cannot be written the log says where it failed, and nothing of what is in it', async () => {
+test('if a report cannot be written, the log has the place of the error and no contents of the report', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'dealkeep-fault-'));
   const { execPath } = process;
   try {

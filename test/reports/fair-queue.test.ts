@@ -145,8 +145,8 @@ const noted = async () => {
   return records.map(({ user_id }) => names.find(([, person]) => person.user_id === user_id)?.[0]);
 };
 
-describe('the queue', () => {
-  test('goes round between people, whoever came first, and on when the one whose turn it is has left', async () => {
+describe('the report queue', () => {
+  test('alternates between people, whatever the order of requests, and skips aborted requests', async () => {
     const before = (await noted()).length;
     const first = await held('seller');
     const given: string[] = [];
@@ -177,7 +177,7 @@ describe('the queue', () => {
     expect((await noted()).slice(before)).toEqual(given);
   });
 
-  test('has no place for who has left: nothing is written for them, and nothing noted', async () => {
+  test('drops aborted requests: their reports are neither written nor audited', async () => {
     const before = (await noted()).length;
     const first = await held('broker');
     const left = new AbortController();
@@ -188,7 +188,7 @@ describe('the queue', () => {
     expect((await noted()).slice(before)).toEqual(['buyer']);
   });
 
-  test('is not filled by a few: who holds two places gives up one to who has none, and is told to come back', async () => {
+  test("when full, drops one of a person's two requests for a new person, with Retry-After", async () => {
     const first = await held('broker');
     const left = new AbortController();
     const waiting = await inQueue('broker', 1, left.signal);
@@ -205,7 +205,7 @@ describe('the queue', () => {
     expect((await late).status).toBe(200);
   });
 
-  test('is not filled by the accounts of one brokerage: a ninth finds no place, and one gives up theirs to another brokerage', async () => {
+  test('limits one brokerage to eight places, and drops one of them for another brokerage', async () => {
     /**
      * Signs in `count` people who are on deals of this deal's brokerage alone; returns each with one of these deals.
      */
@@ -245,7 +245,7 @@ describe('the queue', () => {
     expect([(await given).status, refused]).toEqual([200, 2]);
   });
 
-  test('tells who has waited for twenty-five seconds to come back', async () => {
+  test('drops a request after 25 seconds, with Retry-After', async () => {
     const first = await held('broker');
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const waiting = await inQueue('seller', 2);
@@ -258,7 +258,7 @@ describe('the queue', () => {
   });
 });
 
-describe('what was written before', () => {
+describe('a cached report', () => {
   /** Requests the report again; `anew` is whether it was written again. */
   async function again(name: string, format: Format = 'xlsx') {
     const before = await tasks();
@@ -268,7 +268,7 @@ describe('what was written before', () => {
   const given = { status: 200, anew: false };
   const writtenAnew = { status: 200, anew: true };
 
-  test('is given again where the same would be written, to whom it tells it, and noted each time', async () => {
+  test('is served again to the same person in the same format, and audited each time', async () => {
     const before = (await noted()).length;
     const first = await ask('broker', undefined, 'pdf');
     expect(await again('broker')).toMatchObject(writtenAnew);
@@ -279,7 +279,7 @@ describe('what was written before', () => {
     expect((await noted()).slice(before)).toEqual(['broker', 'broker', 'broker']);
   });
 
-  test('is not given where one figure of it has changed, to those who see that figure', async () => {
+  test('is not served to people who see a figure that has changed', async () => {
     for (const name of ['broker', 'other_buyer']) expect((await ask(name, undefined, 'pdf')).status).toBe(200);
     const payload = { currency: 'USD', purchase_price: '7654399' };
     expect((await people['buyer']!.ask(`/deals/${deal}/offers`, { payload })).status).toBe(201);
@@ -295,7 +295,7 @@ describe('what was written before', () => {
     expect([last.anew, last.bytes.equals(bytes)]).toEqual([false, true]);
   });
 
-  test('is not given once an offer has expired, nor on another day', async () => {
+  test('is not served after an offer has expired, or on another day', async () => {
     const today = service.clock.now().toISOString();
     const goTo = async (time: string) => {
       service.clock.set(new Date(time));
@@ -320,7 +320,7 @@ describe('what was written before', () => {
     await goTo(today);
   });
 
-  test('is given to nobody else, though they have the same name or see the same', async () => {
+  test('is not served to another person, even with the same name and the same access', async () => {
     const names = await service.sql<{ id: string; name: string }>('select id, name from users');
     await service.sql(`update users set name = 'Same Name'`);
     const file = await ask('broker', undefined, 'pdf');
@@ -362,7 +362,7 @@ describe('what was written before', () => {
     ]);
   });
 
-  test('is given to nobody who may see less than before', async () => {
+  test('is not served to a person who has lost access to some of its figures', async () => {
     const file = await ask('buyer');
     const againEqual = async () => {
       const { anew, bytes } = await again('buyer');
@@ -385,7 +385,7 @@ describe('what was written before', () => {
     expect(await againEqual()).toEqual([false, true]);
   });
 
-  test('is kept of eight for a deal, the latest', async () => {
+  test('is dropped when the deal has eight newer ones', async () => {
     // Prices that no other test uses.
     const price = (value: number) =>
       service.sql('update deals set asking_price = $1 where id = $2', [value * 100_000_000, deal]);
@@ -400,10 +400,10 @@ describe('what was written before', () => {
   });
 });
 
-describe('the process that writes', () => {
+describe('the process that writes reports', () => {
   beforeEach(endWriters);
 
-  test('writes the next one too, and is ended when none is asked for for fifteen seconds', async () => {
+  test('is reused for the next report, and ended after 15 seconds without one', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     expect((await ask('broker')).status).toBe(200);
     const first = await writers();
@@ -416,7 +416,7 @@ describe('the process that writes', () => {
     await noWriters();
   });
 
-  test('is another after twenty', async () => {
+  test('is replaced after twenty reports', async () => {
     // The draft has few data, so its report is written quickly.
     const written = async () => (await download(service, people['broker']!, service.demo.deals.draft, 'xlsx')).status;
     expect(await written()).toBe(200);
@@ -430,7 +430,7 @@ describe('the process that writes', () => {
     expect(second).not.toEqual(first);
   });
 
-  test('is killed when it has not answered for thirty seconds: who waits for it is told to come back, and the next has another', async () => {
+  test('is killed after 30 seconds without a response: its request gets 503, the next a new process', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { file } = await held('broker');
     const hanging = await writers();
@@ -443,7 +443,7 @@ describe('the process that writes', () => {
     expect((await ask('broker')).status).toBe(200);
   });
 
-  test('may be killed: who waits for it is told to come back, and the next has another', async () => {
+  test('is replaced when it is killed, and its request gets 503', async () => {
     expect((await ask('broker')).status).toBe(200);
     for (const pid of await writers()) process.kill(pid, 'SIGKILL');
     await noWriters();
@@ -454,7 +454,7 @@ describe('the process that writes', () => {
     expect((await ask('broker')).status).toBe(200);
   });
 
-  test('mixes up nothing of those who ask at once', async () => {
+  test('keeps the reports of simultaneous requests apart', async () => {
     const names = ['broker', 'buyer', 'other_buyer', 'seller'];
     const files = await Promise.all(names.map((name) => ask(name, undefined, 'pdf')));
     for (const [at, name] of names.entries()) {
@@ -468,7 +468,7 @@ describe('the process that writes', () => {
   });
 });
 
-describe('what was written', () => {
+describe('a report whose data change while it is written', () => {
   const ofBuyer = () => service.demo.people.buyer.user_id;
   const asBroker = async (at: string, body: unknown, method: string) => {
     const { status } = await people['broker']!.ask(`/deals/${deal}${at}`, body, method);
@@ -476,7 +476,7 @@ describe('what was written', () => {
   };
   const one = async (sql: string, ...values: unknown[]) => (await service.sql<{ id: string }>(sql, values))[0]!.id;
 
-  test('is given where something was added meanwhile', async () => {
+  test('is served if only a record was added', async () => {
     const { file, letGo } = await held('buyer');
     const id = await adjustment();
     await letGo();
@@ -491,7 +491,7 @@ describe('what was written', () => {
     return (await printedOf(bytes)).text;
   };
 
-  test('is written again where an offer was revised meanwhile, with what is offered now', async () => {
+  test('is written again with the revised offer', async () => {
     const before = await noted();
     const { file, letGo } = await held('broker', 'pdf');
     const payload = { currency: 'USD', purchase_price: '7654321' };
@@ -501,7 +501,7 @@ describe('what was written', () => {
     expect(await noted()).toEqual([...before, 'broker']);
   });
 
-  test('is written three times at most: who asks while something changes each time is told to come back', async () => {
+  test('is written at most three times, then the request gets 503 with Retry-After', async () => {
     const before = await noted();
     await hold();
     const file = ask('seller');
@@ -516,7 +516,7 @@ describe('what was written', () => {
     await service.sql(`update deals set title = replace(title, ' again', '') where id = $1`, [deal]);
   });
 
-  test('is not given to who may read another’s answer to a contradiction no more', async () => {
+  test('is served without an answer to a contradiction whose release was withdrawn', async () => {
     const id = await adjustment();
     const computed = async () => (await people['broker']!.ask(`/deals/${deal}/qoe/computed`)).body.contradictions;
     const [contradiction] = (await computed()).items;
@@ -532,7 +532,7 @@ describe('what was written', () => {
     await service.sql('delete from normalizations where id = $1', [id]);
   });
 
-  test('is written again for who is in the QoE workspace no more, without anything of it', async () => {
+  test('is written again without QoE figures for a person removed from the QoE workspace', async () => {
     const { file, letGo } = await held('buyer', 'pdf');
     const participant = await one('select id from participants where deal_id = $1 and user_id = $2', deal, ofBuyer());
     await asBroker(`/qoe/members/${participant}`, undefined, 'DELETE');
@@ -542,7 +542,7 @@ describe('what was written', () => {
     expect(text).not.toMatch(/EBITDA [0-9]|SDE|Customers|What was uploaded, and by whom/);
   });
 
-  test('is not given to who sees the deal no more', async () => {
+  test('is not served to a person removed from the deal', async () => {
     const before = await noted();
     const { file, letGo } = await held('buyer');
     await service.sql(`update participants set status = 'removed' where deal_id = $1 and user_id = $2`, [

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 test.each(['broker', 'other_buyer'] as const)(
-  'on the page of offers the %s takes along what it tells',
+  'the offers page lets the %s download a PDF and a workbook with exactly the offers that it shows',
   async (name) => {
     const deal = service.demo.deals.with_everything;
     const person = await signInAs(service, service.demo.people[name].user_id);

@@ -172,14 +172,14 @@ async function expectSameOffers(sheets: Sheets, name: string): Promise<void> {
   expect(answered.toSorted()).toEqual(said.toSorted());
 }
 
-describe('each reader', () => {
-  test.each(['broker', 'seller', 'buyer'])('the %s finds what the pages tell them', async (name) => {
+describe('the workbook', () => {
+  test.each(['broker', 'seller', 'buyer'])('shows the %s the figures of the pages', async (name) => {
     const sheets = await workbookOf(name);
     await expectSame(sheets, name);
     await expectSameOffers(sheets, name);
   });
 
-  test('finds contradictions where the page has them, with their sentences, and nowhere else', async () => {
+  test('has contradictions with their sentences and answers only for people who see them on the page', async () => {
     await insert(service, 'normalizations', {
       deal_id: deal,
       period_label: 'FY1901',
@@ -214,7 +214,7 @@ describe('each reader', () => {
     await service.sql('delete from normalizations where period_label = $1', ['FY1901']);
   });
 
-  test('outside of the workspace finds their own offer alone, and who is not on the deal nothing', async () => {
+  test('has only the own offer outside the QoE workspace, and is not found for people not on the deal', async () => {
     const sheets = await workbookOf('other_buyer');
     expect([...sheets.keys()].filter((name) => name !== 'Offers')).toEqual(['Summary', 'SBA rules']);
     for (const method of ['GET', 'HEAD']) {
@@ -226,14 +226,14 @@ describe('each reader', () => {
     }
   });
 
-  test('is told who uploaded what, as far as they may know', async () => {
+  test('names the uploader of each upload, and the time zone', async () => {
     const uploads = (await workbookOf('broker')).get('Uploads')?.slice(4) ?? [];
     expect(uploads.length).toBeGreaterThan(0);
     for (const [, , , , by] of uploads) expect(by).toMatch(/\w/);
     expect(rowOf(await workbookOf('broker'), 'Summary', 'Days are in')[1]).toBe('UTC');
   });
 
-  test('takes it along on record, as a file that no cache keeps', async () => {
+  test('is audited when downloaded, and sent as an attachment that is not cached', async () => {
     const records = () =>
       service.sql<{ details: unknown }>(`select details from audit_records where action = 'report.download'`);
     const before = (await records()).length;
@@ -249,7 +249,7 @@ describe('each reader', () => {
   });
 });
 
-describe('text that somebody wrote', () => {
+describe('text entered by people', () => {
   const names = [
     '=1+1',
     '+1',
@@ -265,7 +265,7 @@ describe('text that somebody wrote', () => {
     'bell \u0007 and \uFFFF',
   ];
 
-  test('stays text, whatever it begins with', async () => {
+  test('stays text in the workbook, whatever it begins with', async () => {
     const own = service.demo.deals.draft;
     const snapshot_id = await insert(service, 'accounting_snapshots', {
       deal_id: own,
@@ -305,7 +305,7 @@ describe('text that somebody wrote', () => {
   });
 });
 
-describe('printed', () => {
+describe('the printed workbook', () => {
   /** Returns the styles and the sheets of the workbook as XML. */
   const partsOf = async (of: string) => {
     const { bytes } = await download(service, as('broker'), of, 'xlsx');
@@ -321,7 +321,7 @@ describe('printed', () => {
     return formats.split('<xf ')[Number(style) + 1]?.includes('wrapText="1"');
   };
 
-  test('over several pages beside each other, a sheet has its title and sentence on each; on one, in a line', async () => {
+  test('wraps the title and sentence of a sheet only if it is several pages wide, and fits its columns', async () => {
     const own = service.demo.deals.draft;
     const one = await partsOf(deal);
     expect(one.sheet('Offers')).toContain('fitToWidth="1"');
@@ -355,7 +355,7 @@ describe('printed', () => {
     prices.forEach((price, at) => expect(widths[1 + at]).toBeGreaterThan(shown.format(Number(price)).length + 1));
   });
 
-  test('names the brokerage at the foot of each page, a long name as far as there is room beside the sheet’s', async () => {
+  test("has the brokerage's name in the footer, truncated to the room beside the sheet's name", async () => {
     const [{ id, name } = { id: '', name: '' }] = await service.sql<{ id: string; name: string }>(
       'select b.id, b.name from brokerages b join deals d on d.organization_id = b.id where d.id = $1',
       [deal],
@@ -379,7 +379,7 @@ describe('printed', () => {
 });
 
 describe.skipIf(!office)('LibreOffice', () => {
-  test('computes what the page tells of books in which a revenue and an add-back are others, from a workbook with these changed', async () => {
+  test('recalculates a changed workbook to the figures of the page for equally changed books', async () => {
     const { bytes } = await download(service, as('broker'), deal, 'xlsx');
     const sheets = await sheetsOf(bytes);
     const { basis } = await page('broker', '/offers/worth');
@@ -437,7 +437,7 @@ describe.skipIf(!office)('LibreOffice', () => {
     await change(-1);
   });
 
-  test('computes the spreadsheet of the demo’s books as the tests of the books do', async () => {
+  test("computes the spreadsheet of the demo's books like the tests of the books", async () => {
     const csv = await readFile(new URL('../books/demo-books.csv', import.meta.url));
     const sheet = new Spreadsheet(csv.toString());
     const [source, computed] = [csv, await recalculated(csv, 'csv')].map(

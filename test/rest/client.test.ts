@@ -107,13 +107,13 @@ const failed = (asked: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('what is generated is of the operations as they are now: `npm run client` writes it anew', async () => {
+test('the generated client matches the current operations; if not, run `npm run client`', async () => {
   const document = (await (await fetch(`${service.restUrl}/openapi.json`)).json()) as OpenApiDocument;
   const file = path.join(import.meta.dirname, '../../clients/typescript/src/generated.ts');
   await expect(await generate(document)).toMatchFileSnapshot(file);
 });
 
-test('goes through a list page after page, in the order of the service, and stops when nobody asks for more', async () => {
+test('lists are read page by page, in the order of the service, and only as far as needed', async () => {
   const own = await brokerage(service);
   const { sent, fetch: counted } = disturbed();
   const dealkeep = await client({ fetch: counted }, own);
@@ -127,8 +127,8 @@ test('goes through a list page after page, in the order of the service, and stop
   expect(sent.length).toBe(4);
 });
 
-describe('a change', () => {
-  test('whose answer was lost is sent again under the same key, and was made once', async () => {
+describe('a change by the client', () => {
+  test('is retried with the same idempotency key after a lost response, and made once', async () => {
     const own = await brokerage(service);
     const { sent, fetch: unsteady } = disturbed(lost, answering(503, { 'Retry-After': '0' }), lost);
     const dealkeep = await client({ fetch: unsteady }, own);
@@ -139,7 +139,7 @@ describe('a change', () => {
     expect(await dealkeep.getContact({ contactId: made.id })).toEqual(made);
   });
 
-  test('under a key of the program is the same one when the program was started again', async () => {
+  test("with the program's own idempotency key is made once, also after a restart", async () => {
     const [one, other] = [await client(), await client()];
     const body = { type: 'person', displayName: 'Ron Halvorsen' } as const;
     const key = await tenant.key();
@@ -150,7 +150,7 @@ describe('a change', () => {
   });
 });
 
-test('the entity tag of an answer keeps what somebody else has changed meanwhile', async () => {
+test('a change with an outdated ETag is rejected as a conflict', async () => {
   const dealkeep = await client();
   const { id: contactId } = await dealkeep.createContact({ body: { type: 'person', displayName: 'Ron Halvorsen' } });
   const ifMatch = etagOf(await dealkeep.getContact({ contactId })) ?? '';
@@ -161,7 +161,7 @@ test('the entity tag of an answer keeps what somebody else has changed meanwhile
   expect((await dealkeep.updateContact({ contactId, ifMatch: newer, body: { phone: '3' } })).phone).toBe('3');
 });
 
-describe('an answer that is not whole', () => {
+describe('an incomplete response', () => {
   const cut = (response: ServerResponse) => {
     response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': empty.length });
     response.write(empty.slice(0, 9), () => response.socket?.destroy());
@@ -174,13 +174,13 @@ describe('an answer that is not whole', () => {
     ['is nothing', (response) => response.writeHead(204).end()],
   ];
 
-  test.each(parts)('as it %s is asked for again, where that does no harm', async (_, part) => {
+  test.each(parts)('that %s is retried where that is safe', async (_, part) => {
     const { asked, to } = await proxied(part, says(200, 'application/json', empty));
     expect((await to().listContacts()).data).toEqual([]);
     expect(asked).toEqual(['GET /api/v1/contacts', 'GET /api/v1/contacts']);
   });
 
-  test.each(parts)('as it %s is none, in the end', async (_, part) => {
+  test.each(parts)('that %s fails with NotReached after the last attempt, and uploads of streams are not retried', async (_, part) => {
     const { asked, to } = await proxied(part);
     const hurried = to({ attempts: 1 });
     expect(await failed(hurried.listContacts())).toBeInstanceOf(NotReached);
@@ -200,14 +200,14 @@ describe('an answer that is not whole', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('that nothing comes back of what was deleted is whole; a page is not', async () => {
+  test('to a deletion is an HTML page, but not an empty 204', async () => {
     const webhookId = '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30';
     const { asked, to } = await proxied(signIn, (response) => response.writeHead(204).end());
     expect(await to().deleteWebhook({ webhookId })).toBeUndefined();
     expect(asked).toHaveLength(2);
   });
 
-  test('a file is handed on, whatever it is', async () => {
+  test('is never assumed of a downloaded file, whatever it contains', async () => {
     const { to } = await proxied(signIn);
     const file = await to().getDocumentContent({
       documentId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
@@ -216,7 +216,7 @@ describe('an answer that is not whole', () => {
   });
 });
 
-describe('what is deleted', () => {
+describe('deletion by the client', () => {
   /** An existing webhook, and a client of its key whose first requests are disturbed. */
   async function webhook(...others: readonly Disturbance[]) {
     const { token } = await tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] });
@@ -230,14 +230,14 @@ describe('what is deleted', () => {
   test.each([
     ['was lost', lost],
     ['was 503', away],
-  ])('and whose answer %s is deleted, although it is gone when that is sent again', async (_, first) => {
+  ])('succeeds if its response %s and the retry finds nothing', async (_, first) => {
     const { sent, steady, webhookId, dealkeep } = await webhook(first);
     expect(await dealkeep.deleteWebhook({ webhookId })).toBeUndefined();
     expect(sent).toHaveLength(2);
     expect(await failed(steady.getWebhook({ webhookId }))).toBeInstanceOf(NotFound);
   });
 
-  test('by somebody else is not there', async () => {
+  test('fails with NotFound if somebody else has deleted the webhook', async () => {
     const { sent, steady, webhookId, dealkeep } = await webhook(answering(429, { 'Retry-After': '0' }));
     await steady.deleteWebhook({ webhookId });
     // The request that got 429 did nothing, so the client does not count as the one that deleted the webhook.
@@ -245,7 +245,7 @@ describe('what is deleted', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('is not known where a proxy finds nothing', async () => {
+  test('fails if the 404 of the retry comes from a proxy', async () => {
     const { asked, to } = await proxied(
       says(503, 'text/html', 'Later.', { 'Retry-After': '0' }),
       says(404, 'text/html', 'Nothing here.'),
@@ -256,8 +256,8 @@ describe('what is deleted', () => {
   });
 });
 
-describe('an answer that says when to come again', () => {
-  test('is heeded, up to the attempts that were allowed', async () => {
+describe('a response with Retry-After', () => {
+  test('is retried up to the allowed number of attempts', async () => {
     const busy = answering(429, { 'Retry-After': '0' });
     const passing = disturbed(busy, busy, answering(503, { 'Retry-After': new Date(0).toUTCString() }));
     expect((await (await client({ fetch: passing.fetch })).listContacts()).pagination).toBeDefined();
@@ -268,13 +268,13 @@ describe('an answer that says when to come again', () => {
     expect(staying.sent.length).toBe(3);
   });
 
-  test('is not waited for when it is too far off', async () => {
+  test('is not retried if the wait is too long', async () => {
     const { sent, fetch: away } = disturbed(answering(503, { 'Retry-After': '3600' }));
     await expect((await client({ fetch: away })).listContacts()).rejects.toBeInstanceOf(ServiceFailed);
     expect(sent.length).toBe(1);
   });
 
-  test('is waited for no longer than somebody wants to', async () => {
+  test('stops being waited for when the request is aborted', async () => {
     const { fetch: away } = disturbed(answering(503, { 'Retry-After': '50' }));
     const dealkeep = await client({ fetch: away });
     const aborted = new AbortController();
@@ -284,7 +284,7 @@ describe('an answer that says when to come again', () => {
   });
 });
 
-test('each error is of a class of its own, with what it has to say', async () => {
+test('each error of the service has a class of its own, with its details', async () => {
   const dealkeep = await client();
   const nobody = await failed(dealkeep.getContact({ contactId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30' }));
   expect(nobody).toBeInstanceOf(NotFound);
@@ -311,7 +311,7 @@ test('each error is of a class of its own, with what it has to say', async () =>
   expect(nobody).toBeInstanceOf(DealkeepError);
 });
 
-describe('an error that a proxy answers', () => {
+describe('an error response of a proxy', () => {
   test.each([
     [400, InvalidRequest],
     [401, KeyRefused],
@@ -323,7 +323,7 @@ describe('an error that a proxy answers', () => {
     [415, InvalidRequest],
     [429, RateLimited],
     [503, ServiceFailed],
-  ])('as %i is of the class of its status', async (status, type) => {
+  ])('with status %i has the class of that status', async (status, type) => {
     const { to } = await proxied(
       says(status, 'text/html', '<h1>No</h1>'),
       says(status, 'application/json', '{"error":{"code":7,"message":["No"],"details":"No"}}'),
@@ -338,7 +338,7 @@ describe('an error that a proxy answers', () => {
     }
   });
 
-  test('as too many requests says when to come again where its header does', async () => {
+  test('with status 429 has the wait of its Retry-After header or details', async () => {
     const page = (headers: Record<string, string>) => says(429, 'text/html', '<h1>No</h1>', headers);
     const { to } = await proxied(
       page({ 'Retry-After': '0' }),
@@ -367,7 +367,7 @@ const published = () =>
     })
     .toBe(true);
 
-test('follows changes from where it was, as they come, until somebody ends it', async () => {
+test('following yields changes after the cursor as they come, until it is aborted', async () => {
   const own = await brokerage(service);
   const dealkeep = await client({}, own, { scopes: ['contacts:read', 'contacts:write', 'events:read'] });
   const { pagination } = await dealkeep.listEvents({ after: 'latest' });
@@ -397,7 +397,7 @@ describe('following ends', () => {
     ['before it began', page(true), 0],
     ['while it waits', page(false), 1],
     ['between two pages', page(true), 1],
-  ])('when it is aborted %s', async (when, answer, pages) => {
+  ])('when aborted %s', async (when, answer, pages) => {
     const { asked, to } = await proxied(answer);
     const ended = new AbortController();
     if (pages === 0) ended.abort();
@@ -410,7 +410,7 @@ describe('following ends', () => {
     expect([seen, asked.length]).toEqual([pages, pages]);
   });
 
-  test('when it is aborted while it asks, or waits to ask again', async () => {
+  test('when aborted during a request or the wait for a retry', async () => {
     const asking = new AbortController();
     const silent = await proxied(() => asking.abort());
     for await (const _ of silent.to().follow({}, { signal: asking.signal })) expect.unreachable();
@@ -424,7 +424,7 @@ describe('following ends', () => {
     for await (const _ of (await proxied(() => {})).to().follow({}, { signal })) expect.unreachable();
   });
 
-  test('with what went wrong where nobody has aborted it', async () => {
+  test('with the error if it was not aborted', async () => {
     const { to } = await proxied(says(410, 'text/html', 'Gone.'));
     const { signal } = new AbortController();
     expect(await failed(to().follow({}, { signal }).next())).toBeInstanceOf(CursorExpired);
@@ -435,7 +435,7 @@ describe('following ends', () => {
   });
 });
 
-describe('a webhook', () => {
+describe('verification of a webhook', () => {
   const secret = `whsec_${randomBytes(24).toString('base64')}`;
   const body = JSON.stringify({ type: 'contact.created', data: { displayName: 'Zoë' } });
   const now = new Date('2026-11-20T12:00:00Z');
@@ -453,7 +453,7 @@ describe('a webhook', () => {
     };
   };
 
-  test('that the service signed is taken, with either of two secrets, as text and as bytes', async () => {
+  test('accepts a signature by either of two secrets, for text and bytes', async () => {
     const expected = { id: 'msg_1', event: JSON.parse(body) as unknown };
     expect(await verifyWebhook({ body, headers: signed(), secret, now })).toEqual(expected);
     const old = `whsec_${randomBytes(24).toString('base64')}`;
@@ -479,7 +479,7 @@ describe('a webhook', () => {
     ['without a signature', { headers: signed({ 'webhook-signature': '' }) }],
     ['with one that is no base64', { headers: signed({ 'webhook-signature': 'v1,%%%' }) }],
     ['with a time that is none', { headers: { ...signed(), 'webhook-timestamp': '1e9' } }],
-  ])('that is %s is refused', async (_, changes) => {
+  ])('rejects a webhook that is %s', async (_, changes) => {
     await expect(verifyWebhook({ body, headers: signed(), secret, now, ...changes })).rejects.toBeInstanceOf(
       WebhookRefused,
     );

@@ -85,7 +85,7 @@ test.each([
   ],
   ['search=%25', 'false', 'id'],
   ['search=%C3%B6d%C3%B6n', `archived_at is null and display_name like 'Öd%'`, 'created_at desc, id desc'],
-])('with "%s" has what fits, in order, page by page', async (query, condition, order) => {
+])('with "%s" returns the matching contacts in order, page by page', async (query, condition, order) => {
   const expected = await service.sql<{ id: string }>(
     `select id from contacts where brokerage_id = $1 and ${condition} order by ${order}`,
     [tenant.id],
@@ -99,7 +99,7 @@ test.each([
   if (whole.length > 0) expect(whole[0]!.externalId).toMatch(/^x-\d+$/);
 });
 
-test('finds letters that the database and the server do not write alike in lower case', async () => {
+test('finds names whose lower case differs between PostgreSQL and JavaScript', async () => {
   const greek = await brokerage(service);
   const ask = as(await greek.key(), service.restUrl);
   for (const displayName of ['ΟΔΟΣ ΑΕ', 'İstanbul Ltd'])
@@ -119,7 +119,7 @@ test('finds letters that the database and the server do not write alike in lower
   expect((await ask('GET', next)).status).toBe(200);
 });
 
-test('of more contacts than are read for a word, those that have it are told as of few', async () => {
+test('finds the same contacts in a large brokerage as in a small one, for frequent, rare and absent words', async () => {
   const large = await brokerage(service);
   const ask = as(await large.key(), service.restUrl);
   // Every third contact has the word "often", every thousandth "seldom", and the hundred oldest "late".
@@ -168,7 +168,7 @@ test('of more contacts than are read for a word, those that have it are told as 
       }
 });
 
-test('what changes while one reads comes at the end, so that whoever syncs sees the last of everything', async () => {
+test('contacts changed during a walk by updatedAt come again at the end, so a sync sees the last version', async () => {
   const seen = new Map<string, string>();
   let cursor: string | null = null;
   let changes = 0;
@@ -220,13 +220,13 @@ test.each([
   'updatedSince=2026-01-01T00:00:00Z&sort=displayName',
   'expand=all',
   'expand=',
-])('"%s" is refused', async (query) => {
+])('"%s" is rejected', async (query) => {
   const refused = await get('GET', `/contacts?${query}`);
   expect(codeOf(refused)).toEqual([400, 'validation_error']);
   expect(refused.body?.error.details.faults[0]).toMatchObject({ in: 'query' });
 });
 
-test('a cursor is good for its own filters, order and brokerage alone', async () => {
+test('a cursor is valid only for its own filters, sort order and brokerage', async () => {
   const queries = [
     '',
     'archived=true',
@@ -256,7 +256,7 @@ test('a cursor is good for its own filters, order and brokerage alone', async ()
       expect(codeOf(await get('GET', `/contacts?${query}&cursor=${made}`))).toEqual([400, 'validation_error']);
 });
 
-test('is read by an index, whatever is asked', async () => {
+test('reads few rows by an index, for every filter and sort order', async () => {
   const large = await brokerage(service);
   const { token } = await large.key();
   await service.sql(

@@ -48,8 +48,8 @@ const recorded = (id: string | null) =>
     [id],
   );
 
-describe('changing', () => {
-  test('what is sent changes, null clears, and the rest stays', async () => {
+describe('PATCH of a contact', () => {
+  test('changes the properties sent, clears those that are null and keeps the others', async () => {
     const made = await add('Ada', { email: 'ada@example.com', phone: '1' });
     service.clock.advance(5);
     const changed = await call('PATCH', `/contacts/${made.id}`, { displayName: 'Ada L.', email: null });
@@ -83,7 +83,7 @@ describe('changing', () => {
     ]);
   });
 
-  test('what changes nothing leaves the contact as it is, so that two systems do not answer each other for ever', async () => {
+  test('with the same values leaves updatedAt and the ETag as they are, so two systems do not loop', async () => {
     const made = await add('Quiet', { phone: '1' });
     const before = await one(made.id);
     service.clock.advance(5);
@@ -116,7 +116,7 @@ describe('changing', () => {
     ['"x"', ''],
     ['{"phone":"1","phone":"2"}', 'phone'],
     ['{', ''],
-  ])('%j is refused and changes nothing', async (patch, path) => {
+  ])('%j is rejected and changes nothing', async (patch, path) => {
     const made = await add('Firm');
     const refused = await call('PATCH', `/contacts/${made.id}`, patch === null ? 'null' : patch);
     expect(codeOf(refused)).toEqual([400, 'validation_error']);
@@ -124,7 +124,7 @@ describe('changing', () => {
     expect((await one(made.id, '')).body).toEqual(made);
   });
 
-  test('only contacts of the brokerage, by a key with both scopes', async () => {
+  test("requires a contact of the key's brokerage; writes require both contact scopes", async () => {
     const made = await add('Kept');
     for (const id of [made.id, crypto.randomUUID(), 'none', '%00'])
       expect(codeOf(await foreign('PATCH', `/contacts/${id}`, { phone: '1' }))).toEqual([404, 'contact_not_found']);
@@ -160,7 +160,7 @@ describe('changing', () => {
 });
 
 describe('archiving', () => {
-  test('an archived contact is not there unless asked for, and comes back', async () => {
+  test('hides a contact unless archived=true is sent; restoring brings it back', async () => {
     const made = await add('Shelf', { email: 'shelf@example.com' });
     const path = `/contacts/${made.id}`;
     const archived = await call('POST', path.replace('contacts', 'contacts/archive'));
@@ -194,10 +194,10 @@ describe('archiving', () => {
   });
 });
 
-describe('ids of another system', () => {
+describe('external ids', () => {
   const path = (id: string) => `/contacts/by-external-id/${encodeURIComponent(id)}`;
 
-  test('the first time makes the contact, every other replaces it', async () => {
+  test('the first PUT creates the contact, later ones replace it', async () => {
     const first = await call('PUT', path('crm/1 %'.replace(' ', '+')), {
       type: 'person',
       displayName: 'Ida',
@@ -235,7 +235,7 @@ describe('ids of another system', () => {
     expect((await foreign('PUT', path('crm/1+%'), { type: 'person', displayName: 'Theirs' })).status).toBe(201);
   });
 
-  test('If-Match on an id that nobody has makes nothing', async () => {
+  test('If-Match on an unknown external id is rejected and creates nothing', async () => {
     const body = { type: 'person', displayName: 'Nobody' };
     for (const tag of ['*', '"x"'])
       expect(codeOf(await call('PUT', path('unmade'), body, { 'If-Match': tag }))).toEqual([
@@ -245,7 +245,7 @@ describe('ids of another system', () => {
     expect((await call('GET', path('unmade'))).status).toBe(404);
   });
 
-  test.each(['a b', 'é', '\u0000', 'x'.repeat(256), '%20'.repeat(3)])('"%s" is no such id', async (id) => {
+  test.each(['a b', 'é', '\u0000', 'x'.repeat(256), '%20'.repeat(3)])('external id "%s" is accepted only if it is visible ASCII of at most 255 characters', async (id) => {
     const refused = await call('PUT', path(id), { type: 'person', displayName: 'A' });
     if (id.startsWith('%')) expect(refused.status).toBe(201);
     else {
@@ -254,7 +254,7 @@ describe('ids of another system', () => {
     }
   });
 
-  test('one id is one contact, also when many ask at once on two nodes', async () => {
+  test('20 concurrent PUTs of one external id on two nodes create one contact', async () => {
     const key = await ours.key();
     const nodes = service.nodes.map((node) => as(key, node.restUrl));
     const answers = await Promise.all(
@@ -269,7 +269,7 @@ describe('ids of another system', () => {
     expect((await one(taken.id)).body).toMatchObject({ externalId: null });
   });
 
-  test('an archived contact keeps its id: it is told, not brought back', async () => {
+  test('a PUT for an archived contact is rejected with its id and does not restore it', async () => {
     const made = await call('PUT', path('shelved'), { type: 'person', displayName: 'S' });
     await call('POST', `/contacts/archive/${entry(made).id}`);
     expect((await call('GET', path('shelved'))).status).toBe(404);
@@ -284,7 +284,7 @@ describe('ids of another system', () => {
 describe('merging', () => {
   const path = (id: string) => `/contacts/by-external-id/${id}`;
 
-  test('the contact takes over what it lacks; the duplicate is archived, points to it, and its ids lead there', async () => {
+  test('fills in missing values, archives the duplicate with a pointer and moves its external ids', async () => {
     const kept = await add('Kept', { phone: '1' });
     const twin = await call('PUT', path('twin'), {
       type: 'person',
@@ -332,7 +332,7 @@ describe('merging', () => {
     expect(entry(await call('GET', path('third'))).id).toBe(entry(third).id);
   });
 
-  test('what cannot be merged is refused and stays', async () => {
+  test('invalid merges are rejected and change nothing', async () => {
     const kept = await add('Kept');
     const company = await add('Firm', { type: 'company' });
     const gone = await add('Gone');
@@ -352,7 +352,7 @@ describe('merging', () => {
     expect((await foreign('GET', `/contacts/${foreigner.id}`)).status).toBe(200);
   });
 
-  test('two that are merged into each other at once end as one', async () => {
+  test('two concurrent merges into each other leave one of the two contacts', async () => {
     const [a, b] = [await add('A'), await add('B')];
     const answers = await Promise.all([
       call('POST', `/contacts/merge/${a.id}`, { from: b.id }),
@@ -374,7 +374,7 @@ describe('merging', () => {
     expect(entry(await one(b.id))).toMatchObject({ phone: '7', mergedInto: a.id });
   });
 
-  test('is waited for by a change that comes with the id of a contact that was merged before', async () => {
+  test('blocks a concurrent PUT that uses the external id of a contact merged earlier', async () => {
     const put = (id: string, displayName: string, by = call) => by('PUT', path(id), { type: 'person', displayName });
     const [b, x] = [entry(await put('beside-b', 'B')), entry(await put('beside-x', 'X'))];
     await call('POST', `/contacts/merge/${b.id}`, { from: x.id });
@@ -399,7 +399,7 @@ describe('batches', () => {
   const results = ({ body }: Reply) => (body as unknown as { results: Result[] }).results;
   const person = (displayName: string) => ({ type: 'person', displayName });
 
-  test('each item is done or refused as if it came alone, in the order given', async () => {
+  test('each item succeeds or is rejected as if sent alone, in the order given', async () => {
     const made = await add('Batch');
     const tag = tagOf(await one(made.id));
     const sent = await call('POST', '/contacts/batch', {
@@ -450,7 +450,7 @@ describe('batches', () => {
     });
   });
 
-  test('it holds 1 to 200 items of a megabyte together, and counts as many requests', async () => {
+  test('takes 1 to 200 items and at most a megabyte, and counts each item against the rate limit', async () => {
     for (const items of [[], undefined, {}, Array.from({ length: 201 }, () => ({}))])
       expect(codeOf(await call('POST', '/contacts/batch', { items }))).toEqual([400, 'validation_error']);
     const large = Array.from({ length: 20 }, (_, n) => ({
@@ -487,7 +487,7 @@ describe('batches', () => {
     expect((await small('POST', '/contacts/batch', { items: items.slice(0, 5) })).status).toBe(200);
   });
 
-  test('two at once with the same ids in another order make each contact once', async () => {
+  test('two concurrent batches with the same external ids in opposite order create each contact once', async () => {
     const key = await ours.key();
     const nodes = service.nodes.map((node) => as(key, node.restUrl));
     const items = Array.from({ length: 40 }, (_, n) => ({
@@ -509,8 +509,8 @@ describe('batches', () => {
   });
 });
 
-describe('what is asked for twice', () => {
-  test('is done once, and answered as it was, by every operation that changes something', async () => {
+describe('an Idempotency-Key', () => {
+  test('makes every writing operation run once and replays its response', async () => {
     const tenant = await brokerage(service);
     const key = await tenant.key();
     const nodes = service.nodes.map((node) => as(key, node.restUrl));
@@ -563,7 +563,7 @@ describe('what is asked for twice', () => {
     ]);
   });
 
-  test('is answered again also where the answer tells of half a character that was sent', async () => {
+  test('replays a response that contains a lone surrogate from the request', async () => {
     const items =
       '{ "items": [{ "action": "create", "contact": { "type": "person", "displayName": "H", "\\ud83e": 1 } }] }';
     const headers = { 'Idempotency-Key': 'half', 'Content-Type': 'application/json' };
@@ -575,7 +575,7 @@ describe('what is asked for twice', () => {
     expect([again.status, again.text]).toEqual([200, first.text]);
   });
 
-  test('is answered again also where a batch says the same in another order', async () => {
+  test('replays the response to a batch whose properties come in another order', async () => {
     const headers = { 'Idempotency-Key': 'order' };
     const first = await call(
       'POST',
@@ -592,7 +592,7 @@ describe('what is asked for twice', () => {
     expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([200, first.text, 'true']);
   });
 
-  test('a key stands for one request, and for none that was refused', async () => {
+  test('is bound to one successful request, and stays free after a rejected one', async () => {
     const made = await add('Bound');
     const other = await add('Other');
     const headers = { 'Idempotency-Key': 'bound' };
@@ -638,7 +638,7 @@ describe('what is asked for twice', () => {
     expect(entry(await one(made.id)).archivedAt).toBeNull();
   });
 
-  test('for a day, and with a change that fails nothing is remembered', async () => {
+  test('is kept for 24 hours, and not after a change that failed', async () => {
     const made = await add('Daily');
     const headers = { 'Idempotency-Key': 'day' };
     const path = `/contacts/${made.id}`;
@@ -654,7 +654,7 @@ describe('what is asked for twice', () => {
   });
 });
 
-test('what was refused is recorded with the contact that it was about, also one that the key does not reach', async () => {
+test("rejected requests are audited with the contact's id, even that of an inaccessible contact", async () => {
   const key = await ours.key();
   const asKey = as(key, service.restUrl);
   const made = await add('Refused');
@@ -679,7 +679,7 @@ test('what was refused is recorded with the contact that it was about, also one 
   ]);
 });
 
-test('a key is told who it is, whatever its scopes', async () => {
+test('GET /me describes the key and its brokerage, whatever its scopes', async () => {
   const tenant = await brokerage(service);
   const expiresAt = new Date(service.clock.now().getTime() + 86_400_000);
   const key = await tenant.key({ scopes: ['contacts:write'], environment: 'live', ceiling: 70, expiresAt });
@@ -705,7 +705,7 @@ test('a key is told who it is, whatever its scopes', async () => {
   expect(codeOf(await as(null, service.restUrl)('GET', '/me'))).toEqual([401, 'invalid_token']);
 });
 
-test('If-Match keeps what somebody else has changed, however fast', async () => {
+test('If-Match rejects a change of an outdated version, even within one millisecond', async () => {
   // The last test of this file, because the clock stands still from here on.
   service.clock.stand(service.clock.now());
   const made = await add('Shared');

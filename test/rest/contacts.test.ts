@@ -44,7 +44,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('creating and reading', () => {
-  test('a contact is answered as it was made, and read again the same', async () => {
+  test('a contact is returned as created, and the same when read again', async () => {
     const made = await call('POST', '/contacts', {
       type: 'company',
       displayName: 'Harbor Marine Supply',
@@ -68,7 +68,7 @@ describe('creating and reading', () => {
     expect(read.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('what is not known is null', async () => {
+  test('properties that were not sent are null', async () => {
     const made = await call('POST', '/contacts', { type: 'person', displayName: 'Iris Okafor' });
     expect(made.body).toMatchObject({ type: 'person', email: null, phone: null });
   });
@@ -90,7 +90,7 @@ describe('creating and reading', () => {
     }
   });
 
-  test('a name or number may be as long as the body', async () => {
+  test('a name or phone number may be as long as the body allows', async () => {
     const empty = JSON.stringify({ type: 'person', displayName: '', phone: '' }).length;
     const half = (65_536 - empty) / 2;
     const contact = { type: 'person', displayName: 'n'.repeat(Math.ceil(half)), phone: '1'.repeat(Math.floor(half)) };
@@ -100,7 +100,7 @@ describe('creating and reading', () => {
     expect((await call('POST', '/contacts', { ...contact, phone: `${contact.phone}1` })).status).toBe(413);
   });
 
-  test('a key that may only write gets the answer to what it wrote', async () => {
+  test('a key with contacts:write alone gets the created contact in the response', async () => {
     const writer = as(await ours.key({ scopes: ['contacts:write'] }), service.restUrl);
     const made = await writer('POST', '/contacts', { type: 'person', displayName: 'Written blind' });
     expect(made.status).toBe(201);
@@ -108,7 +108,7 @@ describe('creating and reading', () => {
     expect((await call('GET', `/contacts/${made.body?.id}`)).body).toEqual(made.body);
   });
 
-  test('a contact of another brokerage, an archived one, an unknown id and no id at all are the same 404', async () => {
+  test("another brokerage's, archived, unknown and malformed ids all return the same 404", async () => {
     const foreign = await as(await theirs.key(), service.restUrl)('POST', '/contacts', {
       type: 'person',
       displayName: 'Theirs',
@@ -131,7 +131,7 @@ describe('creating and reading', () => {
     expect(answers[0]?.body).toEqual({ error: { code: 'contact_not_found', message: 'There is no such contact.' } });
   });
 
-  test('nothing in the URL or the body changes the tenant', async () => {
+  test('nothing in the URL, headers or body changes the brokerage', async () => {
     const made = await call(
       'POST',
       `/contacts?brokerage_id=${theirs.id}`,
@@ -164,7 +164,7 @@ describe('listing', () => {
     return seen;
   }
 
-  test('pages are newest first, and no row is shown twice or skipped while rows are added', async () => {
+  test('pages are newest first, and no contact is repeated or skipped while others are added', async () => {
     const tenant = await brokerage(service);
     const get = as(await tenant.key(), service.restUrl);
     // Several contacts share a millisecond; the id decides their order.
@@ -186,7 +186,7 @@ describe('listing', () => {
     expect((await pages(get, 200))[0]).toHaveLength(60 + added);
   });
 
-  test('a page is one scan of the index in its order, wherever it begins', async () => {
+  test('a page is a single scan of the index contacts_in_order, wherever it starts', async () => {
     const tenant = await brokerage(service);
     const { token } = await tenant.key();
     await service.sql(
@@ -216,7 +216,7 @@ describe('listing', () => {
     await client.end();
   });
 
-  test('a page holds 50 unless told, 1 to 200 when told, and the last one says so', async () => {
+  test('a page holds 50 contacts by default and 1 to 200 by limit, and the last has hasMore false', async () => {
     const tenant = await brokerage(service);
     const get = as(await tenant.key(), service.restUrl);
     expect((await get('GET', '/contacts')).body).toEqual({
@@ -261,7 +261,7 @@ describe('listing', () => {
     '99999999999999999999',
     'NaN',
     '1&limit=2',
-  ])('a limit of "%s" is refused, not clamped', async (limit) => {
+  ])('a limit of "%s" is rejected, not clamped', async (limit) => {
     const { status, body } = await call(
       'GET',
       `/contacts?limit=${limit.includes('&') ? limit : encodeURIComponent(limit)}`,
@@ -273,7 +273,7 @@ describe('listing', () => {
     });
   });
 
-  test('a cursor altered in any one character is refused', async () => {
+  test('a cursor altered in any one character is rejected', async () => {
     for (let n = 0; n < 3; n += 1) await call('POST', '/contacts', { type: 'person', displayName: `c${n}` });
     const cursor = (await call('GET', '/contacts?limit=1')).body!.pagination.nextCursor!;
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -307,7 +307,7 @@ describe('listing', () => {
     expect((await call('GET', `/contacts?cursor=${cursor}`)).status).toBe(200);
   });
 
-  test('a cursor of another brokerage is refused, also by a key that sees nothing of it', async () => {
+  test('a cursor of another brokerage is rejected', async () => {
     const cursor = (await call('GET', '/contacts?limit=1')).body!.pagination.nextCursor!;
     const other = await as(await theirs.key(), service.restUrl)('GET', `/contacts?cursor=${cursor}`);
     expect([other.status, other.body?.error.code]).toEqual([400, 'validation_error']);
@@ -325,7 +325,7 @@ describe('methods and paths', () => {
     ['POST', '/openapi.json', 'GET, HEAD, OPTIONS'],
     ['POST', '/docs', 'GET, HEAD, OPTIONS'],
     ['QUERY', '/contacts', 'GET, HEAD, POST, OPTIONS'],
-  ])('%s %s is 405 and says what is possible', async (method, path, allow) => {
+  ])('%s %s is 405 and lists the allowed methods', async (method, path, allow) => {
     const { status, headers, body } = await call(method, path);
     expect([status, headers.get('allow'), body?.error.code]).toEqual([405, allow, 'method_not_allowed']);
     expect(body?.error.message).toContain(allow);
@@ -351,7 +351,7 @@ describe('methods and paths', () => {
     }
   });
 
-  test('HEAD answers like GET without a body, OPTIONS says what is possible, and no other site is let in', async () => {
+  test('HEAD sends no body, OPTIONS lists the methods, and neither sends CORS headers', async () => {
     const head = await call('HEAD', '/contacts?limit=1', undefined, { Origin: 'https://elsewhere.example' });
     expect([head.status, head.text]).toEqual([200, '']);
     expect(head.headers.get('x-ratelimit-limit')).not.toBeNull();
@@ -365,11 +365,11 @@ describe('methods and paths', () => {
   });
 });
 
-describe('what is read again', () => {
+describe('caching and compression', () => {
   const raw = (key: { token: string }, path: string, headers: Record<string, string> = {}, method = 'GET') =>
     request(service.restUrl + path, method, { Authorization: `Bearer ${key.token}`, ...headers });
 
-  test('whoever has an answer already is told so, until it changes', async () => {
+  test('If-None-Match gets a 304 until the resource changes', async () => {
     const tenant = await brokerage(service);
     const key = await tenant.key();
     const made = await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Ada' });
@@ -398,7 +398,7 @@ describe('what is read again', () => {
     expect((await raw(writer, '/contacts', { 'If-None-Match': '*' })).status).toBe(403);
   });
 
-  test('longer answers are compressed as the client can read them', async () => {
+  test('longer responses are compressed as Accept-Encoding allows', async () => {
     const tenant = await brokerage(service);
     const key = await tenant.key();
     const short = await raw(key, '/contacts', { 'Accept-Encoding': 'br, gzip' });
@@ -439,7 +439,7 @@ describe('what is read again', () => {
   });
 });
 
-describe('the three first operations stay as they are, to the byte', () => {
+describe('the first three operations never change, byte for byte', () => {
   /** Headers that a response may have in addition, because a client that does not know them ignores them. */
   const besides = new Set(['etag', 'vary', 'link', 'connection', 'keep-alive', 'date', 'transfer-encoding']);
   const told = {
@@ -471,7 +471,7 @@ describe('the three first operations stay as they are, to the byte', () => {
     'content-length': String(Buffer.byteLength(text)),
   });
 
-  test('status, headers and bodies of what goes well', async () => {
+  test('status, headers and bodies of successful requests', async () => {
     const tenant = await brokerage(service);
     const key = await tenant.key();
     const body = '{"phone":"+1 207 555 0114","type":"company","displayName":"Zoë & <Söhne>","email":"Z@Example.test"}';
@@ -505,7 +505,7 @@ describe('the three first operations stay as they are, to the byte', () => {
     expect((await pinned(key, 'GET', `/contacts?limit=1&cursor=${cursor}`)).text).toBe(list);
   });
 
-  test('status, headers and bodies of what is refused', async () => {
+  test('status, headers and bodies of rejected requests', async () => {
     const tenant = await brokerage(service);
     const full = await tenant.key();
     const reader = await tenant.key({ scopes: ['contacts:read'] });

@@ -51,7 +51,7 @@ async function openDay(): Promise<DayService> {
   };
 }
 
-test('a second system and the sandbox of Dealkeep keep in step both ways while people work at both and both are killed', async () => {
+test('a second system and the sandbox stay in sync in both directions while both are edited and killed', async () => {
   const day = await spendDay({
     service: await openDay(),
     key: service.demo.keys.sandbox,

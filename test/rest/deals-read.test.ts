@@ -62,7 +62,7 @@ const filled = (path: string, deal: string): string =>
 const nothing = '018cc251-0000-7000-8000-000000000000';
 
 describe('a key', () => {
-  test.each(reads)('%s: is refused without the scope %s, whatever the deal', async (path, scope) => {
+  test.each(reads)('%s: is rejected without the scope %s, whatever the deal', async (path, scope) => {
     const others = as(await key(dealScopes.filter((one) => one !== scope)), web.service.restUrl);
     for (const deal of [scene.deal, nothing, 'x']) {
       const { status, body } = await others('GET', filled(path, deal));
@@ -74,13 +74,13 @@ describe('a key', () => {
     }
   });
 
-  test.each(reads)('%s: with the scope alone reads the deal that is open to keys', async (path, scope) => {
+  test.each(reads)('%s: with only that scope reads a deal that admits keys', async (path, scope) => {
     const { status } = await as(await key([scope]), web.service.restUrl)('GET', filled(path, scene.deal));
     expect(status).toBe(200);
   });
 
   test.each(reads)(
-    '%s: a deal that is not open to keys is as one of another brokerage, and as none',
+    '%s: gets the same 404 for a deal that admits no keys, a foreign deal and an unknown id',
     async (path, _scope, absent) => {
       const answers = await Promise.all([
         ask('GET', filled(path, scene.idle)),
@@ -96,7 +96,7 @@ describe('a key', () => {
     },
   );
 
-  test('loses a deal with the next request after its broker has shut keys out', async () => {
+  test('loses a deal from the next request on once the deal no longer admits keys', async () => {
     const shut = (admitted: boolean) =>
       web.service.sql('update deals set keys_admitted = $2 where id = $1', [scene.deal, admitted]);
     await shut(false);
@@ -106,7 +106,7 @@ describe('a key', () => {
     expect((await ask('GET', `/deals/${scene.deal}`)).status).toBe(200);
   });
 
-  test('reads no deal by the list but those that are open to the keys of its brokerage', async () => {
+  test('lists only the deals of its brokerage that admit keys', async () => {
     const { body } = await ask('GET', '/deals');
     expect(body?.data.map(({ id }) => id)).toEqual([scene.deal]);
     const elsewhere = await foreign('GET', '/deals');
@@ -119,7 +119,7 @@ describe('a key', () => {
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
 const list = (...data: unknown[]) => ({ data, pagination: { hasMore: false, nextCursor: null } });
 
-describe('exactly what a key reads', () => {
+describe('a key reads exactly', () => {
   test('a deal, by itself and in the list', async () => {
     const deal = {
       id: scene.deal,
@@ -144,7 +144,7 @@ describe('exactly what a key reads', () => {
     expect((await ask('GET', '/deals')).body).toEqual(list(one.body));
   });
 
-  test('its participants', async () => {
+  test('the participants of a deal', async () => {
     const { body } = await ask('GET', `/deals/${scene.deal}/participants`);
     expect(body?.data).toHaveLength(12);
     const of = (name: string) => body?.data.find(({ id }) => id === scene.participants[name]);
@@ -169,7 +169,7 @@ describe('exactly what a key reads', () => {
     expect(of('invited')).toMatchObject({ userId: scene.participants['invited'], status: 'invited' });
   });
 
-  test('offers, their revisions and what was submitted besides', async () => {
+  test('offers and their revisions, with unknown payload properties', async () => {
     await web.service.sql(
       `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
        values ($1, $2, $3, 2, false, '{"purchase_price": "1250000.50", "target_close_date": "2027-01-31", "extra_digits": 1.100000000000000000001}')`,
@@ -222,7 +222,7 @@ describe('exactly what a key reads', () => {
     expect(revisions.text).toContain('"extra_digits":1.100000000000000000001');
   });
 
-  test('questions, NDAs, findings, sources of financing and conditions', async () => {
+  test('questions, NDAs, findings, financing sources and closing conditions', async () => {
     const of = async (path: string) => (await ask('GET', `/deals/${scene.deal}${path}`)).body?.data ?? [];
     const questions = await of('/questions');
     expect(questions).toHaveLength(4);
@@ -304,7 +304,7 @@ describe('exactly what a key reads', () => {
     ]);
   });
 
-  test('documents of both sources, of every confidentiality', async () => {
+  test('documents of both sources and every confidentiality', async () => {
     const { body } = await ask('GET', `/deals/${scene.deal}/documents`);
     expect(body?.data).toHaveLength(6);
     const produced = {
@@ -332,7 +332,7 @@ describe('exactly what a key reads', () => {
     expect((await ask('GET', `/deals/${scene.deal}/documents/${scene.records['documents/public']}`)).status).toBe(404);
   });
 
-  test('the books', async () => {
+  test('the quality-of-earnings books', async () => {
     const { records } = scene;
     const snapshot = records['accounting_snapshots/a snapshot'];
     const of = async (path: string) => (await ask('GET', `/deals/${scene.deal}/qoe${path}`)).body;
@@ -406,7 +406,7 @@ describe('exactly what a key reads', () => {
     );
   });
 
-  test('nobody by name without the scope to read participants', async () => {
+  test('no names of people without the scope participants:read', async () => {
     const blind = as(await key(dealScopes.filter((one) => one !== 'participants:read')), web.service.restUrl);
     const of = async (path: string) => (await blind('GET', `/deals/${scene.deal}${path}`)).body?.data ?? [];
     expect(new Set((await of('/offers')).map((one) => (one as { buyerName?: unknown }).buyerName))).toEqual(
@@ -437,7 +437,7 @@ describe('events with their records', () => {
       after = `&after=${body!.pagination.nextCursor}`;
     }
   }
-  test('tell of a participant who has another name or address, on the deals that they have joined', async () => {
+  test('report a changed name or address of a participant, on deals that they have joined', async () => {
     const { sql } = web.service;
     const buyer = await web.as('other buyer');
     const [part] = await sql<{ id: string }>('select id from participants where deal_id = $1 and user_id = $2', [
@@ -481,7 +481,7 @@ describe('events with their records', () => {
     ['financing_source', '/financing-sources'],
   ];
 
-  test('hold each as its own path answers it, to a key with every scope and to one that may know no names', async () => {
+  test('contain each record as its own path returns it, with and without participants:read', async () => {
     // The scene was written before anything followed its changes, so these records are changed once more.
     for (const table of ['documents', 'production_documents'])
       await web.service.sql(`update ${table} set category = category || ' ' where deal_id = $1`, [scene.deal]);
@@ -511,7 +511,7 @@ describe('events with their records', () => {
   });
 });
 
-test('every answer is as the document says, and all that it announces is answered', async () => {
+test('every response to a GET matches the OpenAPI document, and every announced response occurs', async () => {
   const { sql, restUrl } = web.service;
   const { document, limited, away } = await prepareRefusals(web.service, admin());
   const full = await key(dealScopes);
@@ -557,7 +557,7 @@ describe('pages', () => {
     throw new Error('The list does not end.');
   };
 
-  test('hold each row once, in the order of the whole', async () => {
+  test('contain each row once, in the order of the whole list', async () => {
     const { sql } = web.service;
     await sql('update accounting_snapshots set status = $2 where deal_id = $1', [scene.deal, 'processing']);
     await sql('update accounting_snapshots set status = $2 where deal_id = $1', [scene.deal, 'completed']);
@@ -594,7 +594,7 @@ describe('pages', () => {
     }
   });
 
-  test('of customers go on in the snapshot and the period in which they began', async () => {
+  test('of customers stay in the snapshot and period of the first page', async () => {
     const path = `/deals/${scene.deal}/qoe/customers`;
     const deliver = async (names: readonly string[], month: string) => {
       const period = { periodStartDate: `${month}-01`, periodEndDate: `${month}-28`, currency: 'USD' };
@@ -613,7 +613,7 @@ describe('pages', () => {
     expect(names(await ask('GET', path))).toEqual(['Drum', 'Elm', 'Fir', 'Gate']);
   });
 
-  test('of customers hold currency after currency, each with its own shares and ranks', async () => {
+  test('of customers are ordered by currency, with shares and ranks per currency', async () => {
     const path = `/deals/${scene.deal}/qoe/customers`;
     const period = { periodStartDate: '2126-03-01', periodEndDate: '2126-03-31' };
     const customers = [
@@ -634,7 +634,7 @@ describe('pages', () => {
     expect(await walk(path, 1)).toEqual(body?.data.map(({ id }) => id));
   });
 
-  test('a cursor is good for its list, its deal and its filters alone', async () => {
+  test('a cursor is valid only for its list, its deal and its filters', async () => {
     const first = await ask('GET', `/deals/${scene.deal}/questions?limit=1`);
     const cursor = first.body?.pagination.nextCursor;
     expect((await ask('GET', `/deals/${scene.deal}/questions?cursor=${cursor}`)).status).toBe(200);
@@ -650,7 +650,7 @@ describe('pages', () => {
     }
   });
 
-  test('a filter that is not as it must be is refused', async () => {
+  test('an invalid filter is rejected', async () => {
     for (const [query, name] of [
       ['?limit=0', 'limit'],
       ['?state=open', 'state'],
@@ -669,7 +669,7 @@ describe('pages', () => {
     expect([periods.status, periods.body?.error.details.faults[0]?.path]).toEqual([400, 'snapshotId']);
   });
 
-  test('the list of deals: newest first, by state, words and time of change, whatever is open to keys', async () => {
+  test('deals are listed newest first and filtered by state, search and updatedSince, if they admit keys', async () => {
     const { sql } = web.service;
     const made = await sql<{ id: string }>(
       `insert into deals (organization_id, title, industry, state, keys_admitted, created_at)
@@ -719,7 +719,7 @@ describe('pages', () => {
     await sql('delete from deals where id = any ($1)', [[...made, ...many].map(({ id }) => id)]);
   });
 
-  test('a lapsed exclusivity leaves the deal listed, in the list and by itself', async () => {
+  test('a deal whose exclusivity has lapsed is listed again, in the list and by itself', async () => {
     const { sql, clock } = web.service;
     const { id } = (
       await sql<{ id: string }>(
@@ -740,7 +740,7 @@ describe('pages', () => {
     expect(inList.body?.data).toEqual([alone.body]);
   });
 
-  test('a deal has changed when its exclusivity has: moved, released or granted to another in diligence', async () => {
+  test('extending, releasing or granting exclusivity in diligence counts as a change of the deal', async () => {
     const { sql, clock } = web.service;
     const broker = await web.as('broker');
     const path = `/deals/${scene.deal}/exclusivity`;

@@ -164,7 +164,7 @@ describe('a key', () => {
   });
 
   test.each(writes.filter(({ absent }) => absent !== null))(
-    '$method $path: a deal that it does not reach is as none, and nothing is changed',
+    '$method $path: gets a 404 for an inaccessible deal and changes nothing',
     async ({ method, path, body, absent, action }) => {
       const answers = [];
       const unreached = [scene.idle, scene.records['deals/a deal of another brokerage']!, nothing];
@@ -190,7 +190,7 @@ describe('a key', () => {
     },
   );
 
-  test.each(writes)('$method $path: leaves a record of what it did', async ({ method, path, body, action, scope }) => {
+  test.each(writes)('$method $path: leaves an audit record', async ({ method, path, body, action, scope }) => {
     const answer = await ask(method, filled(path, scene.deal), body());
     expect([answer.text, answer.status].at(1)).toBe(method === 'PATCH' || path.endsWith('/state') ? 200 : 201);
     expect(await latest(action)).toMatchObject({
@@ -204,7 +204,7 @@ describe('a key', () => {
     });
   });
 
-  test.each(writes)('$method $path: does it once under one Idempotency-Key', async ({ method, path, body, action }) => {
+  test.each(writes)('$method $path: runs once per Idempotency-Key', async ({ method, path, body, action }) => {
     const headers = { 'Idempotency-Key': `once ${method} ${path}`.replaceAll(/[^!-~]/g, '-') };
     const sent = { ...body(), ...(path.endsWith('/invitations') && { email: 'once@else.example' }) };
     const [first, again] = [
@@ -227,8 +227,8 @@ describe('a key', () => {
   });
 });
 
-describe('an answer that was given before', () => {
-  test.each(writes)('$method $path: is not given again once the deal is closed to keys', async (write) => {
+describe('a replayed response', () => {
+  test.each(writes)('$method $path: is withheld once the deal no longer admits keys', async (write) => {
     const { method, path, body, action } = write;
     const headers = { 'Idempotency-Key': `closed ${method} ${path}`.replaceAll(/[^!-~]/g, '-') };
     const sent = { ...body(), ...(path.endsWith('/invitations') && { email: 'closed@else.example' }) };
@@ -246,7 +246,7 @@ describe('an answer that was given before', () => {
 });
 
 describe('deals', () => {
-  test('are opened in draft, with whoever issued the key as broker, and open to keys', async () => {
+  test('are created as drafts that admit keys, with the issuer of the key as broker', async () => {
     const sent = {
       title: 'Orchard',
       industry: 'Farming',
@@ -282,13 +282,13 @@ describe('deals', () => {
     expect(least.body).toMatchObject({ currency: 'USD', needsNda: true, askingPrice: null, industry: null });
   });
 
-  test('have a title of so many characters as the document counts them, of which an emoji is one', async () => {
+  test('have a title of at most 200 characters, an emoji counting as one', async () => {
     expect((await ask('POST', '/deals', { title: '🥐'.repeat(200) })).status).toBe(201);
     const refused = await ask('POST', '/deals', { title: '🥐'.repeat(201) });
     expect(refused).toMatchObject({ status: 400, body: { error: { details: { faults: [{ path: 'title' }] } } } });
   });
 
-  test('are changed as far as it is said, and null takes a value away', async () => {
+  test('are changed only in the properties sent; null clears a value, an invalid value is rejected', async () => {
     const before = await ask('PATCH', `/deals/${scene.deal}`, {
       industry: 'Food',
       askingPrice: '10',
@@ -312,7 +312,7 @@ describe('deals', () => {
     }
   });
 
-  test('are not changed under a condition that is not looked at', async () => {
+  test('are not changed by a request with an unsupported If-Match or If-None-Match', async () => {
     const { body: made } = await ask('POST', '/deals', { title: 'Conditional' });
     for (const [name, value] of [
       ['If-Match', '"stale"'],
@@ -328,7 +328,7 @@ describe('deals', () => {
     expect((await ask('PATCH', `/deals/${made?.id}`, { title: 'Changed' }, { 'If-Match': '*' })).status).toBe(200);
   });
 
-  test('go where the sale can go, and nowhere else', async () => {
+  test('change state only along the permitted moves', async () => {
     const { body } = await ask('POST', '/deals', { title: 'A sale' });
     const move = (to: string, more = {}) => ask('POST', `/deals/${body?.id}/state`, { to, ...more });
     expect((await move('listed')).body).toMatchObject({ state: 'listed' });
@@ -347,7 +347,7 @@ describe('deals', () => {
     expect((await move('withdrawn')).body).toMatchObject({ state: 'withdrawn' });
   });
 
-  test('have what a key tried in vain in their trail, for their brokers', async () => {
+  test('show rejected attempts of a key in the audit trail that their broker reads', async () => {
     expect((await ask('POST', `/deals/${scene.deal}/state`, { to: 'closed' })).status).toBe(409);
     const broker = await signInAs(web.service, scene.people['broker']!);
     const { body } = await broker.ask(
@@ -358,7 +358,7 @@ describe('deals', () => {
     ]);
   });
 
-  test('are closed with what is missing only when that is confirmed, and then stay as they are', async () => {
+  test('are closed with open conditions only after confirmation, and then reject every change', async () => {
     const { body } = await ask('POST', '/deals', { title: 'Nearly done' });
     const id = body!.id;
     await web.service.sql(`update deals set state = 'listed' where id = $1`, [id]);
@@ -387,7 +387,7 @@ describe('deals', () => {
 });
 
 describe('invitations', () => {
-  test('are mailed in the name of whoever issued the key, to somebody who takes no part yet', async () => {
+  test("are sent in the name of the key's issuer, to people who do not participate yet", async () => {
     const { status, body } = await ask('POST', `/deals/${scene.deal}/invitations`, {
       email: 'New.Buyer@else.example',
       name: 'New Buyer',
@@ -446,7 +446,7 @@ describe('invitations', () => {
     }
   });
 
-  test('as a broker are for members of the brokerage: whoever has a key does not let themselves in', async () => {
+  test('as a broker are limited to members of the brokerage', async () => {
     const invite = (email: string, part: object = { role: 'broker' }) =>
       ask('POST', `/deals/${scene.deal}/invitations`, { email, name: 'B', ...part });
     const stranger = await invite('stranger@else.example');
@@ -464,7 +464,7 @@ describe('invitations', () => {
     await sql(`update participants set status = 'removed' where id = any ($1)`, [[member.body?.id, ofSeller.body?.id]]);
   });
 
-  test('as a broker are for nobody who is removed from the brokerage meanwhile', async () => {
+  test('as a broker are rejected for a member removed concurrently', async () => {
     const { sql } = web.service;
     const [leaver] = await sql<{ id: string; email: string }>(
       `with u as (insert into users (email, name) values ('leaves@scene.example', 'L') returning id, email),
@@ -479,7 +479,7 @@ describe('invitations', () => {
     expect([status, body?.error.details['reason']]).toEqual([409, 'not_a_member']);
   });
 
-  test('are refused when whoever issued the key may not invite at that moment', async () => {
+  test('are rejected once the issuer of the key is no longer an admin', async () => {
     const { sql } = web.service;
     const role = (name: string) =>
       sql(`update members set role = $3 where brokerage_id = $1 and user_id = $2`, [
@@ -512,7 +512,7 @@ describe('invitations', () => {
     await role('broker');
   });
 
-  test('count among the mails that whoever issued the key may send', async () => {
+  test("count against the mail limit of the key's issuer", async () => {
     const answers = [];
     web.service.clock.startMinute();
     for (let n = 0; n < 21; n += 1)
@@ -531,7 +531,7 @@ describe('invitations', () => {
 });
 
 describe('closing conditions', () => {
-  test('are added and changed as a broker does', async () => {
+  test('are added and changed as by a broker, and an unchanged one leaves no record', async () => {
     const path = `/deals/${scene.deal}/conditions`;
     const deadline = web.service.clock.inDays(60).slice(0, 10);
     const { body } = await ask('POST', path, {
@@ -583,7 +583,7 @@ describe('closing conditions', () => {
     }
   });
 
-  test('of another deal are not changed by way of one that the key reaches', async () => {
+  test('of another deal are not changed through a deal that the key can access', async () => {
     const [foreign] = await web.service.sql<{ id: string }>(
       `insert into closing_conditions (deal_id, name) values ($1, 'Not yours') returning id`,
       [scene.idle],
@@ -600,7 +600,7 @@ describe('accounting snapshots', () => {
   const path = () => `/deals/${scene.deal}/qoe/snapshots`;
   const month = { periodStartDate: '2026-03-01', periodEndDate: '2026-03-31' };
 
-  test('are kept whole, completed, and read again digit for digit', async () => {
+  test('are stored completely and read again digit for digit', async () => {
     const { status, body } = await ask('POST', path(), {
       sourceName: 'Ledger',
       periods: [
@@ -634,7 +634,7 @@ describe('accounting snapshots', () => {
     expect(only.body).toMatchObject({ snapshotType: 'profit_and_loss', sourceName: null });
   });
 
-  test('keep labels and names of customers without the space around them, as the pages and files do', async () => {
+  test('store labels and customer names without surrounding or repeated spaces', async () => {
     const { body } = await ask('POST', path(), {
       sourceName: ' Ledger ',
       periods: [{ periodLabel: ' 2026-03\u00a0', ...month, revenue: '1' }],
@@ -647,7 +647,7 @@ describe('accounting snapshots', () => {
     expect(customers.body?.data).toMatchObject([{ customerName: 'Blue Ridge Diner' }]);
   });
 
-  test('are refused with each fault and its place, and nothing is kept', async () => {
+  test('are rejected with the path of the error, and nothing is stored', async () => {
     const count = async () => (await web.service.sql('select count(*)::int as n from accounting_snapshots'))[0]!['n'];
     const before = await count();
     const row = { periodLabel: '2026-03', ...month, revenue: '1' };
@@ -693,7 +693,7 @@ describe('documents', () => {
       id,
     ]);
 
-  test('are uploaded, told of, and read again, with a record of each opening', async () => {
+  test('are uploaded and downloaded again, with a record of each opening', async () => {
     const { status, body: added } = await upload();
     expect(status).toBe(201);
     expect(added).toMatchObject({
@@ -749,7 +749,7 @@ describe('documents', () => {
     expect(shown.body.items).toEqual([expect.objectContaining({ user_id: null, user_name: 'An API key' })]);
   });
 
-  test('are produced for a request, and kept once under one Idempotency-Key', async () => {
+  test('are produced for a diligence request, and stored once per Idempotency-Key', async () => {
     const more = `${aboutPdf}&diligenceRequest=Bank%20statements`;
     const first = await upload(ask, more, { 'Idempotency-Key': 'file' });
     const again = await upload(ask, more, { 'Idempotency-Key': 'file' });
@@ -758,7 +758,7 @@ describe('documents', () => {
     expect((await upload(ask, aboutPdf, { 'Idempotency-Key': 'file' })).status).toBe(400);
   });
 
-  test('have names of 255 characters, also of those that two units of a string are', async () => {
+  test('have names of up to 255 characters, an emoji counting as one', async () => {
     const filename = `${'🥐'.repeat(251)}.pdf`;
     const added = await upload(
       ask,
@@ -770,7 +770,7 @@ describe('documents', () => {
     expect(file.headers.get('content-disposition')).toContain(`filename*=UTF-8''${encodeURIComponent(filename)}`);
   });
 
-  test('are refused where they are none of the key, and where they are nothing for a data room', async () => {
+  test('are rejected without scope or access to the deal, and with an invalid name, category or type', async () => {
     for (const missing of ['documents:write', 'documents:read'] as const) {
       const { status, body: told } = await upload(
         as(await key(dealScopes.filter((one) => one !== missing)), web.service.restUrl),
@@ -820,7 +820,7 @@ describe('documents', () => {
     expect((await content(reader.token, there!.id)).status).toBe(404);
   });
 
-  test('are uploaded by the typed client as streams and as what can be sent again, for as long as it takes', async () => {
+  test('are uploaded by the typed client, which retries bytes and blobs but not streams', async () => {
     let refusals: number[] = [];
     const sent: RequestInit[] = [];
     const unsteady: typeof fetch = async (url, init) => {
@@ -863,7 +863,7 @@ describe('documents', () => {
 const fullDisk = `create or replace function full_disk() returns trigger language plpgsql as
   $$ begin raise 'No space left on device' using errcode = '53100'; end $$`;
 
-test('every answer is as the document says, and all that it announces is answered', async () => {
+test('every response to a write matches the OpenAPI document, and every announced response occurs', async () => {
   const { sql, restUrl } = web.service;
   const { document, limited, away } = await prepareRefusals(web.service, admin());
   const none = as(await key(['contacts:read']), restUrl);
@@ -929,7 +929,7 @@ async function announcing(deal: string, bytes: number) {
   return { status: response.statusCode ?? 0, headers, body: JSON.parse(text) as unknown };
 }
 
-test('every answer to an upload and to who asks for a content is as the document says, and all that it announces is answered', async () => {
+test('every response to an upload or download matches the OpenAPI document, and each announced one occurs', async () => {
   const { sql, restUrl } = web.service;
   const { document, limited, away, limitedToken } = await prepareRefusals(web.service, admin());
   const none = as(await key(['contacts:read']), restUrl);

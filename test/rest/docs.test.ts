@@ -30,7 +30,7 @@ async function openReader(): Promise<TestPage> {
   return testPage;
 }
 
-test('the reference shows the guide and every operation, tries one out, and asks no other host for anything', async () => {
+test('the reference shows the guide and every operation, sends a trial request and contacts no other host', async () => {
   const tenant = await brokerage(service);
   const { token } = await tenant.key({ environment: 'test' });
   const { page } = await openReader();
@@ -78,7 +78,7 @@ test('the reference shows the guide and every operation, tries one out, and asks
   expect(problems).toEqual([]);
 });
 
-test('every error leads to its paragraph of the guide', async () => {
+test('every error code has a section in the guide, and an error response links to it', async () => {
   const guide = await (await fetch(`${service.restUrl}/docs/guide.md`)).text();
   const told = [...guide.matchAll(/^### ([a-z_]+)$/gm)].map(([, code]) => code);
   expect(told.toSorted()).toEqual([...new Set([...errorCodes, ...Object.keys(operationErrors)])].toSorted());
@@ -96,7 +96,7 @@ test('every error leads to its paragraph of the guide', async () => {
     .toBeLessThan(700);
 });
 
-test('the guide of the reference is docs/rest.md, without how the service is built', async () => {
+test('the guide in the reference is docs/rest.md without the section on how it works', async () => {
   const guide = await (await fetch(`${service.restUrl}/docs/guide.md`)).text();
   const source = readFileSync(path.join(import.meta.dirname, '../../docs/rest.md'), 'utf8');
   const headings = (text: string) => [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
@@ -104,7 +104,7 @@ test('the guide of the reference is docs/rest.md, without how the service is bui
   expect(guide).not.toMatch(/\]\((?!https?:|#description\/)/);
 });
 
-test('the reader comes compressed for whoever can read that, and is the same', async () => {
+test('the script of the reference is compressed for clients that accept gzip, with the same content', async () => {
   const asked = (encoding: string) =>
     fetch(`${service.restUrl}/docs/reader.js`, { headers: { 'Accept-Encoding': encoding } });
   const [plain, compressed] = await Promise.all([asked('identity'), asked('gzip')]);
@@ -112,13 +112,13 @@ test('the reader comes compressed for whoever can read that, and is the same', a
   expect(await compressed.text()).toBe(await plain.text());
 });
 
-test('scripts run from our files alone', async () => {
+test("scripts run only from the service's own files", async () => {
   const response = await fetch(`${service.restUrl}/docs`);
   expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'; script-src 'self';/);
   expect(await response.text()).not.toMatch(/https?:|<script>|onload/);
 });
 
-test('the first steps of the guide can be done as they are written', async ({ skip }) => {
+test('the quick start of the guide works as written', async ({ skip }) => {
   const run = promisify(execFile);
   const isThere = await run('curl', ['--version']).then(
     () => true,
@@ -152,7 +152,7 @@ interface Linter {
   lintFromString(of: object): Promise<readonly { ruleId: string; message: string; location: unknown }[]>;
 }
 
-test('the document passes the strict rules of redocly lint', async ({ skip }) => {
+test('the OpenAPI document passes the strict rules of redocly lint', async ({ skip }) => {
   const require = createRequire(import.meta.url);
   let linter: Linter;
   try {

@@ -49,7 +49,7 @@ const contact = async (name: string) =>
   (await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: name })).body!;
 
 describe('a page', () => {
-  test('holds what changed since, the oldest first, and always says where to go on', async () => {
+  test('contains the changes since the cursor, oldest first, and always a next cursor', async () => {
     const begin = await latest();
     const made = [await contact('Ada'), await contact('Ben'), await contact('Cy')];
     await service.sql(`update contacts set phone = '1' where id = $1`, [made[0]!.id]);
@@ -84,7 +84,7 @@ describe('a page', () => {
     expect((await events({ after: begin, limit: '3' })).data).toEqual(first.data);
   });
 
-  test('holds the records as their own path answers them, when they are asked for, and null for what is gone', async () => {
+  test('with expand=data contains each record as its own path returns it, and null for deleted ones', async () => {
     const begin = await latest();
     const [kept, merged, gone] = [await contact('Kept'), await contact('Merged'), await contact('Gone')];
     const ask = as(key, service.restUrl);
@@ -106,7 +106,7 @@ describe('a page', () => {
     ]);
   });
 
-  test('holds events of the types that are named alone', async () => {
+  test('with types contains only events of those types', async () => {
     const begin = await latest();
     const { id } = await contact('Typed');
     await service.sql(`update contacts set phone = '2' where id = $1`, [id]);
@@ -118,7 +118,7 @@ describe('a page', () => {
     expect(await of('deal.created')).toEqual([]);
   });
 
-  test('begins with the oldest event without a cursor', async () => {
+  test('without a cursor begins with the oldest event', async () => {
     const all = await events({ limit: '1' });
     const [oldest] = await service.sql<{ id: string }>(
       'select id from change_events where brokerage_id = $1 order by seq limit 1',
@@ -138,12 +138,12 @@ describe('a cursor', () => {
     ['types', ''],
     ['types', 'contact.created,contact.sold'],
     ['expand', 'everything'],
-  ])('%s=%s is refused', async (name, value) => {
+  ])('%s=%s is rejected', async (name, value) => {
     const { status, error } = await events({ [name]: value });
     expect([status, error.code, error.details.faults[0]?.path]).toEqual([400, 'validation_error', name]);
   });
 
-  test('says nothing of how much others change, and is of no use to another brokerage', async () => {
+  test('does not reveal how much others change, and is rejected for another brokerage', async () => {
     const [one, other] = [await latest(), await latest()];
     expect(one).not.toBe(other);
     expect(one).toHaveLength(other.length);
@@ -151,7 +151,7 @@ describe('a cursor', () => {
     expect((await events({ after: one }, elsewhere)).status).toBe(400);
   });
 
-  test('that was given out with another secret, or was changed, is gone', async () => {
+  test('that was altered has expired', async () => {
     const one = await latest();
     const changed = `${one.slice(0, 40)}${one[40] === 'A' ? 'B' : 'A'}${one.slice(41)}`;
     const { status, error } = await events({ after: changed });
@@ -162,7 +162,7 @@ describe('a cursor', () => {
     expect((await events({ after: changed }, other)).status).toBe(403);
   });
 
-  test('of more than 30 days ago is gone, and what it stands before is deleted a day later', async () => {
+  test('expires after 30 days, and the events behind it are deleted a day later', async () => {
     const begin = await latest();
     await contact('Old');
     await published();
@@ -178,7 +178,7 @@ describe('a cursor', () => {
     expect((await events()).data).toEqual([]);
   });
 
-  test('of today that stands before deleted events is gone, so that whoever falls behind hears of it', async () => {
+  test('of today expires when the next events are deleted, so a slow reader notices the gap', async () => {
     const one = await brokerage(service);
     const reader = await one.key({ scopes: ['contacts:read', 'contacts:write', 'events:read'] });
     for (const displayName of ['First', 'Second', 'Third'])
@@ -202,7 +202,7 @@ describe('a cursor', () => {
       expect((await events(query, reader)).data.map(({ objectId }) => objectId)).toEqual([fourth.body!.id]);
   });
 
-  test('is renewed each day for whoever asks with If-None-Match while nothing changes', async () => {
+  test('is renewed daily for a reader that sends If-None-Match while nothing changes', async () => {
     let cursor = await latest();
     let etag = '';
     let renewed = 0;
@@ -229,7 +229,7 @@ describe('a cursor', () => {
     expect(renewed).toBe(41);
   });
 
-  test('has a tag that leads to no number of a place, which counts the changes of all brokerages', async () => {
+  test('comes with an ETag from which the sequence number of the event cannot be guessed', async () => {
     const begin = await latest();
     await contact('Counted');
     await contact('Counted too');
@@ -252,7 +252,7 @@ describe('a cursor', () => {
     expect(tried).not.toContain(headers.get('etag'));
   });
 
-  test('leads on past many events that the key does not ask for, also with If-None-Match', async () => {
+  test('advances past 400,000 events of other types, also with If-None-Match', async () => {
     const begin = await latest();
     await service.sql(
       `insert into change_events (brokerage_id, object_type, object_id, change)
@@ -277,7 +277,7 @@ describe('a cursor', () => {
     await service.sql(`delete from change_events where brokerage_id = $1 and change = 'updated'`, [tenant.id]);
   });
 
-  test('of before a restore is gone', async () => {
+  test('from before a restore has expired', async () => {
     const begin = await latest();
     await service.sql(`update vault.change_stream set origin = 'elsewhere'`);
     await contact('After');
@@ -286,7 +286,7 @@ describe('a cursor', () => {
   });
 });
 
-describe('to whom it is told', () => {
+describe('readers of events', () => {
   const records: readonly (readonly [type: string, scope: KeyScope])[] = [
     ['deal', 'deals:read'],
     ['participant', 'participants:read'],
@@ -337,7 +337,7 @@ describe('to whom it is told', () => {
     return id;
   }
 
-  test('a key hears of the records of its scopes, on deals that are open to it, with removals, and no longer when they are not', async () => {
+  test('a key gets events, including removals, only within its scopes and on deals that admit keys', async () => {
     const all = await tenant.key({ scopes: ['events:read', ...new Set(records.map(([, scope]) => scope))] });
     const begin = await latest(all);
     const id = await deal(tenant);
@@ -389,7 +389,7 @@ describe('to whom it is told', () => {
     expect((await events({ after: begin, limit: '200' }, all)).data).toEqual([]);
   });
 
-  test('of a document that is removed and restored, an update is last; of a removed one, nothing else is told', async () => {
+  test('a restored document ends with an update; clearing the body of a removed one causes no event', async () => {
     const reader = await tenant.key({ scopes: ['documents:read', 'events:read'] });
     const id = await deal(tenant);
     await service.sql('update deals set keys_admitted = true where id = $1', [id]);
@@ -415,11 +415,11 @@ describe('to whom it is told', () => {
     }
   });
 
-  test('every type of event is of a kind of record that a policy speaks of', () => {
+  test('every type of event has an object type with a scope', () => {
     expect(Object.keys(changesOf).toSorted()).toEqual(['contact', ...records.map(([type]) => type)].toSorted());
   });
 
-  test('a brokerage hears nothing of another, and a key without the scope nothing', async () => {
+  test('a brokerage gets no events of another, and a key without events:read is rejected', async () => {
     const other = await brokerage(service);
     const theirs = await other.key({ scopes: ['contacts:read', 'events:read', 'deals:read'] });
     await contact('Ours');

@@ -21,7 +21,7 @@ async function stored(displayName: string): Promise<number> {
   return row!.n;
 }
 
-test('the same key and body give the first answer again, however the body is written', async () => {
+test('the same key and body replay the first response, whatever the formatting of the body', async () => {
   const call = as(await tenant.key(), service.restUrl);
   const first = await call('POST', '/contacts', body('Once'), repeatable('order-1'));
   expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
@@ -38,7 +38,7 @@ test('the same key and body give the first answer again, however the body is wri
   expect(await stored('Once')).toBe(1);
 });
 
-test('the same key with another body is refused and makes nothing', async () => {
+test('the same key with another body is rejected and creates nothing', async () => {
   const call = as(await tenant.key(), service.restUrl);
   await call('POST', '/contacts', body('First body'), repeatable('order-2'));
   const other = await call('POST', '/contacts', body('Second body'), repeatable('order-2'));
@@ -51,13 +51,13 @@ test('the same key with another body is refused and makes nothing', async () => 
   expect((await call('POST', '/contacts', body('First body'), repeatable('order-2'))).status).toBe(201);
 });
 
-test('a request that was refused may be corrected under the same key', async () => {
+test('a rejected request may be corrected under the same key', async () => {
   const call = as(await tenant.key(), service.restUrl);
   expect((await call('POST', '/contacts', { type: 'person' }, repeatable('order-3'))).status).toBe(400);
   expect((await call('POST', '/contacts', body('Corrected'), repeatable('order-3'))).status).toBe(201);
 });
 
-test('keys of different API keys, and requests without one, have nothing to do with each other', async () => {
+test('equal idempotency keys of different API keys, and requests without one, are independent', async () => {
   const [one, two] = [await tenant.key(), await tenant.key()];
   for (const key of [one, two])
     await as(key, service.restUrl)('POST', '/contacts', body('Apart'), repeatable('order-4'));
@@ -65,7 +65,7 @@ test('keys of different API keys, and requests without one, have nothing to do w
   expect(await stored('Apart')).toBe(4);
 });
 
-test('30 at once over two nodes make one contact and get one answer', async () => {
+test('30 concurrent requests on two nodes create one contact and get one response', async () => {
   const key = await tenant.key();
   const nodes = service.nodes.map((node) => as(key, node.restUrl));
   const answers = await Promise.all(
@@ -77,7 +77,7 @@ test('30 at once over two nodes make one contact and get one answer', async () =
   expect(await stored('At once')).toBe(1);
 });
 
-test('20 different bodies at once under one key make one contact; the others are refused', async () => {
+test('20 concurrent bodies under one key create one contact; the others are rejected', async () => {
   const call = as(await tenant.key(), service.restUrl);
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
@@ -88,7 +88,7 @@ test('20 different bodies at once under one key make one contact; the others are
   expect(await stored('Race')).toBe(1);
 });
 
-test('after 24 hours the key is new again, and what is past is swept up', async () => {
+test('the key is free again after 24 hours, and expired keys are deleted', async () => {
   const call = as(await tenant.key(), service.restUrl);
   const first = await call('POST', '/contacts', body('Daily'), repeatable('daily'));
   service.clock.advance(24 * 3_600_000 - 60_000);
@@ -104,7 +104,7 @@ test('after 24 hours the key is new again, and what is past is swept up', async 
   expect(await kept()).toEqual([{ n: 0 }]);
 });
 
-test('a change whose first answer is kept no more is to be sent again later, and is not made again', async () => {
+test('a change whose stored response was erased is answered 503 with Retry-After and not made again', async () => {
   const call = as(await tenant.key(), service.restUrl);
   const made = await call('POST', '/contacts', body('Forgotten'));
   const change = () => call('PATCH', `/contacts/${made.body!.id}`, { phone: '1' }, repeatable('forgotten'));
@@ -121,7 +121,7 @@ test('a change whose first answer is kept no more is to be sent again later, and
   expect((await call('GET', `/contacts/${made.body!.id}`)).body).toMatchObject({ phone: null });
 });
 
-test('a write whose transaction fails leaves nothing behind, and may be repeated', async () => {
+test('a write whose transaction fails leaves nothing behind, and may be retried', async () => {
   const call = as(await tenant.key(), service.restUrl);
   await service.sql(`alter table contacts add constraint arranged check (display_name <> 'Fails') not valid`);
   const failed = await call('POST', '/contacts', body('Fails'), repeatable('order-7'));

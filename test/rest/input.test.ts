@@ -92,7 +92,7 @@ describe('bodies', () => {
     expect(answer.body?.error.message).toContain(faults[0]?.message);
   });
 
-  test('every fault is listed with its path', async () => {
+  test('every error is listed with its path', async () => {
     const { body } = await call('POST', '/contacts', { type: 1, displayName: '', email: 'x', phone: [], a: 1, b: 2 });
     expect(body?.error.details.faults.map(({ path }) => path)).toEqual([
       'type',
@@ -104,7 +104,7 @@ describe('bodies', () => {
     ]);
   });
 
-  test('a flood of unknown properties gives a short answer', async () => {
+  test('a flood of unknown properties gets a short response', async () => {
     const flood = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`k${n}`, n]));
     const { status, text } = await call('POST', '/contacts', { ...flood, ['x'.repeat(20_000)]: 1 });
     expect(status).toBe(400);
@@ -137,7 +137,7 @@ describe('bodies', () => {
     expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([415, 'Content-Encoding']);
   });
 
-  test('a body of more than 64 kB is 413, announced or not', async () => {
+  test('a body over 64 kB is 413, with or without Content-Length', async () => {
     const body = person(`"displayName":"${'x'.repeat(70_000)}"`);
     const announced = await call('POST', '/contacts', body, { 'Content-Type': 'application/json' });
     expect([announced.status, announced.body?.error.code]).toEqual([413, 'validation_error']);
@@ -156,7 +156,7 @@ describe('bodies', () => {
     expect(await chunked.json()).toMatchObject({ error: { code: 'validation_error' } });
   });
 
-  test('the largest body that fits is looked at', async () => {
+  test('a body of exactly 64 kB is validated, and one byte more is 413', async () => {
     const body = ' '.repeat(65_536 - 2) + '{}';
     expect((await call('POST', '/contacts', body, { 'Content-Type': 'application/json' })).status).toBe(400);
     expect((await call('POST', '/contacts', ` ${body}`, { 'Content-Type': 'application/json' })).status).toBe(413);
@@ -164,14 +164,14 @@ describe('bodies', () => {
 });
 
 describe('idempotency keys', () => {
-  test.each([' ', 'a b', 'x'.repeat(256), 'clé', 'a, b'])('"%s" is refused', async (value) => {
+  test.each([' ', 'a b', 'x'.repeat(256), 'clé', 'a, b'])('"%s" is rejected', async (value) => {
     const answer = await call('POST', '/contacts', { type: 'person', displayName: 'a' }, { 'Idempotency-Key': value });
     expect(answer.status).toBe(400);
     expect(answer.body?.error.details.faults).toMatchObject([{ in: 'header', path: 'Idempotency-Key' }]);
   });
 });
 
-describe('requests that no client library would send', () => {
+describe('raw requests that no client library would send', () => {
   async function raw(text: string): Promise<string> {
     const { hostname, port } = new URL(service.origin);
     const socket = connect(Number(port), hostname);
@@ -203,7 +203,7 @@ describe('requests that no client library would send', () => {
     expect(await raw(text())).toMatch(answer);
   });
 
-  test('a client that goes away in the middle of its body leaves the service standing', async () => {
+  test('a client that disconnects in the middle of its body does not affect the service', async () => {
     const { hostname, port } = new URL(service.origin);
     const socket = connect(Number(port), hostname);
     socket.write(

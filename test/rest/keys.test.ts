@@ -19,8 +19,8 @@ afterAll(() => service.close());
 const get = (token: string | null, path = '/contacts') =>
   as(token === null ? null : { token }, service.restUrl)('GET', path);
 
-describe('who gets in', () => {
-  test('126. a token has its form, and only its digest is kept', async () => {
+describe('authentication', () => {
+  test('126. a token has its fixed form, and only its digest is stored', async () => {
     const { token, id } = await tenant.key({ environment: 'test' });
     expect(token).toMatch(/^dk_test_[0-9a-f]{32}$/);
     const [row] = await service.sql('select digest from vault.api_key_digests where key_id = $1', [id]);
@@ -28,7 +28,7 @@ describe('who gets in', () => {
     expect((await get(token)).status).toBe(200);
   });
 
-  test('127. every token that does not work is the same 401', async () => {
+  test('127. every invalid token gets the same 401', async () => {
     const { token } = await tenant.key();
     const revoked = await tenant.key();
     await service.sql('update api_keys set revoked_at = app.now() where id = $1', [revoked.id]);
@@ -56,7 +56,7 @@ describe('who gets in', () => {
     expect(answers[0]?.body?.error.code).toBe('invalid_token');
   });
 
-  test('no token, another scheme, and a token in the URL are 401', async () => {
+  test('no token, another scheme and a token outside the Authorization header are 401', async () => {
     const { token } = await tenant.key();
     const basic = { Authorization: `Basic ${Buffer.from(`${token}:`).toString('base64')}` };
     for (const [path, headers] of [
@@ -109,7 +109,7 @@ describe('who gets in', () => {
   });
 });
 
-describe('whoever made the key', () => {
+describe('the issuer of a key', () => {
   const withAnotherAdmin = async () => {
     const there = await brokerage(service);
     // A brokerage must keep an admin, so a second admin is added, who stays.
@@ -125,7 +125,7 @@ describe('whoever made the key', () => {
     return { there, key, onBoth };
   };
 
-  test('131. is suspended: the key stops with the next request, on both nodes, until they are restored', async () => {
+  test('131. is suspended: the key stops on both nodes with the next request, until the suspension ends', async () => {
     const { there, key, onBoth } = await withAnotherAdmin();
     expect(await onBoth()).toEqual([200, 200]);
     await service.sql('update users set suspended_at = app.now() where id = $1', [there.admin]);
@@ -137,7 +137,7 @@ describe('whoever made the key', () => {
     expect(await onBoth()).toEqual([200, 200]);
   });
 
-  test('131. is removed from the brokerage: the key stops on both nodes, and works again with another token alone, whether they come back or not', async () => {
+  test('131. is removed: the key stops on both nodes and needs a new token, even if the issuer returns', async () => {
     const { there, key, onBoth } = await withAnotherAdmin();
     const remaining = await signInAs(service, tenant.admin);
     const shown = async () => {
@@ -172,7 +172,7 @@ describe('whoever made the key', () => {
     expect(await shown()).toMatchObject({ state: 'active' });
   });
 
-  test('131. is no admin any more: the key does what any member may, as long as they are one', async () => {
+  test('131. is no longer an admin: the key keeps only the scopes of every member, and stops on removal', async () => {
     const there = await brokerage(service);
     await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
       there.id,
@@ -209,7 +209,7 @@ describe('whoever made the key', () => {
   });
 });
 
-test('130. revoking works with the next request on every node, between a count and its write too', async () => {
+test('130. revoking a key takes effect with the next request on every node', async () => {
   const key = await tenant.key();
   const nodes = service.nodes.map((node) => as(key, node.restUrl));
   expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([200, 200]);
@@ -217,7 +217,7 @@ test('130. revoking works with the next request on every node, between a count a
   expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([401, 401]);
 });
 
-test('130. a key that the node has counted before and that is good no more learns nothing of its body, and leaves nothing', async () => {
+test('130. a revoked or restricted key that a node has cached gets no validation errors and writes nothing', async () => {
   const [revoked, reader] = [await tenant.key(), await tenant.key()];
   for (const { token } of [revoked, reader]) expect((await get(token)).status).toBe(200);
   await service.sql('update api_keys set revoked_at = app.now() where id = $1', [revoked.id]);
@@ -233,7 +233,7 @@ test('130. a key that the node has counted before and that is good no more learn
   expect(await service.sql('select id from contacts where display_name = $1', [contact.displayName])).toEqual([]);
 });
 
-test('each write leaves a record of who, what, when and how it ended, refused ones too', async () => {
+test('each write is audited with key, action, address and outcome, including rejected ones', async () => {
   const key = await tenant.key();
   const reader = await tenant.key({ scopes: ['contacts:read'] });
   const call = as(key, service.restUrl);
@@ -279,7 +279,7 @@ test('each write leaves a record of who, what, when and how it ended, refused on
   expect(JSON.stringify(records)).not.toMatch(/Secret Name|dk_live/);
 });
 
-test('a failure on our side is a 500 with the id of the request and nothing of the inside, and is recorded', async () => {
+test('an internal error is a 500 with the request id and no internals, and is logged', async () => {
   const key = await tenant.key();
   await service.sql('alter table change_events rename to change_events_away');
   const answers = await Promise.all([

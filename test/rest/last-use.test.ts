@@ -27,7 +27,7 @@ const stand = (millis: number) => {
   return next + millis;
 };
 
-test('132. the last use is not written by the request, but aside, with its own time, once a minute whatever the nodes', async () => {
+test('132. the last use is written after the request with the time of the use, once a minute across nodes', async () => {
   const { id, token } = await tenant.key();
   const before = await row(id);
   const call = (node: number) => as({ token }, service.nodes[node]!.restUrl)('GET', '/contacts');
@@ -52,7 +52,7 @@ test('132. the last use is not written by the request, but aside, with its own t
   expect(await row(id)).toMatchObject({ at: second });
 });
 
-test('132. the last use of a key that was refused is none', async () => {
+test('132. a rejected request with a revoked key does not count as its last use', async () => {
   const { id, token } = await tenant.key();
   await service.sql('update api_keys set revoked_at = app.now() where id = $1', [id]);
   expect((await as({ token }, service.restUrl)('GET', '/contacts')).status).toBe(401);
@@ -60,7 +60,7 @@ test('132. the last use of a key that was refused is none', async () => {
   expect((await row(id)).at).toBeNull();
 });
 
-test('132. the last use is not waited for where somebody changes the key, and remembered while the database is silent', async () => {
+test('132. writing last uses skips a locked key, and a use is kept until the database accepts it', async () => {
   const [held, other] = [await tenant.key(), await tenant.key()];
   for (const { token } of [held, other])
     expect((await as({ token }, service.restUrl)('GET', '/contacts')).status).toBe(200);

@@ -16,7 +16,7 @@ function toWindowStart(service: TestService): void {
   service.clock.set(new Date(Math.ceil(now / 60_000) * 60_000 + 1_000));
 }
 
-describe('by key', () => {
+describe('the rate limit of a key', () => {
   let service: TestService;
   let tenant: Brokerage;
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('by key', () => {
   });
   afterAll(() => service.close());
 
-  test('134. the headers count down on every answer, at 0 comes 429 with Retry-After, and the next window starts anew', async () => {
+  test('134. headers count down on every response; at 0 comes 429 with Retry-After until the next window', async () => {
     toWindowStart(service);
     const call = as(await tenant.key({ ceiling: 5 }), service.restUrl);
     const requests = [
@@ -58,7 +58,7 @@ describe('by key', () => {
     expect((await call('GET', '/contacts')).status).toBe(200);
   });
 
-  test('a token that is good no more uses up nothing of its key', async () => {
+  test('requests with an expired token do not count against the key', async () => {
     toWindowStart(service);
     const key = await tenant.key({ ceiling: 10 });
     const call = as(key, service.restUrl);
@@ -75,7 +75,7 @@ describe('by key', () => {
     expect((await call('GET', '/contacts')).headers.get('x-ratelimit-remaining')).toBe('7');
   });
 
-  test('over the limit nothing is written', async () => {
+  test('nothing is written over the limit', async () => {
     toWindowStart(service);
     const call = as(await tenant.key({ ceiling: 3 }), service.restUrl);
     const answers = await Promise.all(
@@ -88,7 +88,7 @@ describe('by key', () => {
     ]);
   });
 
-  test('135. 100 at once at a limit of 10: exactly 10 pass', async () => {
+  test('135. of 100 concurrent requests at a limit of 10, exactly 10 pass', async () => {
     toWindowStart(service);
     const call = as(await tenant.key({ ceiling: 10 }), service.restUrl);
     const answers = await Promise.all(Array.from({ length: 100 }, () => call('GET', '/contacts')));
@@ -96,7 +96,7 @@ describe('by key', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
   });
 
-  test('136. a key without a ceiling has the usual one, and keys do not count for each other', async () => {
+  test('136. a key without a ceiling has the default limit, and keys are counted separately', async () => {
     toWindowStart(service);
     const one = as(await tenant.key({ ceiling: null }), service.restUrl);
     for (let n = 0; n < 25; n += 1) expect((await one('GET', '/contacts')).headers.get('x-ratelimit-limit')).toBe('25');
@@ -133,7 +133,7 @@ describe('two nodes', () => {
   });
   afterAll(() => service.close());
 
-  test('135. 100 at once over both at a limit of 10: exactly 10 pass', async () => {
+  test('135. of 100 concurrent requests to both at a limit of 10, exactly 10 pass', async () => {
     toWindowStart(service);
     const key = await tenant.key({ ceiling: 10 });
     const nodes = service.nodes.map((node) => as(key, node.restUrl));
@@ -142,7 +142,7 @@ describe('two nodes', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
   });
 
-  test('over its ceiling a key reaches no contact, on either node', async () => {
+  test('a request over the ceiling is rejected on either node without reading contacts', async () => {
     toWindowStart(service);
     const key = await tenant.key({ ceiling: 2 });
     const [first, second] = service.nodes.map((node) => as(key, node.restUrl));
@@ -169,7 +169,7 @@ describe('two nodes', () => {
     }
   });
 
-  test('138. when the shared store is away the API answers on, and counts again together when it is back', async () => {
+  test('138. requests succeed while the shared store is missing, and are counted together again afterwards', async () => {
     const key = await tenant.key({ ceiling: 50 });
     await service.sql('alter schema limits rename to limits_away');
     const during = await Promise.all(service.nodes.map((node) => as(key, node.restUrl)('GET', '/contacts')));
@@ -191,7 +191,7 @@ describe('two nodes that do not wait for the shared store', () => {
   });
   afterAll(() => service.close());
 
-  test('over its ceiling a key is refused without asking the shared store', async () => {
+  test('a key over its ceiling is rejected without querying the shared store', async () => {
     toWindowStart(service);
     const call = as(await (await brokerage(service)).key({ ceiling: 3 }), service.restUrl);
     for (let n = 0; n < 4; n += 1) await call('GET', '/contacts');
@@ -222,7 +222,7 @@ describe.skipIf(withoutRedis !== null)('two nodes and Redis', () => {
     await redis.close();
   });
 
-  test('135. 100 at once over both at a limit of 10: exactly 10 pass', async () => {
+  test('135. of 100 concurrent requests to both at a limit of 10, exactly 10 pass', async () => {
     toWindowStart(service);
     const key = await (await brokerage(service)).key({ ceiling: 10 });
     const nodes = service.nodes.map((node) => as(key, node.restUrl));
@@ -232,7 +232,7 @@ describe.skipIf(withoutRedis !== null)('two nodes and Redis', () => {
   });
 });
 
-describe('by address', () => {
+describe('the rate limit of an address', () => {
   let service: TestService;
   let tenant: Brokerage;
   let token: string;
@@ -252,7 +252,7 @@ describe('by address', () => {
       'X-Forwarded-For': address,
     });
 
-  test('136. good keys are held to it, all keys of the address together', async () => {
+  test('136. applies to all valid keys of the address together', async () => {
     toWindowStart(service);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from('203.0.113.1', token)).status);
@@ -264,7 +264,7 @@ describe('by address', () => {
     expect((await from('203.0.113.2', other)).status).toBe(200);
   });
 
-  test('136. floods without a key or with bad keys are held to a tighter one, and do not hold up a good key', async () => {
+  test('136. is tighter for missing and invalid keys, and then does not block a valid key', async () => {
     toWindowStart(service);
     const statuses = [];
     for (let n = 0; n < 9; n += 1)
@@ -273,7 +273,7 @@ describe('by address', () => {
     expect((await from('203.0.113.3', token)).status).toBe(200);
   });
 
-  test('136. an address may ask as much as the best good key that it presents, whenever that comes', async () => {
+  test('136. is raised to the highest ceiling of the valid keys used from the address', async () => {
     toWindowStart(service);
     const best = (await tenant.key({ ceiling: 50 })).token;
     const send = async (address: string, bearer: string, count: number) => {
@@ -297,7 +297,7 @@ describe('by address', () => {
     expect(await send('203.0.113.7', late.token, 1)).toBe(0);
   });
 
-  test('136. keys that are guessed are not looked up any more once an address has failed too often', async () => {
+  test('136. stops the lookup of unknown keys after too many failures from an address', async () => {
     toWindowStart(service);
     const lookUps = async () => {
       const metrics = await (await fetch(`${service.origin}/metrics`)).text();
@@ -309,14 +309,14 @@ describe('by address', () => {
     expect((await lookUps()) - before).toBe(6);
   });
 
-  test('137. what a client writes into X-Forwarded-For itself does not help it', async () => {
+  test('137. cannot be evaded by a forged entry in X-Forwarded-For', async () => {
     toWindowStart(service);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from(`198.51.100.${n}, 203.0.113.4`, token)).status);
     expect(statuses.slice(-2)).toEqual([429, 429]);
   });
 
-  test('137. addresses of one IPv6 /64 are one', async () => {
+  test('137. counts the addresses of one IPv6 /64 together', async () => {
     toWindowStart(service);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from(`2001:db8:1:2::${n}:1`, token)).status);
@@ -325,14 +325,14 @@ describe('by address', () => {
   });
 });
 
-describe('without a trusted proxy', () => {
+describe('the rate limit of an address without a trusted proxy', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await openService({ config: limits({ rest_ip: 5 }) });
   });
   afterAll(() => service.close());
 
-  test('137. X-Forwarded-For is not believed at all', async () => {
+  test('137. ignores X-Forwarded-For', async () => {
     toWindowStart(service);
     const call = as(await (await brokerage(service)).key({ ceiling: 5 }), service.restUrl);
     const statuses = [];

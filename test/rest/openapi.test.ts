@@ -26,8 +26,8 @@ afterAll(() => service.close());
 
 const check: PublishedDocument['check'] = (operation, answer) => document.check(operation, answer);
 
-describe('answers', () => {
-  test('of every operation and status are as the document says, and all that it announces were seen', async () => {
+describe('responses', () => {
+  test('of contacts, events and /me match the document, and every announced one occurs', async () => {
     // Starts at the beginning of a minute, so that callers over a limit stay over it for the whole test.
     service.clock.advance(60_000 - (service.clock.now().getTime() % 60_000));
     const key = await tenant.key({ scopes: ['contacts:read', 'contacts:write', 'events:read'] });
@@ -184,7 +184,7 @@ describe('answers', () => {
       expect(document.checked(below)).toEqual(document.announced(below));
   });
 
-  test('an answer that is not as it says would be noticed', async () => {
+  test('that differ from their schema fail validation', async () => {
     const full = as(await tenant.key(), service.restUrl);
     const { body } = await full('POST', '/contacts', { type: 'person', displayName: 'Ada' });
     const validate = schema('#/components/schemas/Contact');
@@ -202,14 +202,14 @@ describe('answers', () => {
 });
 
 describe('the document', () => {
-  test('has an example of every body and answer, put together of examples of their properties', () => {
+  test('has an example of every body and response, built from examples of their properties', () => {
     const without: string[] = [];
     openApiDocument('https://dealkeep.example', restOperations(service.services), (path) => without.push(path));
     const sentence = 'gives no example: in its schema, add .meta({ examples: [...] }) with one from the demo';
     expect([...new Set(without)].map((path) => `${path} ${sentence}`)).toEqual([]);
   });
 
-  test('takes what later versions may add, and names what there is today', () => {
+  test('permits values of later versions, and lists the current ones', () => {
     for (const [name, property] of [
       ['Event', 'type'],
       ['Event', 'objectType'],
@@ -226,14 +226,14 @@ describe('the document', () => {
     }
   });
 
-  test('says what each group of operations is about', () => {
+  test('describes every group of operations', () => {
     const silent = api.tags.filter(({ description }) => description === '').map(({ name }) => name);
     expect(silent.map((name) => `The tag ${name} has no description: add one to server/rest/tags.ts`)).toEqual([]);
     const described = new Set(api.tags.map(({ name }) => name));
     expect(Object.keys(tags).filter((name) => !described.has(name))).toEqual([]);
   });
 
-  test('gives no example that its schemas refuse', () => {
+  test('has no example that its schema rejects', () => {
     const wrong: string[] = [];
     /** Checks the examples of every body below a part of the document. */
     function look(part: unknown, steps: readonly string[]): void {
@@ -256,7 +256,7 @@ describe('the document', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('says of each error which details it has', () => {
+  test('specifies the details of each error', () => {
     const error = schema('#/components/schemas/RateLimitedError');
     const body = { error: { code: 'rate_limited', message: 'Later.', details: { limit: 600, retry_after: 3 } } };
     expect(error(body)).toBe(true);
@@ -268,7 +268,7 @@ describe('the document', () => {
   });
 });
 
-test('what the document allows is taken, and what it does not is refused', async () => {
+test('bodies that the document permits are accepted, and others rejected', async () => {
   const full = as(await tenant.key(), service.restUrl);
   const allows = schema('#/components/schemas/ContactCreate');
   const name = { type: 'person', displayName: 'a' };
@@ -299,7 +299,7 @@ test('what the document allows is taken, and what it does not is refused', async
     expect([body, (await full('POST', '/contacts', body)).status === 201]).toEqual([body, allows(body)]);
 });
 
-test('the document is that of the specification', () => {
+test('the document matches the specification', () => {
   expect(api.openapi).toMatch(/^3\.1\./);
   expect(api.info.version).toBe('1.0.0');
   expect(api.servers).toEqual([{ url: service.restUrl }]);

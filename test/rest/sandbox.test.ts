@@ -80,7 +80,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 describe('a test key', () => {
-  test('works on the sandbox of its brokerage, and says so', async () => {
+  test('works on the sandbox of its brokerage, and GET /me shows that', async () => {
     const me = (await ask('GET', '/me')).body as unknown as Record<string, Row>;
     const [{ name }] = (await service.sql<{ name: string }>('select name from brokerages where id = $1', [
       tenant.id,
@@ -107,7 +107,7 @@ describe('a test key', () => {
     expect(await list(`/deals/${await diligence()}/offers/${offer!.id}/revisions`)).not.toEqual([]);
   });
 
-  test('reads what is in every document of it', async () => {
+  test('downloads every document of the sandbox', async () => {
     const documents = (
       await Promise.all((await list('/deals')).map(({ id }) => list(`/deals/${id}/documents`)))
     ).flat();
@@ -125,7 +125,7 @@ describe('a test key', () => {
     }
   });
 
-  test('neither sees nor changes what is live, and a live key nothing of the sandbox', async () => {
+  test('neither sees nor changes live data, and a live key nothing of the sandbox', async () => {
     const ours = (await onLive('POST', '/contacts', { type: 'person', displayName: 'Live', email: 'live@example.com' }))
       .body!;
     await onLive('PATCH', `/contacts/${ours.id}`, { externalId: 'shared-1' }, { 'If-Match': '*' });
@@ -164,7 +164,7 @@ describe('a test key', () => {
     ).not.toBe(200);
   });
 
-  describe('beside two worlds that differ in what it may not see', () => {
+  describe('with hidden records in live data or another sandbox', () => {
     /**
      * Fixed ids of the records that a brokerage or sandbox has in only one of two worlds: a contact, and a deal with
      * records.
@@ -263,7 +263,7 @@ describe('a test key', () => {
       return found;
     }
 
-    test('it answers alike, and so does a live key beside another sandbox, or its own', async () => {
+    test('gets the same responses as without them, and so does a live key', async () => {
       const other = await brokerage(service);
       const theirs = await other.key({ scopes: keyScopes, environment: 'test' });
       const [elsewhere] = await service.sql<{ id: string }>('select id from brokerages where sandbox_of = $1', [
@@ -295,7 +295,7 @@ describe('a test key', () => {
     });
   });
 
-  test('follows what changes in the sandbox, and cannot go on where a live key was', async () => {
+  test("gets events of the sandbox only, and cannot continue from a live key's cursor", async () => {
     await settle();
     const page = async (who: typeof ask, after: string) =>
       (await who('GET', `/events?after=${after}`)) as unknown as {
@@ -314,7 +314,7 @@ describe('a test key', () => {
     expect((await onLive('GET', `/contacts?limit=1&cursor=${nextCursor}`)).status).toBe(400);
   });
 
-  test('opens deals and invites in the name of a fictive broker; nobody is mailed, and the address stays in the sandbox', async () => {
+  test('opens deals and invites as a fictional broker, without mails and without live accounts', async () => {
     const email = 'somebody@live.example';
     const [{ id: somebody }] = (await service.sql<{ id: string }>(
       `insert into users (email, name) values ($1, 'Somebody live') returning id`,
@@ -355,7 +355,7 @@ describe('a test key', () => {
     expect(JSON.stringify(await list(`/deals/${opened.id}/participants`))).not.toContain(email);
   });
 
-  test('stops when its issuer leaves, and reaches no deals for one who is an admin no longer', async () => {
+  test('stops when its issuer leaves, and loses its deals when the issuer is no longer an admin', async () => {
     const other = await brokerage(service);
     const one = await other.key({ scopes: keyScopes, environment: 'test' });
     const by = as(one, service.restUrl);
@@ -375,7 +375,7 @@ describe('a test key', () => {
 });
 
 describe('a reset', () => {
-  test('puts everything back under the same ids, and leaves what is live', async () => {
+  test('restores the demo data under the same ids, and keeps live data', async () => {
     await reset();
     const before = await everything();
     const ours = (await onLive('POST', '/contacts', { type: 'person', displayName: 'Stays' })).body!;
@@ -416,7 +416,7 @@ describe('a reset', () => {
     ]);
   });
 
-  test('is for admins on the page of the keys, which says since when the sandbox is as it is', async () => {
+  test('in the settings is for admins only, who also see the time of the last reset', async () => {
     const who = (userId: string) => signInAs(service, userId);
     const path = `/brokerages/${tenant.id}/sandbox`;
     const [staff] = await service.sql<{ id: string }>(
@@ -459,13 +459,13 @@ describe('a reset', () => {
        insert into participants (deal_id, user_id, role, status) select d.id, app.sandbox_id($1, 'broker'), 'broker', 'active' from d`,
       'select from deals where organization_id = $1 and title like $2',
     ],
-  ])('takes along what is written at that moment %s', async (_where, writing, written) => {
+  ])('removes a record written concurrently %s', async (_where, writing, written) => {
     const sandbox = await sandboxId();
     expect((await whileChanging(service, [[writing, [sandbox]]], reset)).status).toBe(200);
     expect(await service.sql(written, [sandbox, 'Written%'])).toEqual([]);
   });
 
-  test('makes room again in a sandbox that is full', async () => {
+  test('makes room again in a full sandbox', async () => {
     const sandbox = await sandboxId();
     await service.sql(
       `insert into deals (organization_id, title, keys_admitted) select $1, 'One of many', true from generate_series(1, 96)`,
@@ -489,7 +489,7 @@ describe('a reset', () => {
     expect((await ask('POST', '/deals', { title: 'Room again' })).status).toBe(201);
   });
 
-  test('is done once in ten seconds, by whichever test key or admin', async () => {
+  test('runs once in ten seconds at most, across test keys and admins', async () => {
     service.clock.stand(service.clock.now());
     expect((await reset()).status).toBe(200);
     service.clock.advance(2_500);
@@ -519,7 +519,7 @@ describe('a reset', () => {
     expect((await first('POST', '/sandbox/reset')).status).toBe(429);
   });
 
-  test('is done once for one idempotency key, and not for a live key', async () => {
+  test('runs once per Idempotency-Key, and is rejected for a live key', async () => {
     service.clock.advance(10_000);
     const first = await ask('POST', '/sandbox/reset', undefined, { 'Idempotency-Key': 'reset-1' });
     await ask('POST', '/contacts', { type: 'person', displayName: 'Kept' });

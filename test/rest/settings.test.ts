@@ -67,8 +67,8 @@ const revoke = (id: string, visitor = admin) => ask(visitor, `/keys/${id}/revoke
 const listed = async (id: string) =>
   (await ask(admin, keysOf())).body.items.find((one: { id: string }) => one.id === id);
 
-describe('creating', () => {
-  test('126. the token is shown once, works, and is nowhere afterwards', async () => {
+describe('creating a key', () => {
+  test('126. the token is shown once, works, and is never listed', async () => {
     const { token, id } = await created({ name: 'Shown once', environment: 'test', ceiling: 77 });
     expect(token).toMatch(/^dk_test_[0-9a-f]{32}$/);
     const answer = await read(token);
@@ -82,7 +82,7 @@ describe('creating', () => {
     expect(list).not.toContain(token.slice(8, -4));
   });
 
-  test('126. what shows a token is kept by no cache', async () => {
+  test('126. the response with a token must not be cached', async () => {
     const { headers } = signedInWith(service, admin.cookies.get('dealkeep') ?? '');
     const response = await fetch(`${service.origin}/api/web${keysOf()}`, {
       method: 'POST',
@@ -92,7 +92,7 @@ describe('creating', () => {
     expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store']);
   });
 
-  test('the last use is told', async () => {
+  test('the last use of the key is listed', async () => {
     const { token, id } = await created({ name: 'Used' });
     expect((await listed(id)).last_used_at).toBeNull();
     await read(token);
@@ -113,7 +113,7 @@ describe('creating', () => {
     [{ expires_at: 'tomorrow' }, 400, 'expires_at'],
     [{ expires_at: '2020-01-01T00:00:00Z' }, 409, undefined],
     [{ expires_at: '0000-01-01T00:00:00Z' }, 400, 'expires_at'],
-  ])('%j is refused with a sentence, and nothing is made', async (changes, expected, path) => {
+  ])('%j is rejected with a message, and no key is created', async (changes, expected, path) => {
     const before = await service.sql('select count(*) from api_keys');
     const { status, body } = await ask(admin, keysOf(), key(changes));
     expect([status, body.error.details?.[0].path]).toEqual([expected, path]);
@@ -121,7 +121,7 @@ describe('creating', () => {
     expect(await service.sql('select count(*) from api_keys')).toEqual(before);
   });
 
-  test('of the keys of a brokerage 200 are in force at most, also when the last are made at once', async () => {
+  test('a brokerage has at most 200 keys in force, even when the last are created concurrently', async () => {
     await service.sql(
       `insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by, expires_at)
        select b.id, 'Key ' || n, 'live', '{contacts:read}', '0000', m.user_id, case when n > 199 then app.now() end
@@ -146,18 +146,18 @@ describe('creating', () => {
     await service.sql('delete from api_keys where brokerage_id = $1', [elsewhere]);
   });
 
-  test('a key is made in a brokerage that there is', async () => {
+  test('an unknown brokerage is 404', async () => {
     expect((await ask(admin, keysOf('x'), key())).status).toBe(404);
   });
 
-  test('a key ends when it was said to', async () => {
+  test('a key keeps the chosen expiry time', async () => {
     const end = `${service.clock.inDays(1).slice(0, 10)}T23:59:59.999Z`;
     const { id } = await created({ name: 'Until tomorrow', expires_at: end });
     const [row] = await service.sql<{ at: Date }>('select expires_at as at from api_keys where id = $1', [id]);
     expect(row?.at.toISOString()).toBe(end);
   });
 
-  test('124. it needs a sign-in of the last ten minutes', async () => {
+  test('124. a sign-in within the last ten minutes is required', async () => {
     const account = await openAccount(service);
     await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
       tenant,
@@ -179,7 +179,7 @@ describe('rotating and revoking', () => {
   test.each([
     [3600, 3_600_000],
     [0, 0],
-  ])('129. with an overlap of %s s the old token works until then, the new one at once', async (overlap, millis) => {
+  ])('129. an overlap of %s s keeps the old token valid until then; the new one works at once', async (overlap, millis) => {
     const { token: old, id } = await created({ name: `Rotated ${overlap}` });
     const now = service.clock.now();
     const { status, body } = await rotate(id, overlap);
@@ -198,7 +198,7 @@ describe('rotating and revoking', () => {
     service.clock.set(now);
   });
 
-  test('both tokens of a key count together and share what may be repeated', async () => {
+  test('both tokens of a key share its rate limit and its idempotency keys', async () => {
     const { token: old, id } = await created({ name: 'Shared', scopes: ['contacts:write'], ceiling: 50 });
     const fresh = (await rotate(id, 3600)).body.token;
     const post = (token: string) =>
@@ -216,7 +216,7 @@ describe('rotating and revoking', () => {
     ).toBe(1);
   });
 
-  test('129. a second rotation ends what is older, and never prolongs it', async () => {
+  test('129. a second rotation without overlap ends all older tokens', async () => {
     const { token: first, id } = await created({ name: 'Twice' });
     const second = (await rotate(id, 3600)).body.token;
     const third = (await rotate(id, 0)).body.token;
@@ -225,7 +225,7 @@ describe('rotating and revoking', () => {
     ]);
   });
 
-  test('130. a revoked key stops with the next request and cannot come back', async () => {
+  test('130. a revoked key stops with the next request and cannot be rotated', async () => {
     const { token, id } = await created({ name: 'Revoked' });
     expect(await revoke(id)).toMatchObject({ status: 200, body: { state: 'revoked' } });
     expect((await read(token)).status).toBe(401);
@@ -234,13 +234,13 @@ describe('rotating and revoking', () => {
     expect((await revoke(id)).status).toBe(200);
   });
 
-  test('an overlap that is none is refused', async () => {
+  test('an invalid overlap is rejected', async () => {
     const { id } = await created({ name: 'Overlap' });
     for (const overlap of [null, '', -1, 99_999_999, 1.5, 'toString'])
       expect([overlap, (await rotate(id, overlap)).status]).toEqual([overlap, 400]);
   });
 
-  test('each leaves a record of who did it', async () => {
+  test('creating, rotating and revoking leave audit records with the person', async () => {
     const { id } = await created({ name: 'Recorded' });
     await rotate(id, 0);
     await revoke(id);
@@ -254,8 +254,8 @@ describe('rotating and revoking', () => {
   });
 });
 
-describe('who may', () => {
-  test('a broker sees no keys and makes none', async () => {
+describe('permissions for keys', () => {
+  test('a broker sees no keys, and cannot create, rotate or revoke any', async () => {
     const { id } = await created({ name: 'Not for brokers' });
     expect((await ask(broker, keysOf())).body.items).toEqual([]);
     const made = await ask(broker, keysOf(), key());
@@ -266,7 +266,7 @@ describe('who may', () => {
     expect(row).toEqual({ revoked_at: null, rotated_at: null });
   });
 
-  test('an admin of another brokerage has nothing to do with it', async () => {
+  test('an admin of another brokerage cannot see, create, rotate or revoke keys', async () => {
     const { token, id } = await created({ name: 'Ours' });
     expect((await ask(otherAdmin, keysOf())).status).toBe(404);
     expect((await ask(otherAdmin, keysOf(elsewhere))).body.items).toEqual([]);
@@ -276,7 +276,7 @@ describe('who may', () => {
     expect((await read(token)).status).toBe(200);
   });
 
-  test('133. an API key and a connected client make no keys, even of an admin', async () => {
+  test('133. an API key and a connected client create no keys, even those of an admin', async () => {
     const { token, id } = await created({ name: 'Would be maker' });
     const [row] = await service.sql<{ by: string }>('select created_by as by from api_keys where id = $1', [id]);
     const client = new pg.Client(service.connections.owner);
@@ -301,7 +301,7 @@ describe('who may', () => {
     await client.end();
   });
 
-  test('every scope can be chosen, and an admin alone says whether new deals are open to keys', async () => {
+  test('every scope can be chosen, and only an admin decides whether new deals admit keys', async () => {
     const { id } = await created({ name: 'All', scopes: keyScopes });
     expect((await listed(id)).scopes).toEqual(keyScopes);
     const admit = (visitor: Visitor, admitted: unknown) =>
@@ -329,7 +329,7 @@ describe('who may', () => {
     expect(trail).toEqual([{ details: { admitted: true } }, { details: { admitted: false } }]);
   });
 
-  test('nothing happens without the CSRF token or a session', async () => {
+  test('requests without the CSRF token or a session are rejected', async () => {
     const before = await service.sql('select count(*) from api_keys');
     const post = (headers: Record<string, string>) =>
       fetch(`${service.origin}/api/web${keysOf()}`, {

@@ -21,7 +21,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-test('a change that is taken back is answered as one that stays', async () => {
+test('an undone change gets the usual response and leaves nothing behind', async () => {
   const [there, undone] = [service.origin, undoing.origin].map((origin) => as(key, `${origin}/api/v1`));
   const contact = { type: 'person', displayName: 'Somebody' };
   const stays = await there!('POST', '/contacts', contact);

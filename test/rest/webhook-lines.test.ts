@@ -56,8 +56,8 @@ beforeEach(async () => {
 // Publishes, too, changes that a test has left unpublished.
 afterEach(settle);
 
-describe('a look at what has changed', () => {
-  test('reads no more where there are many webhooks of others, have they news or not', async () => {
+describe('queueing changes for webhooks', () => {
+  test('reads no more rows for 300 webhooks of another brokerage, with or without changes', async () => {
     const { id } = await webhook();
     await addMany(key, 300);
     await scene.queue();
@@ -75,7 +75,7 @@ describe('a look at what has changed', () => {
     expect(await scene.service.sql('select from webhook_deliveries')).toHaveLength(301);
   });
 
-  test('counts what waits of a webhook of which 10,000 do once, until a thousand of them have ended', async () => {
+  test('counts the deliveries of a webhook with 10,000 waiting only once', async () => {
     await webhook({ url: `${scene.origin}/full` }, by);
     await addWaiting(key, 10_000);
     await contacts(1, other.id);
@@ -88,7 +88,7 @@ describe('a look at what has changed', () => {
     expect(received).toEqual([]);
   });
 
-  test('takes those with something new before one that has far to go, which goes on meanwhile', async () => {
+  test('serves a webhook with few changes before one with a long backlog, which continues afterwards', async () => {
     await webhook({ url: `${scene.origin}/far` }, by);
     await contacts(2_000, other.id);
     await settle();
@@ -110,7 +110,7 @@ describe('a look at what has changed', () => {
     expect(await told()).toEqual({ far: 2_000, near: 1 });
   });
 
-  test('leaves out those whose keys have ended, and comes back to those whose key may be used again', async () => {
+  test('skips webhooks whose keys have ended, and resumes those whose key works again', async () => {
     const { id: trial } = await other.key({ scopes: [...scopes] });
     await addMany({ ...key, id: trial }, 100);
     await webhook({ url: `${scene.origin}/suspended` }, by);
@@ -136,7 +136,7 @@ describe('a look at what has changed', () => {
     expect(received.map(({ path }) => path)).toEqual(['/suspended', '/suspended']);
   });
 
-  test('goes on beside a webhook that somebody holds, which is told as soon as it is free', async () => {
+  test('continues past a locked webhook, which is served once it is unlocked', async () => {
     const { id } = await webhook({ url: `${scene.origin}/held` }, by);
     await webhook();
     await scene.queue();
@@ -159,8 +159,8 @@ describe('a look at what has changed', () => {
   });
 });
 
-describe('a look at what is due', () => {
-  test('reads nothing of webhooks that are off, have nothing due or whose key has ended', async () => {
+describe('claiming due deliveries', () => {
+  test('reads no rows of webhooks with nothing due or whose key has ended', async () => {
     const { id: ended } = await other.key({ scopes: [...scopes] });
     await addMany(key, 300);
     await addWaiting(key, 1);
@@ -179,7 +179,7 @@ describe('a look at what is due', () => {
     expect(received).toHaveLength(1);
   });
 
-  test('takes first what has waited longest, and one that was taken behind the others', async () => {
+  test('claims the longest-waiting webhook first, and puts a served one behind the others', async () => {
     const first = await webhook({ url: `${scene.origin}/first` });
     await webhook({ url: `${scene.origin}/second` });
     await contacts(120);

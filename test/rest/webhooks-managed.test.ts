@@ -17,7 +17,7 @@ import { hour, Webhook, webhookScene, type Made, type Received } from './webhook
 const scene = webhookScene();
 const { received, webhook, contact, contacts, deliver, log } = scene;
 
-describe('by the API', () => {
+describe('webhooks in the API', () => {
   test.each([
     [{ url: 'http://hooks.example.com/' }, 'url'],
     [{ url: 'https://10.0.0.1/' }, 'url'],
@@ -28,18 +28,18 @@ describe('by the API', () => {
     [{ url: 'https://hooks.example.com/', description: ' ' }, 'description'],
     [{ url: 'https://hooks.example.com/', description: '🥐'.repeat(201) }, 'description'],
     [{}, 'url'],
-  ])('%j is refused', async (body, path) => {
+  ])('%j is rejected', async (body, path) => {
     const answer = await scene.rest('POST', '/webhooks', body);
     expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([400, path]);
   });
 
-  test('a description has 200 characters, however many bytes or units each has', async () => {
+  test('a description may have 200 characters, an emoji counting as one', async () => {
     const description = '🥐'.repeat(200);
     const { status, body } = await scene.rest('POST', '/webhooks', { url: `${scene.origin}/in`, description });
     expect([status, body]).toMatchObject([201, { description }]);
   });
 
-  test('a secret is shown once, also to a repeated request, and is nowhere in clear with a key to seal it', async () => {
+  test('a secret is returned on creation and in its replay, and never by GET', async () => {
     const headers = { 'Idempotency-Key': 'hook' };
     const first = await scene.rest('POST', '/webhooks', { url: `${scene.origin}/in` }, headers);
     const again = await scene.rest('POST', '/webhooks', { url: `${scene.origin}/in` }, headers);
@@ -51,7 +51,7 @@ describe('by the API', () => {
     expect(await scene.service.sql('select from webhook_endpoints')).toHaveLength(1);
   });
 
-  test('is changed, tested, sent again for a time, and taken out with its log', async () => {
+  test('a webhook is changed, tested, redelivered for a period, and deleted with its log', async () => {
     const { id } = await webhook({ description: 'CRM', types: ['contact.created'] });
     const changed = await scene.rest('PATCH', `/webhooks/${id}`, {
       description: null,
@@ -99,7 +99,7 @@ describe('by the API', () => {
     expect(await scene.service.sql('select from vault.webhook_secrets')).toEqual([]);
   });
 
-  test('what it receives is as the document says, the test event too, and is verified by the client', async () => {
+  test('events, including the test event, match the OpenAPI document and are verified by the client', async () => {
     const { api, schema } = await readDocument(scene.service.restUrl);
     const { id, secret } = await webhook();
     expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
@@ -130,7 +130,7 @@ describe('by the API', () => {
     });
   });
 
-  test('a key has 20 at most', async () => {
+  test('a key has at most 20 webhooks', async () => {
     for (let n = 0; n < 20; n += 1) await webhook({ url: `${scene.origin}/${n}` });
     const { status, body } = await scene.rest('POST', '/webhooks', { url: `${scene.origin}/more` });
     expect([status, body?.error.code]).toEqual([409, 'conflict']);
@@ -140,7 +140,7 @@ describe('by the API', () => {
     expect(last).toEqual({ outcome: 'refused', details: { status: 409, code: 'conflict' } });
   });
 
-  test('a brokerage has 200 that are on, of keys that have not ended, and those of test keys beside them', async () => {
+  test('a brokerage has at most 200 active webhooks, not counting those of revoked and test keys', async () => {
     const keys = [];
     for (let nth = 0; nth < 10; nth += 1) keys.push(await scene.tenant.key({ scopes: ['webhooks:read'] }));
     const { id } = await webhook();
@@ -168,7 +168,7 @@ describe('by the API', () => {
     expect((await added()).status).toBe(201);
   });
 
-  test('one with more than 10,000 deliveries is removed at once, and these by the job that deletes old ones', async () => {
+  test('a webhook with over 10,000 deliveries is deleted at once, and a job deletes the deliveries left', async () => {
     const { id } = await webhook();
     const stays = await webhook({ url: `${scene.origin}/stays` });
     await scene.service.sql(
@@ -208,7 +208,7 @@ describe('by the API', () => {
     expect(await scene.service.sql('select from webhook_endpoints where id = $1', [id])).toEqual([]);
   });
 
-  test('what was refused and what was repeated is recorded with the webhook, also where its answer is sealed', async () => {
+  test('rejected and repeated requests are audited with the webhook, even if the response is sealed', async () => {
     const { id } = await webhook();
     const asked = [
       'POST',
@@ -230,7 +230,7 @@ describe('by the API', () => {
   });
 });
 
-test('an answer with a secret is not compressed, however long what was sent beside it', async () => {
+test('a response with a secret is not compressed, however long it is', async () => {
   const url = `https://crm.example.com/${'a'.repeat(1_200)}`;
   const made = await scene.rest('POST', '/webhooks', { url }, { 'Accept-Encoding': 'gzip' });
   expect([made.status, made.headers.get('content-encoding')]).toEqual([201, null]);
@@ -238,8 +238,8 @@ test('an answer with a secret is not compressed, however long what was sent besi
   expect([read.status, read.headers.get('content-encoding')]).toEqual([200, 'gzip']);
 });
 
-describe('what is bounded', () => {
-  test('ten test events wait at most', async () => {
+describe('limits of webhooks', () => {
+  test('at most ten test events wait', async () => {
     const { id } = await webhook();
     for (let n = 0; n < 10; n += 1) expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
     const { status, body } = await scene.rest('POST', `/webhooks/${id}/test`);
@@ -255,7 +255,7 @@ describe('what is bounded', () => {
     expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
   });
 
-  test('of 10,000 that wait no more are written until some are taken, neither of changes nor again', async () => {
+  test('with 10,000 deliveries waiting, no more are queued or redelivered until some have ended', async () => {
     const { id } = await webhook();
     await contact('Taken');
     await deliver();
@@ -282,7 +282,7 @@ describe('what is bounded', () => {
   });
 });
 
-test('a period with more than 10,000 deliveries is sent again in parts, the earliest first, no millisecond divided', async () => {
+test('over 10,000 deliveries are redelivered in parts, earliest first, without splitting a millisecond', async () => {
   const { id } = await webhook();
   const from = scene.service.clock.now().getTime() - hour;
   // Three deliveries in each millisecond.
@@ -313,8 +313,8 @@ test('a period with more than 10,000 deliveries is sent again in parts, the earl
   expect(parts).toEqual([9_999, 4]);
 });
 
-describe('in the log', () => {
-  test('deliveries of the same millisecond stand in the order in which they were written, on every page', async () => {
+describe('the delivery log', () => {
+  test('lists deliveries of one millisecond in the reverse order of writing, on every page', async () => {
     const { id } = await webhook();
     await contacts(30);
     await deliver();
@@ -334,7 +334,7 @@ describe('in the log', () => {
   });
 });
 
-describe('in the settings', () => {
+describe('webhooks in the settings', () => {
   /**
    * Whether the library of Standard Webhooks creates the same signature. Its `verify` rejects timestamps of other days,
    * to which these tests advance the clock.
@@ -362,7 +362,7 @@ describe('in the settings', () => {
   const add = (more: object = {}, by = admin) =>
     by.ask(`/keys/${scene.key.id}/webhooks`, { url: `${scene.origin}/settings`, types: null, ...more });
 
-  test('an admin adds one for a key, sees those of all keys, and its deliveries verify with the secret shown once', async () => {
+  test('an admin adds one for a key, lists those of all keys, and verifies deliveries with the secret', async () => {
     const byKey = await webhook();
     const { status, body } = await add({ description: 'CRM', types: ['contact.created'] });
     expect(status).toBe(201);
@@ -391,7 +391,7 @@ describe('in the settings', () => {
     expect(acts).toEqual([{ user_id: scene.tenant.admin, details: { key_id: scene.key.id } }]);
   });
 
-  test('an admin is told of 1,000 that wait at most, of each and of all together', async () => {
+  test('an admin sees a count of at most 1,000 waiting deliveries, per webhook and in total', async () => {
     const { id } = (await add()).body.webhook;
     const other = (await add()).body.webhook;
     await scene.service.sql(
@@ -409,7 +409,7 @@ describe('in the settings', () => {
     await scene.service.sql('delete from webhook_deliveries where endpoint_id in ($1, $2)', [id, other.id]);
   });
 
-  test('an admin changes, tests, renews, switches off and on, sends again, and deletes', async () => {
+  test('an admin changes, tests, rotates, turns off and on, redelivers and deletes one', async () => {
     const { id } = (await add()).body.webhook;
     expect((await admin.ask(`/webhooks/${id}/test`, {})).status).toBe(202);
     await deliver();
@@ -448,7 +448,7 @@ describe('in the settings', () => {
     expect((await ours()).body.items).toEqual([]);
   });
 
-  test('who is no admin of the brokerage sees nothing and can do nothing', async () => {
+  test('non-admins and admins of other brokerages see no webhooks and change none', async () => {
     const { id } = (await add()).body.webhook;
     const range = { since: '2020-01-01T00:00:00Z', until: '2030-01-01T00:00:00Z' };
     for (const outsider of outsiders) {
@@ -472,7 +472,7 @@ describe('in the settings', () => {
     expect((await ours()).body.items).toMatchObject([{ id, state: 'on', url: `${scene.origin}/settings` }]);
   });
 
-  test('what does not fit is refused at its field, and what leads elsewhere wants a sign-in of lately', async () => {
+  test('invalid values are rejected by field, and a new URL or secret requires a recent sign-in', async () => {
     for (const [given, path] of [
       [{ url: 'http://hooks.example.com/' }, 'url'],
       [{ types: [] }, 'types'],
@@ -491,7 +491,7 @@ describe('in the settings', () => {
     expect((await admin.ask(`/webhooks/${id}`, { state: 'off' }, 'PATCH')).status).toBe(200);
   });
 
-  test('the mail about one that was switched off leads to their page, also of a test key', async () => {
+  test('the mail about one that was turned off links to the settings page, also for a test key', async () => {
     const trial = await scene.tenant.key({
       environment: 'test',
       scopes: ['contacts:read', 'contacts:write', 'webhooks:read', 'webhooks:write'],
@@ -533,7 +533,7 @@ describe('in the settings', () => {
     return as({ token: body.token }, scene.service.restUrl);
   };
 
-  test('what was added, sent elsewhere or renewed with a key ends when its tokens stop at once, until an admin turns it on', async () => {
+  test('rotating a key without overlap turns off webhooks that the key added, redirected or renewed', async () => {
     const key = await scene.tenant.key({ scopes: ['contacts:read', 'webhooks:read', 'webhooks:write'] });
     const thief = as(key, scene.service.restUrl);
     const made = async (path: string) =>
@@ -574,7 +574,7 @@ describe('in the settings', () => {
     expect(await states()).toMatchObject({ '/moved': 'on', '/stolen': 'off' });
   });
 
-  test('what a key sends is what every member may read, once nobody who was shown its token is an admin', async () => {
+  test('only what every member may read is sent once no admin was issued a token of the key', async () => {
     const [other] = await scene.service.sql<{ id: string }>(
       `with u as (insert into users (email, name) values (gen_random_uuid() || '@example.test', 'An admin') returning id)
        insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
@@ -609,7 +609,7 @@ describe('in the settings', () => {
       'is made staff',
       (id: string) => admin.ask(`/brokerages/${scene.tenant.id}/members/${id}`, { role: 'staff' }, 'PATCH'),
     ],
-  ])('what an admin added is off once they are gone, who %s; what others added stays on', async (_how, gone) => {
+  ])('webhooks added by an admin who %s are turned off, and those of other admins stay on', async (_how, gone) => {
     const [other] = await scene.service.sql<{ id: string }>(
       `with u as (insert into users (email, name) values (gen_random_uuid() || '@example.test', 'An admin') returning id)
        insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
@@ -688,7 +688,7 @@ describe('in the settings', () => {
         (['adds', 'redirects', 'renews'] as const).flatMap((does) =>
           (['removed', 'suspended'] as const).map((how) => [does, how] as const),
         ),
-      )('who %s a webhook is refused when they are %s', async (does, how) => {
+      )('a request that %s a webhook is rejected when the admin is %s', async (does, how) => {
         const webhooks = await addLeaver(by);
         const secrets = () => scene.service.sql('select id, ends_at from vault.webhook_secrets');
         const before = await secrets();
@@ -702,7 +702,7 @@ describe('in the settings', () => {
         expect(await secrets()).toEqual(before);
       });
 
-      test.each(['adds', 'redirects', 'renews'] as const)('who %s a webhook leaves it off', async (does) => {
+      test.each(['adds', 'redirects', 'renews'] as const)("a request that %s a webhook succeeds, and the admin's removal turns the webhook off", async (does) => {
         const webhooks = await addLeaver(by);
         const held =
           does === 'adds' ? (['api_keys', webhooks.key.id] as const) : (['webhook_endpoints', webhooks.id] as const);
@@ -726,7 +726,7 @@ describe('in the settings', () => {
   });
 });
 
-test('every answer to what manages webhooks is as the document says, and all that it announces is answered', async () => {
+test('every response about webhooks matches the OpenAPI document, and every announced response occurs', async () => {
   const { sql, restUrl } = scene.service;
   const { document, limited, away } = await prepareRefusals(scene.service, scene.tenant);
   const [nobody, none] = [as(null, restUrl), as(await scene.tenant.key({ scopes: ['contacts:read'] }), restUrl)];

@@ -27,7 +27,7 @@ const scene = webhookScene();
 const { received, webhook, contact, contacts, change, settle, deliver, log } = scene;
 
 describe('a delivery', () => {
-  test('is signed so that the library of the standard verifies it, and holds the record as its path answers it', async () => {
+  test('has a signature that the Standard Webhooks library verifies, and the record as REST returns it', async () => {
     const { id, secret } = await webhook();
     const made = await contact('Ada');
     await deliver();
@@ -52,7 +52,7 @@ describe('a delivery', () => {
     expect(JSON.stringify(kept)).not.toContain('Ada');
   });
 
-  test('is signed with both secrets while one is renewed', async () => {
+  test('is signed with both secrets during the overlap of a rotation', async () => {
     const { id, secret } = await webhook();
     const { body } = await scene.rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 3_600 });
     const { secret: renewed } = body as unknown as Made;
@@ -68,7 +68,7 @@ describe('a delivery', () => {
     expect(scene.service.clock.now().getTime() / 1000 - Number(last.headers['webhook-timestamp'])).toBeLessThan(60);
   });
 
-  test('of types that were not chosen is not made', async () => {
+  test('is made only for the chosen event types', async () => {
     const made = await webhook({ types: ['contact.archived', 'contact.archived'] });
     expect((await scene.rest('GET', `/webhooks/${made.id}`)).body).toMatchObject({ types: ['contact.archived'] });
     const id = await contact('Typed');
@@ -78,7 +78,7 @@ describe('a delivery', () => {
     expect(received.map(({ event }) => [event.type, event.data])).toEqual([['contact.archived', record]]);
   });
 
-  test('is made once by one of several nodes, whatever comes at once', async () => {
+  test('of each of 60 changes is made once across several nodes', async () => {
     await webhook();
     await contacts(60);
     await deliver();
@@ -86,7 +86,7 @@ describe('a delivery', () => {
     expect(received).toHaveLength(60);
   });
 
-  test('is made once also where the answer holds what the database cannot keep', async () => {
+  test('is made once even if the response contains characters that PostgreSQL cannot store', async () => {
     const { id } = await webhook();
     // The limit on the stored part of a response cuts the last character in half.
     scene.answering = (_request, response) => response.writeHead(200).end(`a\0b${'x'.repeat(4092)}🙂`);
@@ -102,7 +102,7 @@ describe('a delivery', () => {
 });
 
 describe('a receiver that fails', () => {
-  test('gets it again later, later changes of the same record behind it, and those of others meanwhile', async () => {
+  test('gets the event again before later changes of that record; other records are not delayed', async () => {
     const { id } = await webhook();
     const first = await contact('First');
     scene.answering = ({ event }, response) => response.writeHead(event.objectId === first ? 500 : 200).end('told');
@@ -124,7 +124,7 @@ describe('a receiver that fails', () => {
     expect((await log(id, '?state=waiting')).data).toEqual([]);
   });
 
-  test('half of the time gets everything in the end, each record in order', async () => {
+  test('half of the time gets every event in the end, in order per record', async () => {
     await webhook();
     let asked = 0;
     const taken: string[] = [];
@@ -149,7 +149,7 @@ describe('a receiver that fails', () => {
     }
   });
 
-  test('for three days is switched off with a mail to the admins, and goes on where it stopped when it is on again', async () => {
+  test('for three days has its webhook turned off with a mail to the admins, until it is turned on again', async () => {
     const { id } = await webhook();
     scene.answering = (_request, response) => response.writeHead(410).end();
     await contact('Lost');
@@ -182,7 +182,7 @@ describe('a receiver that fails', () => {
   test.each([
     ['turned off and on', [{ state: 'off' }, { state: 'on' }]],
     ['given another address', [{ url: '/corrected' }]],
-  ])('and is %s gets everything at once, and after a failure as soon as at first', async (_, changes) => {
+  ])('and is %s gets everything at once, and is retried with the first delay again', async (_, changes) => {
     const { id } = await webhook();
     scene.answering = (_request, response) => response.writeHead(500).end();
     const made = await contact('Waiting');
@@ -201,7 +201,7 @@ describe('a receiver that fails', () => {
     expect(received.map(({ event }) => event.objectId)).toEqual([made, made]);
   });
 
-  test('gets what failed meanwhile as soon as something is accepted again', async () => {
+  test('gets failed deliveries as soon as another delivery succeeds', async () => {
     await webhook();
     scene.answering = (_request, response) => response.writeHead(500).end();
     const waiting = await contact('Waiting');
@@ -218,7 +218,7 @@ describe('a receiver that fails', () => {
     expect(received.map(({ event }) => event.objectId)).toEqual([next, waiting]);
   });
 
-  test('is not followed elsewhere, and does not slow others', async () => {
+  test('does not delay other webhooks, and its redirect is not followed', async () => {
     const dead = await webhook({ url: `${scene.origin}/dead` });
     const moved = await webhook({ url: `${scene.origin}/moved` });
     const well = await webhook({ url: `${scene.origin}/well` });
@@ -263,7 +263,7 @@ const taking = {
 const none = { more: 0, held: [] } as const;
 
 describe('a batch', () => {
-  test('goes over a few connections, which are kept for the next', async () => {
+  test('uses few connections, which are kept for the next batch', async () => {
     await webhook();
     let connections = 0;
     const count = () => void (connections += 1);
@@ -278,7 +278,7 @@ describe('a batch', () => {
     expect(connections).toBeLessThan(90);
   });
 
-  test('is ended after five failures in a row, then one is tried at a time, ever later, until one is taken', async () => {
+  test('ends after five failures in a row; then one is tried at a time, ever later, until one succeeds', async () => {
     await webhook();
     scene.answering = (_request, response) => response.writeHead(500).end();
     await contacts(20);
@@ -303,7 +303,7 @@ describe('a batch', () => {
     expect(received).toHaveLength(20);
   });
 
-  test('of a change waits behind what an earlier batch could not send of the same record', async () => {
+  test('holds back a change of a record until the failed delivery before it has succeeded', async () => {
     await webhook();
     scene.answering = (_request, response) => response.writeHead(500).end();
     const id = await contact('Late');
@@ -318,7 +318,7 @@ describe('a batch', () => {
     expect(received.map(({ event }) => event.type)).toEqual(['contact.created', 'contact.created', 'contact.updated']);
   });
 
-  test('that was taken by a node that died is sent by another when its minute is over', async () => {
+  test('claimed by a node that died is sent by another node after a minute', async () => {
     await webhook();
     await contacts(3);
     for (let nth = 0; nth < 2; nth += 1) await scene.service.database.run(publishChanges());
@@ -332,7 +332,7 @@ describe('a batch', () => {
     expect(received).toHaveLength(3);
   });
 
-  test('of one brokerage leaves room to others, however many of its receivers hang', async () => {
+  test('of one brokerage leaves capacity to others, however many of its receivers hang', async () => {
     // A receiver that does not respond is given up after ten seconds: here after ten minutes, because a busy machine
     // takes longer for the others.
     const later = globalThis.setTimeout;
@@ -371,7 +371,7 @@ describe('a batch', () => {
     await Promise.all([delivering, meanwhile]);
   });
 
-  test('goes on to the new address, signed with the new secret, once they are changed', async () => {
+  test('continues with the new address and the new secret once they are changed', async () => {
     const { id } = await webhook();
     await contacts(12);
     await settle();
@@ -401,7 +401,7 @@ describe('a batch', () => {
     );
   });
 
-  test('is noted in the order in which it went, also when that fails at first, so that nothing of it is sent twice', async () => {
+  test('is recorded in order, even if that fails at first, so that nothing is sent twice', async () => {
     const { id } = await webhook();
     await contacts(3);
     await settle();
@@ -445,7 +445,7 @@ describe('a batch', () => {
     );
   });
 
-  test('goes on while some fail, as long as others are taken in between', async () => {
+  test('continues past failures, as long as other deliveries succeed in between', async () => {
     const { id } = await webhook();
     await contacts(30);
     await settle();
@@ -476,7 +476,7 @@ describe('a batch', () => {
     expect(states.filter((state) => state === 'delivered')).toHaveLength(20);
   });
 
-  test('that cannot be noted, however often that is tried, ends, and is sent again', async () => {
+  test('that repeatedly fails to be recorded ends, and is sent again', async () => {
     const { id } = await webhook();
     await contacts(60);
     await settle();
@@ -517,7 +517,7 @@ describe('a batch', () => {
     expect((await log(id, '?state=waiting')).data).toEqual([]);
   });
 
-  test('is noted part by part in the order given, among batches of other webhooks', async () => {
+  test('is recorded part by part in the order given, among batches of other webhooks', async () => {
     for (let nth = 0; nth < 12; nth += 1) await webhook({ url: `${scene.origin}/${nth}` });
     await contacts(1);
     await settle();
@@ -544,7 +544,7 @@ describe('a batch', () => {
     expect(noted).toEqual({ delivered: 12, claimed: 0 });
   });
 
-  test('of several webhooks that were taken together is noted for each by itself, so that nothing is sent twice', async () => {
+  test('claimed for several webhooks is recorded for each separately, so that nothing is sent twice', async () => {
     const made = [];
     for (let nth = 0; nth < 3; nth += 1) made.push(await webhook({ url: `${scene.origin}/${nth}` }));
     await contacts(1);
@@ -578,7 +578,7 @@ describe('a batch', () => {
     expect(received).toHaveLength(3);
   });
 
-  test('is filled up while one of it is still being sent, and nothing later of the same record goes before that', async () => {
+  test('claims more while a delivery is in progress, but no later change of the same record', async () => {
     const { id } = await webhook();
     const slow = await contact('Slow');
     await change(slow, '1');
@@ -601,7 +601,7 @@ describe('a batch', () => {
     expect(data.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(Array(62).fill('delivered 1'));
   });
 
-  test('of what has changed is written when the webhook is free again that is being noted', async () => {
+  test('of new changes is queued once the lock on the webhook is released', async () => {
     const { id } = await webhook();
     await contacts(1);
     await settle();
@@ -623,7 +623,7 @@ describe('a batch', () => {
     expect((await log(id)).data).toMatchObject([{ state: 'waiting' }]);
   });
 
-  test('is sent to others while the one webhook with something new is held for long', async () => {
+  test('is sent to other webhooks while the only webhook with new changes is locked', async () => {
     const other = await brokerage(scene.service);
     const by = as(
       await other.key({ scopes: ['contacts:read', 'webhooks:read', 'webhooks:write'] }),
@@ -652,7 +652,7 @@ describe('a batch', () => {
     expect(received.map(({ path }) => path)).toEqual(['/other', '/other', '/in']);
   });
 
-  test('is not taken of a webhook that another node lets rest meanwhile', async () => {
+  test('is not claimed for a webhook that another node pauses concurrently', async () => {
     await webhook();
     await contacts(1);
     await settle();
@@ -673,7 +673,7 @@ describe('a batch', () => {
     }
   });
 
-  describe('once it was taken', () => {
+  describe('once claimed', () => {
     let batch: ClaimedBatch;
     let id: string;
     beforeEach(async () => {
@@ -685,7 +685,7 @@ describe('a batch', () => {
     });
     const entered = (claimed = batch) => scene.service.database.run(enterForDeliveries(claimed));
 
-    test('enters with the key, while it has the batch, the webhook is on and the key is in force', async () => {
+    test('is sent with the key only while it is claimed, the webhook is on and the key is in force', async () => {
       expect(batch.deliveries).toHaveLength(2);
       expect(await entered()).toBe(true);
       expect(await entered({ ...batch, claim: randomUUID() })).toBe(false);
@@ -712,7 +712,7 @@ describe('a batch', () => {
       }
     });
 
-    test('is over when the address or the secrets are no longer those that it was taken with, and not for other changes', async () => {
+    test('ends when the address or the secrets have changed, and not for other changes', async () => {
       const patched = async (body: Record<string, unknown>) =>
         expect((await scene.rest('PATCH', `/webhooks/${id}`, body)).status).toBe(200);
       await patched({ description: 'CRM', types: ['contact.created'] });
@@ -731,7 +731,7 @@ describe('a batch', () => {
       expect(await entered()).toBe(false);
     });
 
-    test('takes more with what it notes, of what is due and not held, unless the webhook fails, is off or is taken by another', async () => {
+    test('claims more while recording, unless the webhook fails or is off, or its claim or key has ended', async () => {
       await contacts(3);
       await settle();
       await scene.queue();
@@ -771,7 +771,7 @@ describe('a batch', () => {
       expect(await more({ is_over: true })).toEqual([]);
     });
 
-    test('switches its webhook off while the admin who added it is erased, who gets no mail about it', async () => {
+    test('turns its webhook off during the erasure of the admin who added it, who gets no mail', async () => {
       const { service, tenant } = scene;
       const [other] = await service.sql<{ id: string }>(
         `with u as (insert into users (email, name) values ('gone@example.test', 'Gone') returning id)
@@ -806,7 +806,7 @@ describe('a batch', () => {
       ]);
     });
 
-    test('is noted once, and not by whom another has followed', async () => {
+    test('is recorded once, and only by the holder of its claim', async () => {
       const failed = { ...taking, outcome: 'failed', status: 500, error: 'E' } as const;
       const attempts = [{ id: batch.deliveries[0]!.id, nth: 1, ...failed }];
       const note = (claim: string, is_over = false) =>
@@ -837,8 +837,8 @@ describe('a batch', () => {
   });
 });
 
-describe('its rights', () => {
-  test('are those of its key at the time of sending, and end with it', async () => {
+describe('the rights of a webhook', () => {
+  test('are those of its key at the time of sending, and end with the key', async () => {
     const narrow = await scene.tenant.key({ scopes: ['webhooks:read', 'webhooks:write', 'contacts:read'] });
     const by = as(narrow, scene.service.restUrl);
     const { id } = await webhook({}, by);
@@ -872,7 +872,7 @@ describe('its rights', () => {
     expect(received).toEqual([]);
   });
 
-  test('are changed by no key that lacks one of the two scopes: what is refused is not done', async () => {
+  test('require both webhook scopes for a change, and rejected requests change nothing', async () => {
     const narrow = await scene.tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] });
     const { body: made } = await as(narrow, scene.service.restUrl)('POST', '/webhooks', { url: `${scene.origin}/own` });
     const state = () =>
@@ -905,7 +905,7 @@ describe('its rights', () => {
     }
   });
 
-  test('are of no other key: it is seen, changed and read by its own alone', async () => {
+  test('belong to its own key: other keys cannot see, change or read it', async () => {
     const { id } = await webhook();
     const other = as(await scene.tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] }), scene.service.restUrl);
     for (const [method, path, body] of [
@@ -929,7 +929,7 @@ describe('its rights', () => {
   });
 });
 
-test('goes on after a restore, in which numbers begin anew where the backup was made', async () => {
+test('deliveries continue after a restore, whose sequence numbers start again at the backup', async () => {
   await webhook();
   await scene.service.sql('update webhook_endpoints set place = place + 1000000');
   await scene.service.sql('update vault.change_stream set history = gen_random_uuid()');

@@ -92,7 +92,7 @@ const grant = (deal: string, buyer: string, days: number) =>
   ]);
 
 describe('exclusivity', () => {
-  test('moves the deal when granted, shuts out a second buyer, and lists it again when released', async () => {
+  test('moves the deal when granted, rejects a second grant, and lists the deal again when released', async () => {
     const { deal, buyer } = await listedDeal();
     expect(await reason(as('broker', `update deals set state = 'exclusivity' where id = $1`, [deal]))).toBe(
       'exclusivity_missing',
@@ -110,7 +110,7 @@ describe('exclusivity', () => {
     ).toEqual([]);
   });
 
-  test('is over when its date has passed, before and after it is swept up', async () => {
+  test('ends when its date has passed, before and after the sweep', async () => {
     const { deal, buyer } = await listedDeal();
     await grant(deal, buyer, 10);
     service.clock.advance(11 * day);
@@ -127,7 +127,7 @@ describe('exclusivity', () => {
     service.clock.set(new Date());
   });
 
-  test('is swept up when its last date has passed, and not at all once the sale went on', async () => {
+  test('is swept only after its extended date, and not at all once the deal is in diligence', async () => {
     const extended = await listedDeal();
     await grant(extended.deal, extended.buyer, 10);
     const gone = await listedDeal();
@@ -163,7 +163,7 @@ describe('exclusivity', () => {
     service.clock.set(new Date());
   });
 
-  test('ends with a withdrawal; closing sets closed_at', async () => {
+  test('ends when the deal is withdrawn; closing sets closed_at', async () => {
     const { deal, buyer } = await listedDeal();
     await grant(deal, buyer, 30);
     await as('broker', `update deals set state = 'withdrawn' where id = $1`, [deal]);
@@ -179,7 +179,7 @@ describe('exclusivity', () => {
     ]);
   });
 
-  test('other buyers see that the deal is under offer, and no trace of its moves until it is over', async () => {
+  test('shows other buyers only that the deal is under offer, until the deal is closed', async () => {
     const { deal, buyer } = await listedDeal();
     const known = (person: string) =>
       as(person, 'select to_jsonb(d) as row, app.state_shown(d.id) as state from deals d where d.id = $1', [deal]);
@@ -209,7 +209,7 @@ describe('exclusivity', () => {
     service.clock.set(new Date());
   });
 
-  test('that lapses lists the deal again for everybody, from its very second', async () => {
+  test('lists the deal again for everybody as soon as it lapses, without a sweep', async () => {
     const { deal, buyer } = await listedDeal();
     await grant(deal, buyer, 10);
     expect(await stateNow('other buyer', deal)).toBe('under_offer');
@@ -220,7 +220,7 @@ describe('exclusivity', () => {
     service.clock.set(new Date());
   });
 
-  test('selected_buyer_only documents open with it and shut with it', async () => {
+  test('opens selected_buyer_only documents to its buyer, and closes them when it lapses', async () => {
     const { deal, buyer } = await listedDeal();
     await as(
       'seller',
@@ -253,7 +253,7 @@ describe('questions', () => {
       [id, status, response],
     );
 
-  test('the broker releases, the seller answers, the broker distributes, and only then the asker reads it', async () => {
+  test('are released by the broker, answered by the seller and readable by the asker once distributed', async () => {
     const [question] = await ask('other buyer');
     expect(question).toMatchObject({ status: 'pending_broker_review', asked_by: scene.people['other buyer'] });
     const id = question!['id'];
@@ -279,7 +279,7 @@ describe('questions', () => {
     expect(await reason(move('broker', id, 'distributed', 'Another answer.'))).toBe('question_closed');
   });
 
-  test('two answers of a deal are distributed at once, and neither waits for the other', async () => {
+  test('two answers of a deal are distributed concurrently without waiting for each other', async () => {
     const ids: unknown[] = [];
     for (const asker of ['other buyer', 'exclusive buyer']) {
       const [question] = await ask(asker);
@@ -315,7 +315,7 @@ describe('questions', () => {
     }
   });
 
-  test('an answer is distributed before or after its reader takes part in another way, who waits for nothing that it needs', async () => {
+  test("distributing an answer does not deadlock with a change of its reader's participation", async () => {
     await owner.query('begin');
     try {
       await owner.query('select from deals where id = $1 for no key update', [scene.deal]);
@@ -335,7 +335,7 @@ describe('questions', () => {
     }
   });
 
-  test('only the person who asked withdraws, and only while it is pending', async () => {
+  test('are withdrawn only by the asker, and only while pending', async () => {
     const [question] = await ask('exclusive buyer');
     expect(await reason(move('broker', question!['id'], 'withdrawn'))).toBe('asker_only');
     expect(await move('other buyer', question!['id'], 'withdrawn')).toEqual([]);
@@ -345,7 +345,7 @@ describe('questions', () => {
     expect(await reason(move('exclusive buyer', second!['id'], 'withdrawn'))).toBe('move_not_allowed');
   });
 
-  test('need an active NDA and a broker', async () => {
+  test('require an active NDA and an active broker', async () => {
     expect(await reason(ask('new buyer'))).toBe('no_active_nda');
     expect(await reason(ask('seller'))).toBe('not_a_buyer');
     expect(await reason(ask('outsider'))).toBe('42501');
@@ -372,7 +372,7 @@ describe('offers', () => {
       JSON.stringify(payload),
     ]);
 
-  test('count their revisions from 1, and exactly one is current, also when many are submitted at once', async () => {
+  test('number their revisions from 1 with exactly one current, even when submitted concurrently', async () => {
     const { deal } = await listedDeal();
     const submitted = await Promise.all(
       Array.from({ length: 12 }, (_, n) => submit(deal, { purchase_price: `${n}.50` })),
@@ -385,7 +385,7 @@ describe('offers', () => {
     ]);
   });
 
-  test('hold decimal strings where money is, and keep what they do not know', async () => {
+  test('require decimal strings for amounts, and keep unknown properties', async () => {
     const { deal } = await listedDeal();
     for (const wrong of [
       { purchase_price: 1 },
@@ -402,7 +402,7 @@ describe('offers', () => {
   });
 });
 
-describe('what a buyer submits', () => {
+describe('limits of submissions', () => {
   const submit = (deal: string, payload: string) =>
     as('other buyer', 'insert into offers (deal_id, payload) values ($1, $2::jsonb) returning revision_number', [
       deal,
@@ -414,7 +414,7 @@ describe('what a buyer submits', () => {
       (error: pg.DatabaseError) => `${error.code} ${error.code === 'DK002' ? error.column : error.hint}`,
     );
 
-  test('takes at most 32 kB as it is stored, whatever it took on the way', async () => {
+  test('an offer takes at most 32 kB as stored', async () => {
     const { deal } = await listedDeal();
     const numbers = (count: number) => `{"other": [${Array.from({ length: count }, () => '1e99').join(',')}]}`;
     expect(numbers(1000).length).toBeLessThan(32_768);
@@ -436,7 +436,7 @@ describe('what a buyer submits', () => {
     ).rejects.toMatchObject({ code: '23514' });
   });
 
-  test('is revised at most 20 times a day, also when many revisions come at once', async () => {
+  test('an offer is revised at most 20 times a day, even concurrently', async () => {
     const { deal } = await listedDeal();
     const other = await listedDeal();
     const outcomes = await Promise.all(Array.from({ length: 24 }, () => refusal(submit(deal, '{}'))));
@@ -450,7 +450,7 @@ describe('what a buyer submits', () => {
     service.clock.set(new Date());
   });
 
-  test('is not over before it came, and closes on a day that is still to come', async () => {
+  test('an offer must expire in the future and close today or later', async () => {
     const { deal } = await listedDeal();
     const at = (days: number) => new Date(service.clock.now().getTime() + days * day).toISOString();
     for (const [payload, answer] of [
@@ -468,7 +468,7 @@ describe('what a buyer submits', () => {
       expect([payload, await refusal(submit(deal, JSON.stringify(payload)))]).toEqual([payload, answer]);
   });
 
-  test('elsewhere has an end too: questions, findings, sources and comments of one person', async () => {
+  test('questions and findings are limited per person and day', async () => {
     const { deal, people, participants } = scene;
     const fill = (text: string, values: unknown[]) => owner.query(text, values);
     await fill(
@@ -502,9 +502,9 @@ describe('what a buyer submits', () => {
   });
 });
 
-describe('people', () => {
+describe('participants and members', () => {
   test.each(['who leaves', 'who comes back'])(
-    'whoever is taken out as an advisor while those whom they advise come back takes no part, also when %s is first',
+    'an advisor removed while their client returns has no access (committed first: %s)',
     async (first) => {
       const { deal, buyer } = await listedDeal();
       const [{ id: advisor } = { id: '' }] = await service.sql<{ id: string }>(
@@ -538,7 +538,7 @@ describe('people', () => {
   );
 
   test.each(['who joins', 'who leaves'])(
-    'whoever joins as an advisor while those whom they advise leave takes no part, also when %s is first',
+    'an advisor who joins while their client leaves has no access (committed first: %s)',
     async (first) => {
       const { deal, buyer } = await listedDeal();
       const advisor = scene.people['outsider'];
@@ -563,7 +563,7 @@ describe('people', () => {
     },
   );
 
-  test('an invitation is accepted by the person invited and by nobody else', async () => {
+  test('an invitation is accepted only by the person invited', async () => {
     const [invited] = await as(
       'broker',
       `select * from app.invite_to_deal($1, 'New.Person@Example.test', 'New', 'viewer', null)`,
@@ -589,7 +589,7 @@ describe('people', () => {
     ).toBe('advisor_of_advisor');
   });
 
-  test('whoever is advised does not come back as an advisor, of another or of themself', async () => {
+  test('an advised participant cannot return as an advisor, of another or of themself', async () => {
     const { deal, buyer } = await listedDeal();
     const invite = (person: string, advises: string) =>
       as('broker', `select * from app.invite_to_deal($1, $2, 'X', 'advisor', $3)`, [
@@ -610,7 +610,7 @@ describe('people', () => {
     expect(await reason(invite('exclusive buyer', other))).toBe('passed');
   });
 
-  test('an advisor loses with the advised what they saw through them', async () => {
+  test('an advisor loses access with their client, and does not regain it when the client returns', async () => {
     const before = await as("exclusive buyer's advisor", 'select id from deals where id = $1', [scene.deal]);
     expect(before).toHaveLength(1);
     await as('broker', `update participants set status = 'removed' where id = $1`, [
@@ -626,7 +626,7 @@ describe('people', () => {
     expect(await as("exclusive buyer's advisor", 'select id from deals where id = $1', [scene.deal])).toEqual([]);
   });
 
-  test('an NDA is signed by the buyer it was sent to, in their name, and expires by its date', async () => {
+  test('an NDA is signed only by its buyer, under their name, and expires on its date', async () => {
     const [nda] = await as(
       'broker',
       'insert into ndas (deal_id, participant_id, terms, expires_at) values ($1, $2, $3, $4) returning id',
@@ -655,14 +655,14 @@ describe('people', () => {
     service.clock.set(new Date());
   });
 
-  test('a brokerage keeps an admin', async () => {
+  test('the last admin of a brokerage cannot be demoted', async () => {
     const demote = as('admin', `update members set role = 'broker' where user_id = $1 returning role`, [
       scene.people['admin'],
     ]);
     expect(await reason(demote)).toBe('last_admin');
   });
 
-  test('of whom one who is suspended is none', async () => {
+  test('a suspended admin does not count when another admin is demoted', async () => {
     const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
       `with person as (insert into users (email, name, suspended_at) values ('suspended.admin@example.test', 'Suspended', app.now()) returning id)
        insert into members (brokerage_id, user_id, role) select $1, id, 'admin' from person returning user_id as id`,
@@ -678,7 +678,7 @@ describe('people', () => {
   });
 });
 
-test('each change of a finding is kept with who, when and notes', async () => {
+test('each change of a finding is recorded with person and notes', async () => {
   const id = scene.records["findings/the exclusive buyer's"];
   await as('seller', `update findings set status = 'mitigated', status_notes = 'Escrow agreed.' where id = $1`, [id]);
   expect(
@@ -694,7 +694,7 @@ test('each change of a finding is kept with who, when and notes', async () => {
 });
 
 describe('a closed deal', () => {
-  test('takes no more changes of any record, whoever asks; to strangers it is like none', async () => {
+  test('rejects changes of every record, permits reading and removals, and is hidden from outsiders', async () => {
     const { deal, participants, records, unanswered } = scene;
     await owner.query('begin');
     await owner.query('delete from deal_stages where deal_id = $1', [deal]);
@@ -835,7 +835,7 @@ describe('a closed deal', () => {
     expect(nobody).toEqual({ left: 0 });
   });
 
-  test('is closed before or after a change that comes at the same moment, never in between', async () => {
+  test('rejects a concurrent change that had to wait for the closing', async () => {
     const { deal, buyer } = await listedDeal();
     await grant(deal, buyer, 30);
     for (const state of ['diligence', 'closing'])

@@ -110,7 +110,7 @@ test.each([...taken.map((text) => [text, true] as const), ...refused.map((text) 
   },
 );
 
-test('addresses made of pieces that matter are judged alike in TypeScript and in SQL', async () => {
+test('generated addresses get the same verdict in TypeScript and in SQL', async () => {
   const pieces = [
     'a',
     'Z',
@@ -149,7 +149,7 @@ test('addresses made of pieces that matter are judged alike in TypeScript and in
 });
 
 describe('through the interfaces', () => {
-  test('REST takes what the rule takes, and gives it back as it was', async () => {
+  test('REST accepts exactly the valid addresses, and returns them unchanged', async () => {
     const call = as(await (await brokerage(service)).key(), service.restUrl);
     for (const email of taken) {
       const { status, body } = await call('POST', '/contacts', { type: 'person', displayName: 'x', email });
@@ -161,7 +161,7 @@ describe('through the interfaces', () => {
     }
   });
 
-  test('the tables of people and contacts hold to it', async () => {
+  test('the tables of users and contacts reject invalid addresses', async () => {
     for (const email of ['a@b-.com', 'ann@localhost', 'ann']) {
       await expect(service.sql('insert into users (email, name) values ($1, $1)', [email])).rejects.toThrow(/check/);
       await expect(

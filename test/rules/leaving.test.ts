@@ -45,7 +45,7 @@ const recorded = (action: string) =>
   );
 
 describe('a member who is removed', () => {
-  test('leaves the deals that they ran, in the pages, the tools and the stream, and their advisors with them', async () => {
+  test('loses access to their deals in pages, tools and stream, and so do their advisors', async () => {
     const advisor = await addPerson(service, 'Their lawyer');
     await insert(service, 'participants', {
       deal_id: full.deal,
@@ -97,7 +97,7 @@ describe('a member who is removed', () => {
     stopped.abort();
   });
 
-  test('loses what they let assistants do there, and does not get it back with a new invitation', async () => {
+  test('loses shared clients and opt-ins on deals, and does not regain them on return', async () => {
     const shared = await insert(service, 'connected_clients', {
       created_by: adminId,
       brokerage_id: full.brokerage,
@@ -127,7 +127,7 @@ describe('a member who is removed', () => {
     ]);
   });
 
-  test('leaves as viewer and advisor too, also where they were only invited, and stays where they buy or sell', async () => {
+  test('leaves deals as viewer, advisor and invited broker, and stays as buyer and seller', async () => {
     const staff = await addMember('Sam', 'staff');
     const parts = {
       viewer: ['viewer', 'active'],
@@ -171,7 +171,7 @@ describe('a member who is removed', () => {
       'the table itself',
       (userId: string) => service.sql(`update members set status = 'removed' where user_id = $1`, [userId]),
     ],
-  ])('leaves the deals whoever ends the membership: %s', async (_, end) => {
+  ])('leaves their deals when removed through %s', async (_, end) => {
     await end(brokerId);
     expect(await part(brokerId)).toEqual({ role: 'broker', status: 'removed' });
     expect((await broker.ask(`/deals/${full.deal}`)).status).toBe(404);
@@ -179,7 +179,7 @@ describe('a member who is removed', () => {
 });
 
 describe('a member with another role', () => {
-  test('runs no deals as staff, and keeps what they only look at', async () => {
+  test('as staff loses the deals that they ran, and keeps those that they view', async () => {
     const idle = await insert(service, 'deals', { organization_id: full.brokerage, title: 'Idle' });
     await insert(service, 'participants', { deal_id: idle, user_id: brokerId, role: 'viewer', status: 'active' });
     await admin.ask(member(brokerId), { role: 'staff' }, 'PATCH');
@@ -187,7 +187,7 @@ describe('a member with another role', () => {
     expect((await broker.ask(`/deals/${idle}`)).status).toBe(200);
   });
 
-  test('who is an admin no longer sees the deals that they take no part in, and their opt-ins are gone', async () => {
+  test('loses deals without participation, and opt-ins, when no longer an admin', async () => {
     const second = await addMember('Second admin', 'admin');
     const person = await signInAs(service, second);
     await service.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [second, full.deal]);
@@ -201,7 +201,7 @@ describe('a member with another role', () => {
 describe('deals left without a broker', () => {
   const left = () => [{ id: full.deal, title: 'Corner bakery' }];
 
-  test('are named before and after, and only to admins', async () => {
+  test('are listed before and after the removal, and only for admins', async () => {
     const over = await insert(service, 'deals', { organization_id: full.brokerage, title: 'Over', state: 'withdrawn' });
     await insert(service, 'participants', { deal_id: over, user_id: brokerId, role: 'broker', status: 'active' });
     expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left(), count: 1 });
@@ -212,7 +212,7 @@ describe('deals left without a broker', () => {
     expect((await admin.ask(member(brokerId, '/deals'))).status).toBe(404);
   });
 
-  test('are none where another broker can act; one who is suspended cannot', async () => {
+  test('are none while another broker is active; a suspended one does not count', async () => {
     const second = await addMember('Second', 'broker');
     await insert(service, 'participants', { deal_id: full.deal, user_id: second, role: 'broker', status: 'active' });
     expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: [], count: 0 });
@@ -220,7 +220,7 @@ describe('deals left without a broker', () => {
     expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left(), count: 1 });
   });
 
-  test('are counted, and the newest hundred named', async () => {
+  test('are counted, and the newest hundred are listed', async () => {
     await service.sql(
       `with made as (insert into deals (organization_id, title, created_at)
          select $1, 'Old ' || n, app.now() - interval '1 year' from generate_series(1, 100) n returning id)
@@ -234,7 +234,7 @@ describe('deals left without a broker', () => {
   });
 
   test.each(['nothing', 'viewer', 'invited', 'removed'])(
-    'go to the successor in the same step: who was %s there',
+    'are handed over with the removal, unless the successor is an invited buyer (was: %s)',
     async (was) => {
       const successor = await addMember('Suki', 'broker');
       const role = was === 'viewer' ? 'viewer' : 'buyer';
@@ -256,7 +256,7 @@ describe('deals left without a broker', () => {
     },
   );
 
-  test('go to a successor without those who advised them as a viewer', async () => {
+  test('are handed over without the advisors that the successor had as a viewer', async () => {
     const successor = await addMember('Suki', 'broker');
     const looking = await insert(service, 'participants', {
       deal_id: full.deal,
@@ -280,7 +280,7 @@ describe('deals left without a broker', () => {
     expect((await lawyer.ask(`/deals/${full.deal}`)).status).toBe(404);
   });
 
-  test('go to nobody but an active admin or broker of the brokerage; refused, nothing has changed', async () => {
+  test('go only to an active admin or broker without another part; a rejection changes nothing', async () => {
     const gone = await addMember('Gone', 'broker');
     await service.sql(`update members set status = 'removed' where user_id = $1`, [gone]);
     const suspended = await addMember('Suspended', 'broker');

@@ -183,7 +183,7 @@ const subjects: Record<string, Subject> = {
 };
 
 describe.each(Object.entries(subjects))('%s', (_name, subject) => {
-  test.each(subject.states)('from %s', async (from) => {
+  test.each(subject.states)('has exactly the permitted moves from %s', async (from) => {
     const passed: string[] = [];
     for (const to of subject.states) {
       if (to === from) continue;
@@ -200,7 +200,7 @@ describe.each(Object.entries(subjects))('%s', (_name, subject) => {
   });
 });
 
-test('completion is stamped on the way in and cleared on the way out', async () => {
+test('completed_at is set on completion and cleared on reopening', async () => {
   const stamped = async (table: string, id: string) =>
     (await owner.query(`select completed_at from ${table} where id = $1`, [id])).rows[0].completed_at !== null;
   const row = await insert('qoe_checklist', { deal_id: scene.deal, category: 'tax', title: 'T' });

@@ -22,7 +22,7 @@ async function seenBy(service: TestService, headers: Record<string, string>): Pr
   return (JSON.parse(line) as { address?: unknown }).address;
 }
 
-test('137. without trusted proxies nobody chooses their own address', async () => {
+test("137. without trusted proxies, forwarding headers do not change the client's address", async () => {
   expect(await seenBy(open, {})).toBe('127.0.0.1');
   expect(await seenBy(open, { 'X-Forwarded-For': '203.0.113.9' })).toBe('127.0.0.1');
   expect(await seenBy(open, { Forwarded: 'for=203.0.113.9', 'X-Real-IP': '203.0.113.9' })).toBe('127.0.0.1');
@@ -41,7 +41,7 @@ test.for([
   ['rubbish', '127.0.0.1'],
   ['203.0.113.9, rubbish', '127.0.0.1'],
   ['', '127.0.0.1'],
-])('137. through trusted proxies, X-Forwarded-For "%s" is %s', async ([forwarded = '', expected]) => {
+])('137. through trusted proxies, X-Forwarded-For "%s" gives the address %s', async ([forwarded = '', expected]) => {
   expect(await seenBy(behindProxies, { 'X-Forwarded-For': forwarded })).toBe(expected);
 });
 
@@ -52,11 +52,11 @@ test.for([
   ['2001:DB8::1', '2001:db8:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
   ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
-])('137. %s counts as %s', ([address = '', group]) => {
+])('137. the rate limit counts %s as %s', ([address = '', group]) => {
   expect(addressGroup(address)).toBe(group);
 });
 
-test('a request id of the caller is kept when it is short and plain, else replaced', async () => {
+test("a client's request id is kept if it is short and plain, and otherwise replaced", async () => {
   const idFor = async (given: string) =>
     (await fetch(`${open.origin}/healthz`, { headers: { 'X-Request-Id': given } })).headers.get('x-request-id');
   expect(await idFor('trace_42-a')).toBe('trace_42-a');

@@ -190,7 +190,7 @@ async function bodiesIn(directory: string): Promise<Record<string, string>> {
   return found;
 }
 
-test('backs up while people write, and what is restored is one moment of it; then the whole, where only new documents are copied', async () => {
+test('a backup during writes restores one consistent state, and the next copies only new documents', async () => {
   const { keys } = service.demo;
   const stop = new AbortController();
   let written = 0;
@@ -276,7 +276,7 @@ test('backs up while people write, and what is restored is one moment of it; the
   expect(taken.deleted).toEqual([kept.name]);
 });
 
-test('takes the body of a removed document along while it is on hold, which would be cleared away otherwise', async () => {
+test('a backup contains the body of a removed document while a legal hold applies', async () => {
   const documentsIn = async () => (await backUp(await newDataDir())).documents;
   // The demo removed a document whose body does not exist; count this body as cleared.
   await service.sql('update documents set body_cleared_at = now() where removed_at is not null');
@@ -329,20 +329,20 @@ describe('an encrypted backup', () => {
     await writeFile(file, bytes);
   }
 
-  test('names nobody in any file', async () => {
+  test('contains no readable names', async () => {
     for (const name of ['rows', 'manifest', 'documents'])
       expect((await readFile(fileOf(place, name))).includes('Bramwell')).toBe(false);
     expect((await readdir(place)).filter((name) => name.startsWith('documents'))).toHaveLength(1);
   });
 
-  test('is refused with another key and with none', async () => {
+  test('is not restored with another key or with none', async () => {
     const nothing = async () => {};
     const other = { BACKUP_KEY: randomBytes(32).toString('hex') };
     expect(await restoreAfter(nothing, other)).toContain('was encrypted with another key');
     expect(await restoreAfter(nothing, {})).toContain('is encrypted: give the key with the id');
   });
 
-  test('is refused when a bit was changed, an end cut off or something added', async () => {
+  test('is not restored when a file was altered, cut off or extended', async () => {
     expect(await restoreAfter((copy) => flip(fileOf(copy, 'rows')))).toContain('rows was changed or cut off');
     const half = async (copy: string) => truncate(fileOf(copy, 'rows'), (await stat(fileOf(copy, 'rows'))).size >> 1);
     expect(await restoreAfter(half)).toContain('rows was changed or cut off');
@@ -357,7 +357,7 @@ describe('an encrypted backup', () => {
     expect(await restoreAfter(body)).toContain('was changed or cut off');
   });
 
-  test('is none before it is whole, and the next one clears it away', async () => {
+  test('is incomplete without its manifest, and the next backup deletes incomplete ones', async () => {
     expect(await restoreAfter((copy) => rm(fileOf(copy, 'manifest')))).toContain('There is no complete backup in');
     const broken = made.name.replace(/\d{8}T/, '20200101T');
     await mkdir(path.join(place, broken));
@@ -375,7 +375,7 @@ describe('an encrypted backup', () => {
     expect(code).toBe(0);
   });
 
-  test('leaves nothing of its rows behind when verifying it is broken off', async () => {
+  test('leaves no rows behind when its verification is interrupted', async () => {
     const TMPDIR = path.dirname(await newDataDir());
     const program = dealkeep(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR });
     const left = () => readdirSync(TMPDIR).filter((name) => name.startsWith('dealkeep-verify-'));
@@ -404,7 +404,7 @@ const bucketVariables = ({ endpoint = '', region, accessKeyId = '', secretAccess
   S3_FORCE_PATH_STYLE: 'on',
 });
 
-test('is kept in a bucket as in a folder', async () => {
+test('a backup in a bucket is restored and cleaned up like one in a folder', async () => {
   const s3 = await openS3Server();
   const bucket = bucketVariables(s3.config);
   const place = 's3://sales/kept/here';
@@ -442,7 +442,7 @@ test('is kept in a bucket as in a folder', async () => {
   }
 });
 
-test('is restored beside its original into a store of its own, and into that of the original only in its place', async () => {
+test('a restored copy needs a document store of its own, unless --continue replaces the original', async () => {
   const s3 = await openS3Server();
   const original = await emptyPlace();
   const store = { ...bucketVariables(s3.config), S3_BUCKET: 'sales' };
@@ -489,8 +489,8 @@ test('is restored beside its original into a store of its own, and into that of 
   }
 });
 
-describe('what is deleted', () => {
-  test('is nothing of the store of documents', async () => {
+describe('deleting old backups', () => {
+  test('never deletes from a document store', async () => {
     const s3 = await openS3Server();
     try {
       const bucket = bucketVariables(s3.config);
@@ -511,7 +511,7 @@ describe('what is deleted', () => {
     }
   });
 
-  test('are bodies of keys that no backup is encrypted with any more, and nothing that is not ours', async () => {
+  test('deletes bodies of keys that no backup uses any more, and no foreign files', async () => {
     const place = await newDataDir();
     const BACKUP_KEY = randomBytes(32).toString('hex');
     const plain = await backUp(place);
@@ -555,14 +555,14 @@ describe('what is deleted', () => {
   });
 });
 
-test('says in a line which folder cannot be written to', async () => {
+test('a backup to an unwritable folder fails with one line that names it', async () => {
   const file = await newDataDir();
   await writeFile(file, '');
   const { code, stderr } = await run(['backup', '--place', path.join(file, 'backups')], env);
   expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringMatching(/^ENOTDIR: .*\/backups/)]]);
 });
 
-test('is not made of another store than that of the database', async () => {
+test('a backup fails when the document store does not belong to the database', async () => {
   const place = await newDataDir();
   const before = await noted();
   const { code, stderr } = await run(['backup', '--place', place], { ...env, DATA_DIR: await newDataDir() });
@@ -572,7 +572,7 @@ test('is not made of another store than that of the database', async () => {
   expect((await noted()).succeeded).toEqual(before.succeeded);
 });
 
-test('is not verified by an installation without the embedded PostgreSQL, which says so', async () => {
+test('verify fails with an explanation where the embedded PostgreSQL is not installed', async () => {
   const hooks = `import { registerHooks } from 'node:module';
     registerHooks({
       resolve(name, context, next) {
@@ -589,7 +589,7 @@ test('is not verified by an installation without the embedded PostgreSQL, which 
 const engine = debianEngine();
 
 test.skipIf(engine === null)(
-  'moves from the embedded PostgreSQL to another version (skipped without a PostgreSQL from Debian)',
+  'a backup restores into another PostgreSQL version (skipped without a PostgreSQL from Debian)',
   async () => {
     const place = await newDataDir();
     await backUp(place);
@@ -625,7 +625,7 @@ test.skipIf(engine === null)(
   },
 );
 
-test('has the name of the next second that no other has', async () => {
+test('a backup is named after the next second that no other backup uses', async () => {
   const place = await newDataDir();
   const { name } = await backUp(place);
   const [, series = ''] = /Z(-.*)$/.exec(name) ?? [];
@@ -644,7 +644,7 @@ test('has the name of the next second that no other has', async () => {
   expect(next.deleted).toEqual(others);
 });
 
-test('is made by the service itself when the latest is old enough, and kept as often as one says', async () => {
+test('the service makes a backup when the latest is too old, and doctor reports its age and failures', async () => {
   const place = await newDataDir();
   const store = path.join(service.config.dataDir, 'documents');
   const [body = ''] = Object.keys(await bodiesIn(store));
@@ -714,7 +714,7 @@ describe('the data of an earlier release', () => {
   const releases = path.join(import.meta.dirname, '../../database/releases');
   const states = readdirSync(releases).filter((name) => /^\d{3}$/.test(name));
 
-  test.each(states)('%s is restored, brought up to date, signed in to and read', async (state) => {
+  test.each(states)('%s is restored and migrated, and a broker signs in and reads a deal', async (state) => {
     const place = path.join(releases, state);
     const demo = JSON.parse(await readFile(path.join(place, 'demo.json'), 'utf8')) as Demo;
     const target = await emptyPlace();

@@ -54,14 +54,14 @@ async function trickle(socket: Socket, size: number, every: number, times: numbe
   return sent;
 }
 
-test('a body that comes on may take many times longer than the pace is looked at', async () => {
+test('a body that keeps arriving may take much longer than the interval of the check', async () => {
   const { socket, said } = open();
   socket.write(head(40_000));
   await trickle(socket, 1000, 60, 40);
   expect(await said).toMatch(/^HTTP\/1\.1 200 [\s\S]*40000$/);
 });
 
-test.each(['POST', 'GET'])('a body that drips into a %s is answered 408 and its connection closed', async (method) => {
+test.each(['POST', 'GET'])('a %s whose body trickles in has its connection closed', async (method) => {
   const { socket, said } = open();
   socket.write(head(40_000, method === 'GET' ? '/' : '/read', method));
   const sent = await trickle(socket, 1, 20, 400);
@@ -71,13 +71,13 @@ test.each(['POST', 'GET'])('a body that drips into a %s is answered 408 and its 
   expect(read).not.toContain(40_000 - 1);
 });
 
-test('a body that stops coming ends, and the handler with it', async () => {
+test('a body that stops arriving gets a 408', async () => {
   const { socket, said } = open();
   socket.write(`${head(40_000)}${'x'.repeat(5000)}`);
   expect(await said).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-test('a body that waits for us to read it is not late', async () => {
+test('a body that waits for the server to read it is not late', async () => {
   const { socket, said } = open();
   const size = 4_000_000;
   socket.write(head(size, '/slow-reader'));

@@ -61,7 +61,7 @@ async function member(role: string, name: string): Promise<SignedIn & { readonly
   return { ...(await signInAs(service, user!.id)), userId: user!.id };
 }
 
-test('an admin who has just signed in and types its short name has it deleted; every admin is told, and takes it back', async () => {
+test('deletion requires a recent sign-in and the short name; every admin is mailed and can cancel it', async () => {
   const broker = await member('broker', 'Bertrand Brokerson');
   const other = await member('admin', 'Oda Otheradmin');
   const [stranger] = await service.sql<{ user_id: string }>(
@@ -121,7 +121,7 @@ test('an admin who has just signed in and types its short name has it deleted; e
   ).toEqual([{ action: 'brokerage.ask_deletion' }, { action: 'brokerage.cancel_deletion' }]);
 });
 
-test('the operator asks for it and takes it back by its short name; a legal hold stops it before and when its time has come', async () => {
+test('the operator requests and cancels deletion; a legal hold stops it on request and when due', async () => {
   const command = (...args: string[]) => run(['brokerages', 'delete', ...args], env);
   expect(await command(brokerage.slug, '--days', '3')).toMatchObject({
     code: 1,
@@ -175,7 +175,7 @@ test('the operator asks for it and takes it back by its short name; a legal hold
   });
 });
 
-test('one that cannot be deleted does not hold up the others, and is tried again', async () => {
+test('a brokerage that cannot be deleted does not block others, and is retried', async () => {
   await service.sql(
     `with made as (insert into brokerages (slug, name) select s, s from unnest('{stuck-one,another-one}'::text[]) s returning id, slug)
      insert into vault.brokerage_deletions (brokerage_id, due_at, begun_at)
@@ -193,7 +193,7 @@ test('one that cannot be deleted does not hold up the others, and is tried again
   expect(await left()).toEqual([]);
 });
 
-test('one that is named as a word that stands in every mail takes none of the mails of others along', async () => {
+test('deleting a brokerage named "the" keeps the mails of other brokerages', async () => {
   const made = await service.sql<{ id: string; admin: string; deal: string }>(
     `with people as (insert into users (email, name) select 'admin@' || s || '.example', 'Ada Admin' from unnest('{word,neighbour}'::text[]) s returning id, email),
        made as (insert into brokerages (slug, name) select s, 'A brokerage' from unnest('{word,neighbour}'::text[]) s returning id, slug),
@@ -246,7 +246,7 @@ test('one that is named as a word that stands in every mail takes none of the ma
   expect(await counted(neighbour)).toEqual(ofNeighbour);
 });
 
-test('from when it has begun nobody gets at its deals any more, also while a legal hold stops it', async () => {
+test('once deletion has begun, nobody has access to its deals, even while a legal hold stops it', async () => {
   const { service: its, scene, as, close } = await openScene();
   try {
     const deal = `/deals/${scene.deal}`;
@@ -338,7 +338,7 @@ async function bodies(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
 }
 
-test('when its time has come nothing of it is found in any table, line of the log or mail in its name, and nothing else has changed', async () => {
+test('a completed deletion leaves no trace in tables, log or mails, and changes nothing else', async () => {
   // What a brokerage in use has besides its deals: mails, notifications, keys, a shared client, an invitation, a person
   // with an account of their own.
   const both = await member('broker', 'Bianca Both');

@@ -84,7 +84,7 @@ function checkManifest(files: Files): ExportManifest {
   return manifest;
 }
 
-test('the operator exports every row and document of a brokerage, as of one moment, without secrets and without anybody else’s', async () => {
+test('the operator exports every row and document of a brokerage, without secrets and foreign data', async () => {
   await service.sql(
     `insert into contacts (brokerage_id, type, display_name, phone) values ($1, 'person', '=HYPERLINK("http://evil.example")', '+1 555 0100')`,
     [brokerage.id],
@@ -168,7 +168,7 @@ test('the operator exports every row and document of a brokerage, as of one mome
   ]);
 });
 
-test('an export that a signal ends leaves nothing, and one that cannot be written says so', async () => {
+test('an interrupted export leaves no file, and an unwritable path is reported', async () => {
   const place = await mkdtemp(path.join(directory, 'ended-'));
   const holder = new pg.Client(service.connections.owner);
   await holder.connect();
@@ -207,7 +207,7 @@ async function portionsRead(): Promise<number> {
   return Number(/^dealkeep_statements_total\{statement="export_rows"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
-test('in the settings an admin exports what they may see, and of a sale in which they take no part what its viewers see', async () => {
+test('an admin exports what they may see, which is what viewers see on deals without participation', async () => {
   const inside = async () => {
     const { status, content } = await download(admin);
     expect(status).toBe(200);
@@ -262,7 +262,7 @@ test('in the settings an admin exports what they may see, and of a sale in which
   ).toEqual([{ count: 2 }]);
 });
 
-test('a node writes two archives at once and of a brokerage one, whenever they were asked for, and none for who asks for the head alone', async () => {
+test('a node writes two archives at once and one per brokerage, and a HEAD request starts none', async () => {
   await service.sql(`insert into brokerages (slug, name) values ('third', 'Third')`);
   const others = await service.sql<{ id: string }>('select id from brokerages where id <> $1 and sandbox_of is null', [
     brokerage.id,
@@ -322,7 +322,7 @@ test('a node writes two archives at once and of a brokerage one, whenever they w
   }
 });
 
-test('an archive breaks off, without a manifest, when its admin is none any more', async () => {
+test('an archive breaks off without a manifest when its admin loses the role', async () => {
   const setRole = (role: string) =>
     service.sql('update members set role = $3 where brokerage_id = $1 and user_id = $2', [brokerage.id, adminId, role]);
   const before = interrupted().length;
@@ -351,7 +351,7 @@ test('an archive breaks off, without a manifest, when its admin is none any more
   expect(interrupted()).toHaveLength(before + 1);
 });
 
-test('who takes nothing of an archive or a document is disconnected: an archive gives its place to another', async () => {
+test('a client that reads nothing is disconnected, and an archive frees its place', async () => {
   const { services } = service;
   // More than the operating system buffers for a connection that is not read.
   const key = newStorageKey();
@@ -385,7 +385,7 @@ test('who takes nothing of an archive or a document is disconnected: an archive 
   await next?.body?.cancel();
 });
 
-test('who takes an archive too slowly is disconnected, and a document goes on', async () => {
+test('a client that reads too slowly is disconnected from an archive, but not from a document', async () => {
   const { services } = service;
   const key = newStorageKey();
   const size = 32_000_000;
@@ -414,7 +414,7 @@ test('who takes an archive too slowly is disconnected, and a document goes on', 
   expect(tooSlow()).toBe(before + 1);
 });
 
-test('nobody else exports it, nor an admin whose sign-in is a while ago', async () => {
+test('non-admins, outsiders and admins without a recent sign-in cannot export', async () => {
   const check = async (who: SignedIn, status: number) => {
     expect((await download(who)).status).toBe(status);
     expect((await who.ask(`/brokerages/${brokerage.id}/export`, {})).status).toBe(status);
@@ -446,7 +446,7 @@ test('nobody else exports it, nor an admin whose sign-in is a while ago', async 
   expect((await download(admin)).status).toBe(refused.status);
 });
 
-test('an archive whose number of files takes 64 bits says so as readers expect it', async () => {
+test('an archive with a 64-bit number of files has valid ZIP64 records', async () => {
   async function* files(): AsyncGenerator<FileToArchive> {
     for (let n = 0; n < 5; n += 1) yield { path: `${n}`, content: Readable.from([`${n}`]) };
   }
@@ -461,7 +461,7 @@ test('an archive whose number of files takes 64 bits says so as readers expect i
   );
 });
 
-test('a document with a long name in any script is a file that every system takes, named as in the manifest', async () => {
+test('a document with a long name in any script gets a file name of at most 255 bytes', async () => {
   const names = [`${'案'.repeat(150)}.pdf`, `${'a'.repeat(99)}${'🙂'.repeat(40)}.pdf`];
   const documents = await service.sql<{ id: string; filename: string }>(
     `select d.id, d.filename from documents d join deals l on l.id = d.deal_id

@@ -92,7 +92,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await expect.poll(() => streams.map(isSaid), patience).toEqual([true, true]);
   }
 
-  test('one node listens to the database, and people of every node hear what they see', async () => {
+  test('one node listens to the database, and streams on every node get the changes visible to them', async () => {
     await expect.poll(listening, patience).toBe(1);
     const [brokers, outsiders] = await Promise.all(['broker', 'outsider'].map((caller) => follow(caller)));
     await isReceived(brokers!);
@@ -110,7 +110,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await expect.poll(() => streams.map(({ ended }) => ended), patience).toEqual([true, true]);
   });
 
-  test('without Redis each node listens, and with it again one does', async () => {
+  test('without Redis each node listens, and after its return only one does', async () => {
     const streams = await follow('broker');
     await isReceived(streams);
     await redis.stop();
@@ -124,7 +124,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await isReceived(streams);
   });
 
-  test('when the node that listens is killed, another takes over and says that changes may have been missed', async () => {
+  test('when the listening node is killed, another takes over and reports possibly missed changes', async () => {
     const streams = await follow('broker');
     await isReceived(streams);
     for (const stream of streams) stream.received.length = 0;
@@ -149,7 +149,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await isReceived(streams.slice(1));
   });
 
-  test('when the node that listens does not reach the database to do so any more, another takes over for both', async () => {
+  test('when the listening node loses the database, another takes over for both', async () => {
     const network = await startNetwork(service.connections.server);
     onTestFinished(network.stop);
     const cutOff = await startNode(service, service.connections.server, {

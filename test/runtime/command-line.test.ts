@@ -67,14 +67,14 @@ test.for([
     ['documents', 'adopt'],
     ['--json', 'moved or restored'],
   ],
-])('dealkeep %s --help says how it is used', async ([args = [], words = []]) => {
+])('dealkeep %s --help prints the usage', async ([args = [], words = []]) => {
   const { code, stdout } = await run([...args, '--help'], {});
   expect(code).toBe(0);
   expect(stdout).toMatch(['Usage: dealkeep', ...args].join(' '));
   for (const word of words) expect(stdout).toContain(word);
 });
 
-test('a brokerage, its admin and a key are made beside the running service; the key works, and then no more', async () => {
+test('a brokerage, an admin and a key are created beside the running service, and the key is revoked', async () => {
   const brokerage = await json('brokerages', 'create', '--name', ' Harbor & Pine ', '--slug', 'harbor-pine');
   expect(brokerage).toMatchObject({ slug: 'harbor-pine', name: 'Harbor & Pine' });
 
@@ -180,14 +180,14 @@ test.for([
   ],
   [['backup', '--place', '/nowhere', '--key-file', '/'], '--key-file: / cannot be read (EISDIR)'],
   [['dance'], "unknown command 'dance'"],
-])('%j is refused in words that help', async ([args = [], words = '']) => {
+])('%j is rejected with a helpful message', async ([args = [], words = '']) => {
   const { code, stdout, stderr } = await run(args as string[], env);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain(words);
   expect(stderr).not.toMatch(/\n\s+at /);
 });
 
-test('the release is printed', async () => {
+test('--version prints the release', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   expect(await run(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
@@ -197,14 +197,14 @@ test.for([
   [['serve'], { DATA_DIR: path.join(import.meta.filename, 'below') }, 'DATA_DIR: ', 1],
   [['backup', '--place', 's3://Not A Bucket'], {}, '--place holds "s3://Not A Bucket"', 2],
   [['backup', '--scheduled', '--place', '/dev/null/backups'], {}, '--scheduled needs BACKUP_EVERY', 2],
-] as const)('%j with %j is an error of the configuration', async ([args, variables, words, expected]) => {
+] as const)('%j with %j is a configuration error', async ([args, variables, words, expected]) => {
   const { code, stdout, stderr } = await run(args, { ...env, LOG_LEVEL: 'silent', ...variables });
   expect([code, stdout]).toEqual([expected, '']);
   expect(stderr).toContain(words);
   expect(stderr).not.toMatch(/\n\s+at /);
 });
 
-test.for(['backup', 'restore'])('%s says what keeps it from a database that is away', async (command) => {
+test.for(['backup', 'restore'])('%s names the reason when the database is unreachable', async (command) => {
   // Where localhost has two addresses, the error that combines both errors has no message.
   const away = 'postgres://keeper@localhost:9/deals';
   const made = path.join(import.meta.dirname, '../../database/releases/030');
@@ -221,7 +221,7 @@ test.for([
   ['mail', 'list'],
   ['people', 'erase', 'ann@harbor-pine.example'],
   ['brokerages', 'create', '--name', 'X', '--slug', 'x'],
-])('%j where there is no database says so, and makes none', async (args) => {
+])('%j without a database fails with a message, and creates none', async (args) => {
   const DATA_DIR = await newDataDir();
   const { code, stdout, stderr } = await run(args, { DATA_DIR });
   expect([code, stdout]).toEqual([1, '']);
@@ -229,7 +229,7 @@ test.for([
   await expect(stat(DATA_DIR)).rejects.toThrow('ENOENT');
 });
 
-test('a command works without a running service too, and leaves nothing running', async () => {
+test('a command works without a running service, and leaves nothing running', async () => {
   const alone = { DATA_DIR: await migratedDataDir() };
   const made = await run(['brokerages', 'create', '--name', 'Alone', '--slug', 'alone', '--json'], alone);
   expect(made).toMatchObject({ code: 0, stderr: '' });
@@ -237,7 +237,7 @@ test('a command works without a running service too, and leaves nothing running'
   await expect(stat(path.join(alone.DATA_DIR, 'postgres/cluster/postmaster.pid'))).rejects.toThrow('ENOENT');
 });
 
-test('the demo is loaded once, and described in a file for our eyes alone', async () => {
+test('the demo is loaded once, and described in a file that only its owner can read', async () => {
   const demo = { DATA_DIR: await newDataDir() };
   const program = dealkeep(['demo', '--json'], demo);
   const { rest_url, mcp_url } = await program.ready;
@@ -270,7 +270,7 @@ test('the demo is loaded once, and described in a file for our eyes alone', asyn
   });
 });
 
-test('the demo is not poured into somebody’s own data', async () => {
+test('the demo is not loaded into a database with other brokerages', async () => {
   const own = { DATA_DIR: await migratedDataDir() };
   await run(['brokerages', 'create', '--name', 'Own', '--slug', 'own'], own);
   const { code, stderr } = await run(['demo'], own);

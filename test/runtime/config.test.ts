@@ -20,7 +20,7 @@ function faultsOf(env: Record<string, string>): string[] {
   return [];
 }
 
-test('nothing set gives the service on this machine alone', () => {
+test('without variables, the service is reachable from this machine only', () => {
   const config = readConfig({});
   expect(config).toMatchObject({
     host: '127.0.0.1',
@@ -39,7 +39,7 @@ test('an empty variable counts as not set', () => {
   });
 });
 
-test('every fault is named at once: the variable, what it held, what is allowed', () => {
+test('all errors are listed at once, with variable, value and permitted values', () => {
   const faults = faultsOf({ PORT: '80a', LOG_LEVEL: 'loud', FEATURES: 'findings,telepathy', RATE_LIMIT_TOOLS: '0' });
   expect(faults).toEqual([
     'PORT holds "80a"; it must be a port from 0 to 65535 (0 picks a free one).',
@@ -78,12 +78,12 @@ test.for([
   ['BACKUP_TO', 's3:bucket'],
   ['BACKUP_TO', '/dev/null'],
   ['DATA_DIR', '/dev/null'],
-])('%s does not take %s', ([name = '', value = '']) => {
+])('%s rejects %s', ([name = '', value = '']) => {
   expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} holds "`)]);
 });
 
 test.for(['DATABASE_URL', 'MIGRATE_DATABASE_URL', 'DATABASE_LISTEN_URL', 'SMTP_URL', 'METRICS_TOKEN'])(
-  'what %s holds is never repeated',
+  'an error does not repeat the value of %s',
   (name) => {
     const [fault] = faultsOf({
       [name]: 'hunter2',
@@ -98,7 +98,7 @@ test.for([
   ['DATABASE_URL', 'postgres:a'],
   ['SMTP_URL', 'smtp:mail.example.com'],
   ['REDIS_URL', 'redis:cache.example.com'],
-])('%s does not take %s, which names no host', ([name = '', value = '']) => {
+])('%s rejects %s, which has no host', ([name = '', value = '']) => {
   expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} is not valid`)]);
 });
 
@@ -112,7 +112,7 @@ test.for([
   ['BACKUP_TO', 's3://bucket/folder'],
   ['BACKUP_TO', 'C:\\backups'],
   ['DATABASE_URL', 'postgresql:///deals?host=/run/postgresql'],
-])('%s takes %s', ([name = '', value = '']) => {
+])('%s accepts %s', ([name = '', value = '']) => {
   expect(() => readConfig({ [name]: value })).not.toThrow();
 });
 
@@ -121,7 +121,7 @@ test.for([
   ['S3_ENDPOINT', 'user:hunter2@s3.example.com'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'htps://user:hunter2@collector.example.com'],
   ['BASE_URL', 'https://user:hunt/er2@deals.example.com'],
-])('of %s a message does not repeat the password', ([name = '', value = '']) => {
+])('an error in %s does not repeat the password', ([name = '', value = '']) => {
   const [fault] = faultsOf({ [name]: value });
   expect(fault).toMatch(new RegExp(`^${name} holds ".*@[a-z0-9.]+example.com"`));
   expect(fault).not.toMatch(/user|hunt|er2/);
@@ -130,20 +130,20 @@ test.for([
 test.for([
   ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
   ['S3_SECRET_ACCESS_KEY', 'S3_ACCESS_KEY_ID'],
-])('%s makes no sense without %s', ([name = '', other = '']) => {
+])('%s without %s is an error', ([name = '', other = '']) => {
   expect(faultsOf({ [name]: 'something' })).toEqual([
     `${name} is set without ${other}; set both, or neither, and those of the machine are used.`,
   ]);
 });
 
-test('pinned documents need their file', () => {
+test('CLIENT_METADATA=pinned requires CLIENT_METADATA_FILE', () => {
   expect(faultsOf({ CLIENT_METADATA: 'pinned' })).toEqual([
     expect.stringMatching(/^CLIENT_METADATA is pinned without CLIENT_METADATA_FILE/),
   ]);
 });
 
 test.for(['OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'])(
-  '%s is named where it is grpc',
+  'the error names %s when that is grpc',
   (name) => {
     expect(faultsOf({ OTEL_TRACES_EXPORTER: 'otlp', [name]: 'grpc' })).toEqual([
       expect.stringMatching(`^${name} is grpc`),
@@ -151,15 +151,15 @@ test.for(['OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'])(
   },
 );
 
-test.for(['MIGRATE_DATABASE_URL', 'DATABASE_LISTEN_URL'])('%s makes no sense alone', (name) => {
+test.for(['MIGRATE_DATABASE_URL', 'DATABASE_LISTEN_URL'])('%s without DATABASE_URL is an error', (name) => {
   expect(faultsOf({ [name]: 'postgres://a@b/c' })).toEqual([expect.stringMatching('without DATABASE_URL')]);
 });
 
-test('with DATABASE_URL the nodes count requests together', () => {
+test('with DATABASE_URL, rate limits are counted in PostgreSQL', () => {
   expect(readConfig({ DATABASE_URL: 'postgres://a@b/c' }).rateLimitStore).toBe('postgres');
 });
 
-test('with several workers requests are counted together, and not by each for itself', () => {
+test('several workers count rate limits in PostgreSQL, and reject RATE_LIMIT_STORE=memory', () => {
   expect(readConfig({ WORKERS: '2' })).toMatchObject({ workers: 2, rateLimitStore: 'postgres' });
   expect(readConfig({ WORKERS: 'auto' }).workers).toBeGreaterThan(0);
   expect(readConfig({ WORKERS: '1', RATE_LIMIT_STORE: 'memory' }).rateLimitStore).toBe('memory');
@@ -176,7 +176,7 @@ function file(name: string, content: string): string {
   return made;
 }
 
-test('a secret can be given by a file, whose last line break does not count', () => {
+test('a secret can be read from a file, without its last line break', () => {
   const config = readConfig({
     DATABASE_URL_FILE: file('url', 'postgres://a:b@c/d\n'),
     METRICS_TOKEN_FILE: file('token', 'sixteen letters or more\r\n'),
@@ -190,7 +190,7 @@ test('a secret can be given by a file, whose last line break does not count', ()
   });
 });
 
-test('a secret given twice, or by a file that cannot be read, is empty or holds no such thing, is a fault', () => {
+test('a secret set twice, or in a missing, empty or invalid file, is an error', () => {
   const wrong = file('wrong', 'hunter2\n');
   const faults = faultsOf({
     DATABASE_URL: 'postgres://a:b@c/d',
@@ -221,14 +221,14 @@ test.for([
   ['RATE_LIMIT_TOOL', 'RATE_LIMIT_TOOLS'],
   ['BASEURL', 'BASE_URL'],
   ['PROT', 'PORT'],
-])('%s stops the start, which names %s and not what it holds', ([given = '', meant = '']) => {
+])('%s is rejected as a misspelling of %s, without repeating its value', ([given = '', meant = '']) => {
   const [fault, ...more] = faultsOf({ [given]: 'hunter2' });
   expect(more).toEqual([]);
   expect(fault).toContain(`${given} is no variable of Dealkeep; ${meant} is probably meant.`);
   expect(fault).not.toContain('hunter2');
 });
 
-test('variables of other programs do not stop it', () => {
+test('variables of other programs are ignored', () => {
   const names =
     'HOME HOSTNAME HOSTTYPE LOGNAME PATH PWD SHELL TERM USER LANG TZ DISPLAY EDITOR MAIL PGHOST PGPORT PGDATA PGDATABASE PGPASSWORD ' +
     'AWS_REGION AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL_S3 HTTP_PROXY HTTPS_PROXY NO_PROXY HTTP_URL SITE_URL NODE_ENV ' +
@@ -242,13 +242,13 @@ test('variables of other programs do not stop it', () => {
   expect(faultsOf({ DATABSE_URL: '' })).toEqual([]);
 });
 
-test('the README says which variables can be given by a file', async () => {
+test('the README lists the variables that can be read from a file', async () => {
   const readme = await readFile(path.join(import.meta.dirname, '../../README.md'), 'utf8');
   const sentence = /Each that holds a secret \(([^)]*)\)/.exec(readme)?.[1] ?? '';
   expect([...sentence.matchAll(/`([A-Z0-9_]+)`/g)].map((match) => match[1]).toSorted()).toEqual(secretNames.toSorted());
 });
 
-test('lists and origins are tidied', () => {
+test('lists and origins are normalized', () => {
   const config = readConfig({
     BASE_URL: 'https://Deals.example.com/',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',

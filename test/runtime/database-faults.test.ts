@@ -42,7 +42,7 @@ async function send(url: string, { headers }: SignedIn, json: object) {
 
 const contact = { type: 'person', displayName: 'Somebody' };
 
-test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when to try again', async () => {
+test('while PostgreSQL hangs or is gone, REST answers 503 with Retry-After', async () => {
   const network = await startNetwork(service.connections.server);
   const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(node.stop);
@@ -73,7 +73,7 @@ test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when 
   await refused();
 });
 
-test('a change on a page in the middle of which PostgreSQL falls silent may have been done, one before which it was away was not', async () => {
+test("a page's change is reported as uncertain when PostgreSQL hangs, and as not made when it is gone", async () => {
   const network = await startNetwork(service.connections.server);
   const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(node.stop);
@@ -97,7 +97,7 @@ test('a change on a page in the middle of which PostgreSQL falls silent may have
   ]);
 });
 
-test('the body of a document stays where PostgreSQL went away before it was known whether the document is there', async () => {
+test('an uploaded body is kept when PostgreSQL is lost before the document is recorded', async () => {
   const network = await startNetwork(service.connections.server);
   const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(node.stop);
@@ -123,7 +123,7 @@ test('the body of a document stays where PostgreSQL went away before it was know
   expect(await bodies()).toBe(before + 1);
 });
 
-test('a failure of ours is told to pages by its number, and after a change with what to look at first', async () => {
+test("an internal error of a page's change shows its number and advises to check the change first", async () => {
   const broker = await signInAs(service, scene.people.broker.userId);
   await service.sql(
     `create function fail() returns trigger language plpgsql as $$ begin raise 'broken' using errcode = 'XX000'; end $$`,
@@ -139,7 +139,7 @@ test('a failure of ours is told to pages by its number, and after a change with 
   ]);
 });
 
-test('while PostgreSQL is silent /readyz says so long before that connection is given up, and takes up one however often it is asked', async () => {
+test('/readyz reports a hanging PostgreSQL after 2 seconds, and uses one connection for several checks', async () => {
   const network = await startNetwork(service.connections.server);
   const node = await startNode(service, network.connection, { silenceMillis: 600_000 });
   onTestFinished(() => network.stop().then(node.stop));
@@ -155,7 +155,7 @@ test('while PostgreSQL is silent /readyz says so long before that connection is 
   expect(metrics).toContain('dealkeep_database_connections{state="busy"} 1\n');
 });
 
-test('a connection for changes that meets silence, at the start, while it listens and when it is made again, is made anew, and does not keep a node from ending', async () => {
+test('a hanging connection for changes is replaced at every stage, and does not block a stop', async () => {
   const network = await startNetwork(service.connections.server);
   onTestFinished(network.stop);
   const { user, password, host, port, database } = network.connection;
@@ -192,7 +192,7 @@ test('a connection for changes that meets silence, at the start, while it listen
   await node.stop();
 });
 
-test('a database that takes no writes is said by /readyz, and found writable again by itself', async () => {
+test('/readyz reports a read-only database, and recovers by itself when it is writable again', async () => {
   const node = await startNode(service, service.connections.server);
   onTestFinished(node.stop);
   const ready = async () => {
@@ -210,7 +210,7 @@ test('a database that takes no writes is said by /readyz, and found writable aga
   expect((await as(key, `${node.origin}/api/v1`)('POST', '/contacts', contact)).status).toBe(201);
 });
 
-test('a full disk under PostgreSQL is a 507, and nothing is kept', async () => {
+test('a full disk of PostgreSQL is a 507 with Retry-After, and is logged', async () => {
   await service.sql(`create function full_disk() returns trigger language plpgsql as
     $$ begin raise 'could not extend file: No space left on device' using errcode = '53100'; end $$`);
   await service.sql('create trigger full_disk before insert on contacts execute function full_disk()');
@@ -231,7 +231,7 @@ test('a full disk under PostgreSQL is a 507, and nothing is kept', async () => {
 
 const mount = (...args: string[]) => spawnSync('mount', args).status === 0;
 
-test('a full disk under the documents is a 507, and leaves nothing behind', async ({ skip }) => {
+test('a full disk of the document store is a 507, and the partial file is deleted', async ({ skip }) => {
   const directory = path.join(service.config.dataDir, 'documents');
   mkdirSync(directory, { recursive: true });
   if (!mount('-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory))

@@ -35,7 +35,7 @@ interface Compose {
 
 const compose = parse(read('compose.yaml'), { merge: true }) as Compose;
 
-test('every variable that a unit, an image or a container sets is one of ours', () => {
+test('every variable set by the unit, the image or a container is a known one', () => {
   const inUnit = [...read('dealkeep.service').matchAll(/^Environment=([A-Z0-9_]+)=/gm)].map((match) => match[1]);
   const inImage = [...read('Containerfile').matchAll(/^ENV (.*)$/gm)].flatMap(([, line = '']) =>
     line.split(' ').map((pair) => pair.split('=')[0]),
@@ -49,7 +49,7 @@ test('every variable that a unit, an image or a container sets is one of ours', 
   expect([...inUnit, ...inImage, ...inContainers].filter((name) => !known.has(name ?? ''))).toEqual([]);
 });
 
-test('what the image is made of is in a checkout', () => {
+test('every source of the image is in a checkout', () => {
   const sources = [...read('Containerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
     names.split(' '),
   );
@@ -57,7 +57,7 @@ test('what the image is made of is in a checkout', () => {
   expect(sources.filter((name) => !existsSync(path.join(root, name)))).toEqual([]);
 });
 
-test('compose.yaml names nothing that is not there, and its secrets make a configuration', () => {
+test('compose.yaml refers only to existing things, and its secrets form a valid configuration', () => {
   cpSync(path.join(root, 'deploy/compose-secrets.sh'), path.join(directory, 'compose-secrets.sh'));
   const make = () => spawnSync('sh', [path.join(directory, 'compose-secrets.sh')], { encoding: 'utf8' });
   expect(make()).toMatchObject({ status: 0, stderr: '' });
@@ -98,7 +98,7 @@ test('compose.yaml names nothing that is not there, and its secrets make a confi
   });
 });
 
-test('a command by systemd-run has the settings and the variables of the service', () => {
+test('the systemd-run command has the settings and variables of the service', () => {
   const [head = '', ...settings] = read('dealkeep.service').split('[Unit]');
   const unit = settings.join('').split('\n');
   const properties = [...head.matchAll(/ -p (\w+=\S+)/g)].map((match) => match[1] ?? '');
@@ -119,7 +119,7 @@ test('a command by systemd-run has the settings and the variables of the service
 const systemd = spawnSync('systemd-analyze', ['--version']).status === 0 && existsSync('/usr/bin/node');
 if (!systemd) console.warn('There is no systemd or no /usr/bin/node here: the check of dealkeep.service is left out.');
 
-test.skipIf(!systemd)('systemd takes the unit without a word', () => {
+test.skipIf(!systemd)('systemd-analyze verifies the unit without messages', () => {
   const unit = path.join(root, 'deploy/dealkeep.service');
   const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' });
   // Other units of the machine, after which ours is started, may cause messages of their own.

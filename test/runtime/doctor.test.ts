@@ -41,7 +41,7 @@ const wrong = (findings: readonly Finding[]): string[] =>
     .filter(({ level, message }) => level !== 'ok' && !usual.test(message))
     .map(({ check, message }) => `${check}: ${message}`);
 
-test('finds nothing wrong with a service that runs, looks at every document, and leaves no trace', async () => {
+test('doctor finds nothing wrong with a running service and its documents', async () => {
   const { code, status, findings } = await doctor({}, '--documents');
   expect(wrong(findings)).toEqual([]);
   // The embedded PostgreSQL has a vulnerability, and mails go to files.
@@ -57,7 +57,7 @@ test('finds nothing wrong with a service that runs, looks at every document, and
   expect(stdout).toMatch(/^warning +mail .*\n +Set SMTP_URL to your mail server/m);
 });
 
-test('says what is wrong with the configuration, and looks no further', async () => {
+test('doctor reports configuration errors, and checks nothing else', async () => {
   const { code, findings } = await doctor({ PORT: 'eighty', DATABSE_URL: 'postgres://a:hunter2@b/c' });
   expect(code).toBe(2);
   expect(wrong(findings)).toEqual([
@@ -67,7 +67,7 @@ test('says what is wrong with the configuration, and looks no further', async ()
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
 
-test('finds what keeps a service from starting: documents of clients that cannot be read', async () => {
+test('doctor reports unreadable client documents, which would prevent a start', async () => {
   const { code, findings } = await doctor({ CLIENT_METADATA: 'pinned', CLIENT_METADATA_FILE: '/nowhere/clients.json' });
   expect(code).toBe(2);
   expect(wrong(findings)).toEqual([
@@ -75,7 +75,7 @@ test('finds what keeps a service from starting: documents of clients that cannot
   ]);
 });
 
-test('an option that it does not have is no warning', async () => {
+test('an unknown option of doctor is an error with exit code 3', async () => {
   expect(await run(['doctor', '--jso'], { DATA_DIR })).toMatchObject({
     code: 3,
     stdout: '',
@@ -84,7 +84,7 @@ test('an option that it does not have is no warning', async () => {
   expect(await run(['doctor', '--help'], { DATA_DIR })).toMatchObject({ code: 0 });
 });
 
-test('names everything that cannot be reached, each with a remedy', async () => {
+test('doctor reports everything unreachable, without repeating passwords', async () => {
   const port = await freePort();
   const { code, findings } = await doctor({
     // Not a directory, so that even root cannot write there.
@@ -106,7 +106,7 @@ test('names everything that cannot be reached, each with a remedy', async () => 
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
 
-test('greets the mail server, and takes a password that it refuses for a fault', async () => {
+test('doctor connects to the mail server, and reports a rejected password', async () => {
   const server = net.createServer((socket) => {
     socket.on('error', () => {});
     socket.write('220 mail.example.com\r\n');
@@ -133,7 +133,7 @@ test('greets the mail server, and takes a password that it refuses for a fault',
 });
 
 test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
-  'looks at the certificate of the public address, as browsers do',
+  'doctor reports an untrusted certificate of the public address, and that it expires soon',
   async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-test-'));
     onTestFinished(() => rm(directory, { recursive: true }));
@@ -151,7 +151,7 @@ test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
   },
 );
 
-test('behind a pooler finds what the login does not set, and nothing once its commands were run', async () => {
+test('doctor reports settings that a login behind a pooler lacks, until its remedy is applied', async () => {
   const server = (await runningConnections(DATA_DIR))?.server ?? {};
   const pooled = { DATABASE_URL: urlOf(server), DATABASE_PREPARE: 'off' };
   // The database of the tests has it off for everybody, like the database that comes with the product.
@@ -172,7 +172,7 @@ test('behind a pooler finds what the login does not set, and nothing once its co
   );
 });
 
-test('takes a database without connections left for no pooler', async () => {
+test('doctor does not mistake a database without free connections for a pooler', async () => {
   // One connection for the doctor, none for the two that detect a pooler.
   await owner.query(`create role narrow login password 'narrow' connection limit 1; grant dealkeep_server to narrow`);
   onTestFinished(async () => void (await owner.query('drop role narrow')));
@@ -184,7 +184,7 @@ test('takes a database without connections left for no pooler', async () => {
   ]);
 });
 
-test('finds a schema that is behind, a table that its owner is past, clocks that differ, and a login that is the owner', async () => {
+test('doctor reports an outdated schema, unforced row-level security, clock skew and an owner login', async () => {
   const { rows } = await owner.query<{ name: string }>(
     'delete from app.migrations where name = (select max(name) from app.migrations) returning name, digest',
   );
@@ -212,7 +212,7 @@ test('finds a schema that is behind, a table that its owner is past, clocks that
   expect(wrong(asOwner.findings)[0]).toMatch(/^database: dealkeep_owner owns .*, and an owner can switch/);
 });
 
-test('finds a transaction that holds changes back, deliveries that wait, and webhooks that were switched off', async () => {
+test('doctor reports a transaction that blocks changes, waiting deliveries and webhooks turned off', async () => {
   const { rows: keys } = await owner.query<{ id: string; brokerage_id: string }>(
     'select k.id, k.brokerage_id from api_keys k where app.is_key_in_force(k.id) limit 1',
   );
@@ -262,7 +262,7 @@ test('finds a transaction that holds changes back, deliveries that wait, and web
   }
 });
 
-test('finds mails that wait or were given up, and events without their notifications', async () => {
+test('doctor reports waiting and abandoned mails, and events without their notifications', async () => {
   // The running service takes what is due, so these are due later.
   const later = `app.now() + interval '9 hours'`;
   const mail = `insert into vault.outbox (kind, recipient, urgent, facts, created_at, next_attempt_at, given_up_at)
@@ -297,7 +297,7 @@ test('finds mails that wait or were given up, and events without their notificat
   expect(wrong((await doctor()).findings)).toEqual([]);
 });
 
-test('finds a store that is another one, and bodies that are missing or not as they were', async () => {
+test('doctor reports a foreign document store, and missing or altered bodies', async () => {
   const documents = path.join(DATA_DIR, 'documents');
   await rename(documents, `${documents}.elsewhere`);
   const other = await doctor();
@@ -335,7 +335,7 @@ test.for([
   [150_019, 'ok'],
   [190_000, 'ok'],
   [140_030, 'fault'],
-] as const)('version %s is taken as: %s', ([number, level]) => {
+] as const)('doctor reports PostgreSQL version %s as: %s', ([number, level]) => {
   const findings = findingsOf('database');
   versionFinding(number, false, findings);
   expect(findings.list.map((finding) => finding.level)).toEqual([level]);

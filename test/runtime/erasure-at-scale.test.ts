@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-test('the addresses of somebody with very many records are cleared in portions, the latest at once', async () => {
+test('the addresses in very many records of a person are cleared in portions, the latest at once', async () => {
   const account = await openAccount(service, { email: 'many.records@people.example' });
   const browser = await signedInVisitor(service, account);
   await service.sql(
@@ -40,7 +40,7 @@ test('the addresses of somebody with very many records are cleared in portions, 
   expect([runs, await left()]).toEqual([2, { count: 0, latest: false }]);
 });
 
-test('the answers that keys were given are found by whom they name', async () => {
+test('stored responses that name an erased person are found by an index, and others are kept', async () => {
   const brokerage = await addBrokerage(service, 'Works by key');
   const admin = await addPerson(service, 'Ida Admin', { brokerage, role: 'admin' });
   const { digest, lastFour } = mintApiKey('live');

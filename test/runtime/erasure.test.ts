@@ -121,7 +121,7 @@ async function aBuyerInFullUse() {
   return { ...person, browser, grant, deal, participation, brokerage };
 }
 
-test('of an erased person nothing is found in any table, line of the log or mail that they got or caused, and what they did is still there', async () => {
+test('an erased person leaves no trace in tables, log or mails, and their records stay pseudonymized', async () => {
   const buyer = await aBuyerInFullUse();
   const mailer = fileMailer(service.config);
   const mail = { to: 'other@people.example', subject: 'Hello', html: '<p>Hello</p>' };
@@ -224,7 +224,7 @@ test('of an erased person nothing is found in any table, line of the log or mail
   });
 });
 
-test('the last admin, the only broker of an open deal and whoever is under a legal hold are refused, with what to do first', async () => {
+test("the last admin, an open deal's only broker and people under a legal hold cannot be erased", async () => {
   const brokerage = await addBrokerage(service, 'Harbor & Pine');
   const admin = await addPerson(service, 'Ada Admin', { brokerage, role: 'admin' });
   const broker = await addPerson(service, 'Bo Broker', { brokerage });
@@ -281,7 +281,7 @@ test('the last admin, the only broker of an open deal and whoever is under a leg
   expect((await run(['people', 'erase', broker.email], env)).code).toBe(0);
 });
 
-test('people take their data along and erase themselves after a recent sign-in, and their typed address', async () => {
+test('people export their data and erase themselves with a recent sign-in and their typed address', async () => {
   const brokerage = await addBrokerage(service, 'Elm & Ash');
   await addPerson(service, 'Eve Admin', { brokerage, role: 'admin' });
   const account = await openAccount(service, { email: 'ursula.vandermeer@people.example', name: 'Ursula Vandermeer' });
@@ -356,7 +356,7 @@ test('people take their data along and erase themselves after a recent sign-in, 
   ).toEqual([{ user_id: account.id, address: null, details: { by: 'oneself' } }]);
 });
 
-test('who has not shown that the mailbox is theirs erases nothing, and what others know of it least of all', async () => {
+test('an account with an unproven address cannot erase itself or contacts with that address', async () => {
   const account = await openAccount(service, { email: 'passed.on@people.example', name: 'Somebody Else' });
   const brokerage = await addBrokerage(service, 'Knows the address');
   const [contact] = await service.sql<{ id: string }>(
@@ -392,7 +392,7 @@ test('who has not shown that the mailbox is theirs erases nothing, and what othe
   ).toEqual([{ action: 'person.erase' }]);
 });
 
-test('a key ends with whoever was shown it, and one that another admin has rotated since works on', async () => {
+test('erasing an admin ends their API keys, except those that another admin has rotated', async () => {
   const brokerage = await addBrokerage(service, 'Goes on');
   const ann = await openAccount(service, { email: 'ann@goes-on.example', name: 'Ann Admin' });
   const bob = await addPerson(service, 'Bob Admin', { brokerage, role: 'admin' });
@@ -419,7 +419,7 @@ test('a key ends with whoever was shown it, and one that another admin has rotat
   ).toEqual([{ subject_id: own.key.id, user_id: null }]);
 });
 
-test('a name that stands in every answer takes none from others', async () => {
+test('erasing a person named "id" keeps stored responses about others', async () => {
   const brokerage = await addBrokerage(service, 'Works by key');
   const admin = await addPerson(service, 'Ida Admin', { brokerage, role: 'admin' });
   const { digest, lastFour } = mintApiKey('live');
@@ -442,7 +442,7 @@ test('a name that stands in every answer takes none from others', async () => {
   ).toEqual([{ answer }]);
 });
 
-test('whoever is named as a word that stands in every mail takes none of the mails of others along', async () => {
+test('erasing a person named "Hello" keeps the mails of others', async () => {
   await deliverToFiles(service);
   const before = await readers(service);
   const brokerage = await addBrokerage(service, 'Birch & Yew');
@@ -482,7 +482,7 @@ test('whoever is named as a word that stands in every mail takes none of the mai
   expect(await readers(service)).toEqual(sent(...ofOthers));
 });
 
-test('nobody takes all mails along with an account of the address that they come from', async () => {
+test("erasing an account with the sender's address keeps the mails sent from it", async () => {
   const from = 'no-reply@dealkeep.example';
   const { id } = await openAccount(service, { email: from });
   const config = { ...service.config, mailFrom: `Dealkeep <${from}>` };
@@ -499,7 +499,7 @@ test('nobody takes all mails along with an account of the address that they come
   expect(await readers(service)).toEqual(before);
 });
 
-test('the body of a removed document stays in the store while its deal, or who uploaded it, is under a legal hold', async () => {
+test('the body of a removed document is kept while its deal or uploader is under a legal hold', async () => {
   const [document] = await service.sql<{ deal_id: string; storage_key: string; uploaded_by: string }>(
     `update documents set removed_at = app.now() - interval '8 days'
      where id = (select d.id from documents d join users u on u.id = d.uploaded_by where d.removed_at is null and u.sandbox_id is null order by d.id limit 1)
@@ -515,12 +515,12 @@ test('the body of a removed document stays in the store while its deal, or who u
   }
 });
 
-describe('a hold that is placed while', () => {
+describe('a legal hold placed while', () => {
   const hold = (kind: string, subject: string) => run(['hold', 'on', kind, subject], env);
   const underHold = async (subject: string) =>
     (await service.sql('select from vault.legal_holds where subject_id = $1', [subject])).length;
 
-  test('removed documents are cleared away keeps those that are still there', async () => {
+  test('removed documents are being cleared keeps the remaining bodies', async () => {
     const { services } = service;
     await deleteUnusedBodies(services);
     const documents = await service.sql<{ storage_key: string; deal_id: string }>(
@@ -552,7 +552,7 @@ describe('a hold that is placed while', () => {
     expect(await run(['hold', 'off', 'deal', documents[0]!.deal_id], env)).toMatchObject({ code: 0 });
   });
 
-  test('a brokerage is deleted waits, and says what is gone', async () => {
+  test('a brokerage is being deleted waits, and reports what is gone', async () => {
     const brokerage = await addBrokerage(service, 'Nearly gone');
     const [deal] = await service.sql<{ id: string }>(
       `insert into deals (organization_id, title, state) values ($1, 'Nearly gone', 'draft') returning id`,
@@ -575,7 +575,7 @@ describe('a hold that is placed while', () => {
     expect(await run(['hold', 'off', 'brokerage', brokerage], env)).toMatchObject({ code: 0 });
   });
 
-  test('a person has been erased says that there is none', async () => {
+  test('a person is being erased waits, and reports that the person does not exist', async () => {
     const account = await openAccount(service, { email: 'gone.meanwhile@people.example' });
     const erasing = [[`select app.erase_person($1, 'command line', null)`, [account.id]]] as const;
     const told = await whileChanging(service, erasing, () => hold('person', account.id));
@@ -583,7 +583,7 @@ describe('a hold that is placed while', () => {
     expect(await underHold(account.id)).toBe(0);
   });
 
-  test('a person is erased is waited for, and stops it', async () => {
+  test('an erasure starts makes the erasure wait, and stops it', async () => {
     const account = await openAccount(service, { email: 'held.meanwhile@people.example' });
     const placing = [
       ['lock table vault.legal_holds in exclusive mode', []],

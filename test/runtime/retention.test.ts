@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-test('the documentation speaks of every table once, and of no other', async () => {
+test('docs/operation.md lists every table exactly once, and no others', async () => {
   const tables = await service.sql<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname in ('public', 'app', 'vault', 'limits') and c.relkind in ('r', 'p') and not c.relispartition`,
@@ -46,7 +46,7 @@ test('the documentation speaks of every table once, and of no other', async () =
   expect(kept.flatMap((row) => row.tables).toSorted()).toEqual(tables.map(named).toSorted());
 });
 
-test('it names jobs that there are, and how often they run', () => {
+test('docs/operation.md names existing jobs with their actual intervals', () => {
   const jobs = new Map(scheduledJobs.map(({ every, name }): [string, number] => [name, every / 60_000]));
   // The only job that has no statement of its own.
   jobs.set('clear_store', 60);
@@ -119,7 +119,7 @@ const seeds: Readonly<Record<string, string>> = {
 /** The rows that must be gone in the end, for tables in which others are kept. */
 const old: Readonly<Record<string, string>> = { 'public.audit_records': `at < app.now() - interval '14 months'` };
 
-test('what has run out is gone after some years, of every table that is cleared by the clock', async () => {
+test('scheduled jobs delete the expired rows of every table that is cleared on a schedule', async () => {
   const tables = byClock.flatMap((row) => row.tables);
   expect(Object.keys(seeds).toSorted()).toEqual(tables.toSorted());
   await service.sql('update vault.audit_retention set months = 12');
@@ -148,7 +148,7 @@ test('what has run out is gone after some years, of every table that is cleared 
   expect(await counts(old)).toEqual([]);
 });
 
-test('a job that looks at a part each time goes on where it stopped, and begins anew when it is through', async () => {
+test('a job that processes a part per run resumes where it stopped, and starts over at the end', async () => {
   const { database, sql, clock } = service;
   await sql(seeds['vault.sessions']!);
   const [made] = await sql<{ id: string }>('select id from vault.sessions order by id limit 1');
@@ -187,7 +187,7 @@ test('a job that looks at a part each time goes on where it stopped, and begins 
   expect(await left('change_events')).toBe(1);
 });
 
-test('jobs take so many rows at a time, and go on at once until none is left', async () => {
+test('jobs process a limited number of rows per run, and run again at once until none are left', async () => {
   const { database, sql } = service;
   /** For each job: SQL that inserts one row more than two runs handle, and the condition that selects these rows. */
   const parts: readonly (readonly [job: string, seed: string, where: string])[] = [

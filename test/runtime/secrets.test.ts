@@ -9,7 +9,7 @@ afterAll(cleanUp);
 
 const [older, newer] = ['o'.repeat(43), 'n'.repeat(43)];
 
-test('secrets are put under a key and under the next one, and a start without the key says so', async () => {
+test('secrets are rotated to a first and a second key; nodes without the key do not start or become unready', async () => {
   const env = { DATA_DIR: await migratedDataDir() };
   expect(await run(['secrets', 'rotate'], env)).toMatchObject({
     code: 2,

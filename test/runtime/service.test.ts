@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('a service answers, is ready, and names every request', async () => {
+test('a service is healthy and ready, and gives every request an id', async () => {
   const health = await fetch(`${service.origin}/healthz`);
   expect(health.status).toBe(200);
   expect(health.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
@@ -16,7 +16,7 @@ test('a service answers, is ready, and names every request', async () => {
   expect([ready.status, await ready.text()]).toEqual([200, 'ready\n']);
 });
 
-test('the clock of the test is the clock of the database, for the server and for the owner', async () => {
+test("the test's clock is the database's clock, for both the server and the owner", async () => {
   service.clock.set(new Date('2031-02-03T04:05:06Z'));
   const now = await service.database.run(row<{ now: string }>('runtime_test_now', 'select app.now() as now')());
   expect(now?.now).toMatch(/^2031-02-03T04:05:/);

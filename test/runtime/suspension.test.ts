@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-test('a suspended person is out at once through every interface, and restored only signs in anew', async () => {
+test('suspension rejects a person at once on every interface, and a restored person must sign in again', async () => {
   const account = await openAccount(service);
   const other = await openAccount(service);
   const brokerage = await addBrokerage(service);
@@ -93,7 +93,7 @@ test('a suspended person is out at once through every interface, and restored on
   ]);
 });
 
-test('who lost the only passkey signs in with the password and sets up another, once the operator has removed it', async () => {
+test('after an operator removes a lost passkey, the person signs in by password and can set up another', async () => {
   const account = await openAccount(service);
   const brokerage = await addBrokerage(service);
   await service.sql('update brokerages set requires_second_factor = true where id = $1', [brokerage]);
@@ -131,7 +131,7 @@ test('who lost the only passkey signs in with the password and sets up another, 
   });
 });
 
-test('what cannot be done is said in words that help', async () => {
+test('an impossible suspension or restore is rejected with an explanation', async () => {
   const { email } = await openAccount(service);
   for (const [args, words] of [
     [['suspend', 'nobody@example.com'], 'Nobody has the e-mail address "nobody@example.com".'],

@@ -133,7 +133,7 @@ const callTool = (name: string, args: object, headers: Record<string, string>) =
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
   });
 
-test('a request of a page is a span under that of its caller, and each statement one under that', async () => {
+test("a page request is a span below its caller's, with a span for each statement below it", async () => {
   const { trace, headers } = caller();
   const answer = await fetch(`${service.origin}/api/web/deals/${dealId}?search=needle-of-somebody`, {
     headers: { ...ada.headers, ...headers, 'X-Request-Id': 'asked-by-a-test' },
@@ -185,14 +185,14 @@ test('a tool call is a span of its request', async () => {
   expect(spans.filter(({ parentSpanId }) => parentSpanId === call?.spanId).length).toBeGreaterThan(0);
 });
 
-test('keeping and reading a body are spans of their requests', async () => {
+test('storing an uploaded document is a span of its request', async () => {
   expect(await upload(service, ada, dealId, aPdf(), { filename: 'Secret name.pdf' })).toMatchObject({ status: 201 });
   const store = () => collector.spans().filter(({ name }) => name === 'store write');
   await expect.poll(() => store().length, { timeout: 60_000 }).toBe(1);
   expect(store()[0]).toMatchObject({ kind: 3, parentSpanId: expect.stringMatching(/^[0-9a-f]{16}$/), attributes: {} });
 });
 
-test('a scheduled job and a mail are traces of their own; a statement that failed says by which code', async () => {
+test('a scheduled job and a mail are traces of their own; the span of a failed statement has its error code', async () => {
   await service.sql('alter function app.purge_mails() rename to purge_mails_away');
   await service.sql(
     `select app.queue_mail('invitation', 'gus@example.test', null, null, null, true, '{}', null, null)`,
@@ -219,7 +219,7 @@ test('a scheduled job and a mail are traces of their own; a statement that faile
     });
 });
 
-test('nothing of who asked, of what, or with which secret is in a span', async () => {
+test('spans contain no person, deal, request content or secret', async () => {
   const { trace, headers } = caller();
   await (await callTool('svc_deals_get', { deal_id: dealId }, headers)).text();
   await spansOf(trace);
@@ -233,7 +233,7 @@ test('nothing of who asked, of what, or with which secret is in a span', async (
   expect(hidden.filter((one) => one !== undefined && told.includes(one))).toEqual([]);
 });
 
-test('whom the caller does not sample is not sent; a malformed traceparent begins a trace of its own', async () => {
+test('a trace that the caller does not sample is not sent; a malformed traceparent begins a new trace', async () => {
   const unsampled = caller('00');
   await (await fetch(`${service.origin}/api/web/me`, { headers: { ...ada.headers, ...unsampled.headers } })).text();
   const malformed = { traceparent: `00-${'0'.repeat(32)}-${ids.parent}-01`, 'X-Request-Id': 'malformed-parent' };
@@ -246,7 +246,7 @@ test('whom the caller does not sample is not sent; a malformed traceparent begin
   expect(collector.spans().filter(({ traceId }) => traceId === unsampled.trace)).toEqual([]);
 });
 
-test('the program sends what it was told to where it was told to, and what waits when it stops', async () => {
+test('serve sends spans to the configured collector with the configured headers, and flushes on stop', async () => {
   const other = await openCollector();
   const headers = { OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=the%20key,x-tenant=one' };
   const program = dealkeep(['serve', '--json'], {
@@ -272,7 +272,7 @@ test('the program sends what it was told to where it was told to, and what waits
   other.close();
 });
 
-test('a collector that is away stops nobody, and the log says so, not more than once a minute', async () => {
+test('an unreachable collector blocks no request, and is logged at most once a minute', async () => {
   const gone = await openCollector();
   gone.close();
   const began = performance.now();
@@ -300,7 +300,7 @@ const tracingOf = (env: Record<string, string>) => {
 };
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' };
 
-test('without one of the variables, and where they say so, there are no traces', async () => {
+test('without an endpoint or exporter, or with tracing disabled, there are no traces', async () => {
   const without: Record<string, string>[] = [
     {},
     { OTEL_SERVICE_NAME: 'deals', OTEL_TRACES_SAMPLER: 'always_on' },
@@ -313,7 +313,7 @@ test('without one of the variables, and where they say so, there are no traces',
   }
 });
 
-test('the variables are read as the specification says', () => {
+test('the OTEL variables are read as the OpenTelemetry specification defines them', () => {
   expect(tracingOf({ OTEL_TRACES_EXPORTER: 'otlp' })).toEqual({
     url: 'http://localhost:4318/v1/traces',
     asJson: false,
@@ -359,11 +359,11 @@ test.for([
   ['OTEL_TRACES_EXPORTER', 'zipkin'],
   ['OTEL_TRACES_SAMPLER', 'sometimes'],
   ['OTEL_TRACES_SAMPLER_ARG', '2'],
-])('%s does not take %s', ([name = '', value = '']) => {
+])('%s rejects %s', ([name = '', value = '']) => {
   expect(tracingOf({ ...endpoint, [name]: value })).toEqual([expect.stringMatching(`^${name} `)]);
 });
 
-test('where no traces are asked for, nothing of OpenTelemetry is loaded', () => {
+test('OpenTelemetry is imported by one module only, which is loaded dynamically', () => {
   const root = path.join(import.meta.dirname, '../../server');
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
   const texts = files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')] as const);

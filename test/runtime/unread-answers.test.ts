@@ -26,7 +26,7 @@ async function askWithoutReading(origin: string, path: string): Promise<Socket> 
   return socket;
 }
 
-test('the largest of those that nobody takes are ended when too much waits to be sent, and those that are taken go on', async () => {
+test('the largest unread responses are ended when too much data is buffered; responses being read continue', async () => {
   const { services } = service;
   const size = 24_000_000;
   const shared = new Uint8Array(size);
@@ -55,7 +55,7 @@ test('the largest of those that nobody takes are ended when too much waits to be
   for (const socket of large) socket.resume();
 });
 
-test('the reader of the reference is kept once, however many ask for it and take none of it', async () => {
+test('the script of the API reference is in memory once, however many clients request it without reading it', async () => {
   const asked = '/api/v1/docs/reader.js';
   await (await fetch(`${service.origin}${asked}`)).arrayBuffer();
   const before = process.memoryUsage().arrayBuffers;

@@ -16,7 +16,7 @@ import { archive, workbook } from '../web/workbook.ts';
 const root = path.join(import.meta.dirname, '../..');
 
 test.each(['server/web/api/reports/report-writer.ts', 'server/web/api/books/workbook-reader.ts'])(
-  '%s ends when the service was killed, also where its work never ends',
+  '%s ends when the service is killed, even in the middle of endless work',
   async (program) => {
     const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-worker-process-'));
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ await runInProcess(${JSON.stringify(path.join(root, program))}, most, 'work', ()
   },
 );
 
-test('a time of a workbook without a zone has the same day on a host east of UTC', async () => {
+test('a workbook time without a zone has the same day on a host east of UTC', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-worker-process-'));
   const { execPath } = process;
   onTestFinished(async () => {

@@ -64,7 +64,7 @@ const metrics = async () => (await fetch(`${addresses.url}metrics`)).text();
 const writers = (insist: boolean, url = addresses.url) =>
   startWriters([new URL(url).origin], { key, count: 4, insist });
 
-test('both workers answer, and /metrics adds up what they count', async () => {
+test('both workers respond, and /metrics adds up their counts', async () => {
   expect(answering().map(({ worker }) => worker)).toEqual(expect.arrayContaining([1, 2]));
   const writing = await writers(true);
   const requestsOf = (worker: number) =>
@@ -80,7 +80,7 @@ test('both workers answer, and /metrics adds up what they count', async () => {
   await expect.poll(uncounted, patience).toBe(0);
 });
 
-test('a worker that is killed is replaced, the other goes on, and nothing acknowledged is lost', async () => {
+test('a killed worker is replaced, the other continues, and no acknowledged write is lost', async () => {
   const before = answering().length;
   const pid = answering().at(-1)?.pid;
   const writing = await writers(true);
@@ -114,7 +114,7 @@ function postAlone(url: string, name: string): Promise<number | string> {
   });
 }
 
-test('a worker that hangs keeps one connection from the other, which gets it when that one is killed', async () => {
+test('a hanging worker delays one connection, which the other worker serves once the hanging one is killed', async () => {
   const pid = answering().at(-1)?.pid;
   signal(pid, 'SIGSTOP');
   let answered = 0;
@@ -129,7 +129,7 @@ test('a worker that hangs keeps one connection from the other, which gets it whe
   await expect.poll(metrics, patience).toContain('dealkeep_workers 2\n');
 });
 
-test('SIGTERM: no worker is ready any more, no request fails, what is in flight is finished, and all end with 0', async () => {
+test('SIGTERM makes all workers unready, fails no request, finishes those in flight, and exits with 0', async () => {
   const own = start();
   const { url, rest_url } = await own.ready;
   const writing = await writers(false, url);
@@ -172,7 +172,7 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   expect(keys).toEqual([{ last_used_at: expect.any(Date) }]);
 });
 
-test('at a stop clients that connect anew for each request are answered until they are refused', async () => {
+test('during a stop, clients that reconnect for each request get responses until connections are refused', async () => {
   const outcomes: (number | string)[] = [];
   for (const ending of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
     const node = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '1' });
@@ -201,7 +201,7 @@ function kill(pid: number): void {
   }
 }
 
-test('workers that end at each start end the service with a sentence', async () => {
+test('workers that end at each start stop the service with an explanation', async () => {
   const other = dealkeep(['serve', '--json'], env);
   await other.ready;
   const killing = setInterval(() => {
@@ -215,7 +215,7 @@ test('workers that end at each start end the service with a sentence', async () 
   );
 });
 
-test('each worker may fail to start some times, also when all do', async () => {
+test('each worker may fail to start several times, even when all do', async () => {
   const other = dealkeep(['serve', '--json'], env);
   const told = logOf(other);
   await other.ready;
@@ -256,7 +256,7 @@ async function openOnOwnNode() {
 test.each([
   ['is not there', async () => {}],
   ['cannot be opened', async (node: string) => symlink(node, node)],
-])('a worker is replaced also where Node.js %s at first', async (_, instead) => {
+])('a worker is replaced even if Node.js %s at first', async (_, instead) => {
   const { node, away, own, told, killFirst } = await openOnOwnNode();
   await rename(node, away);
   await instead(node);
@@ -268,7 +268,7 @@ test.each([
   expect((await own.ended).code).toBe(0);
 });
 
-test('a worker that can never be started ends the service with a sentence', async () => {
+test('a worker that can never be started stops the service with an explanation', async () => {
   const { node, own, killFirst } = await openOnOwnNode();
   await unlink(node);
   killFirst();
@@ -277,7 +277,7 @@ test('a worker that can never be started ends the service with a sentence', asyn
   expect(stdout).toMatch(/"reason":"A worker cannot be started: spawn \S+ ENOENT."/);
 });
 
-test.for(['1', '2'])('beside other nodes the port of WORKERS=%s is opened when it can be answered', async (WORKERS) => {
+test.for(['1', '2'])('beside other nodes, WORKERS=%s opens its port only when it can respond', async (WORKERS) => {
   const port = await freePort();
   const node = dealkeep(['serve', '--json'], { ...env, WORKERS, PORT: String(port) });
   const ask = () =>
@@ -292,7 +292,7 @@ test.for(['1', '2'])('beside other nodes the port of WORKERS=%s is opened when i
   expect((await node.ended).code).toBe(0);
 });
 
-test('a taken port is named, as with one process', async () => {
+test('a port in use is reported, as with one process', async () => {
   const { port } = new URL(service.origin);
   const { code, stderr } = await run(['serve'], { ...env, PORT: port });
   expect([code, stderr]).toEqual([1, expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`)]);

@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describe('people', () => {
+describe('the people and caller fields', () => {
   let finding: string;
   /** The fields in which records hold the id of a person. */
   const mentions = [
@@ -100,7 +100,7 @@ describe('people', () => {
   }
 
   test.each(roles)(
-    'are named to the %s beside every id, and only those on the deal whom they may know',
+    'name to the %s every person whose id is in the result, and only participants visible to them',
     async (role) => {
       const { participants } = await as(role).ok('svc_deals_get', deal());
       const known = new Set((participants as Row[]).map(({ user_id }) => user_id));
@@ -124,7 +124,7 @@ describe('people', () => {
     },
   );
 
-  test('who calls is told with the deals, with their role', async () => {
+  test('contain the calling person with their role in the brokerage or on the deal', async () => {
     const { broker, admin, 'other buyer': buyer } = scene.people;
     for (const [who, inBrokerage, onDeal] of [
       [broker, 'broker', 'broker'],
@@ -177,7 +177,7 @@ describe('filters', () => {
       ['Leases of documents', 'Leases of production_documents'],
     ],
   ])(
-    '%s compares %s without case, and tells what there is where nothing is called that',
+    '%s compares %s case-insensitively, and a hint lists the known values when none matches',
     async (tool, filter, value, known) => {
       const input = tool === 'svc_deals_list' ? {} : deal();
       const ask = (given: string) => as('broker').ok(tool, { ...input, [filter]: given });
@@ -190,7 +190,7 @@ describe('filters', () => {
     },
   );
 
-  test('the words of a schema are taken in capitals by tools that read, not by those that write', async () => {
+  test('enum values are case-insensitive in tools that read, and case-sensitive in tools that write', async () => {
     expect(
       await as('broker').rows('svc_findings_list', { ...deal(), severity: 'MAJOR', status: 'Accepted' }),
     ).toHaveLength(1);
@@ -198,7 +198,7 @@ describe('filters', () => {
     expect(await as('broker').refused('svc_findings_create', written)).toMatchObject({ error: 'validation_error' });
   });
 
-  test('a brokerage is known by its slug or id in any case, and the hint names slugs', async () => {
+  test('a brokerage is matched by slug or id in any case, and the hint lists slugs', async () => {
     for (const brokerage_id of [scene.slug.toUpperCase(), scene.brokerage.toUpperCase()]) {
       expect(await as('broker').rows('svc_deals_list', { brokerage_id })).toHaveLength(1);
       expect(await as('broker').ok('svc_deals_list', { brokerage_id, state: 'closed' })).toEqual({ deals: [] });
@@ -207,7 +207,7 @@ describe('filters', () => {
     expect(both['hint']).toMatchObject({ known: { brokerage_id: [scene.slug], state: expect.any(Array) } });
   });
 
-  test('are known to name something however many others there are', async () => {
+  test('give no hint for an existing value, however many others there are', async () => {
     const own = await addFullDeal(service);
     const broker = asking(service, own.people.broker);
     const names = Array.from({ length: 51 }, (_, at) => `category ${String(at).padStart(2, '0')}`);
@@ -258,7 +258,7 @@ describe('filters', () => {
       });
   });
 
-  test('tell nothing of what the caller does not see, nor of a deal that is hidden', async () => {
+  test('give no hint about records invisible to the caller or about a hidden deal', async () => {
     const category = 'no such thing';
     for (const tool of ['svc_qoe_get', 'svc_documents_list', 'svc_findings_list']) {
       const hidden = await as('outsider').ok(tool, { ...deal(), category });
@@ -270,7 +270,7 @@ describe('filters', () => {
     expect(hint).toMatchObject({ known: { status: expect.arrayContaining(['pending_broker_review', 'withdrawn']) } });
   });
 
-  test('an optional input that is null is one that was left out; a required one is missing', async () => {
+  test('null equals an omitted optional input, and is rejected for a required one', async () => {
     expect(await as('broker').ok('svc_deals_list', { state: null, brokerage_id: null })).toEqual(
       await as('broker').ok('svc_deals_list'),
     );
@@ -289,7 +289,7 @@ describe('filters', () => {
   });
 });
 
-describe('length', () => {
+describe('compact results', () => {
   let own: FullDeal;
   const amounts = [
     'revenue',
@@ -351,7 +351,7 @@ describe('length', () => {
     own = await addFullDeal(service);
   });
 
-  test('36 months of profit and loss take at most 2,500 tokens, 500 rows of three snapshots 35,000, and nothing is lost', async () => {
+  test('36 months of profit and loss take at most 2,500 tokens, 500 rows at most 35,000, without loss', async () => {
     const kept = months(await addSnapshot(1), 36);
     await insertAll(service, 'pl_periods', kept);
     const some = await call('svc_qoe_pl_periods');
@@ -394,7 +394,7 @@ describe('length', () => {
     expect(tokensIn(all.content[0]!.text)).toBeLessThanOrEqual(35_000);
   });
 
-  test('periods that are no calendar month, or are called something else, say so; columns that no period has are left out', async () => {
+  test('periods state an end and label only if they are no plain month; columns without values are omitted', async () => {
     own = await addFullDeal(service);
     const snapshot_id = await addSnapshot(4);
     const of = (period_label: string, period_start_date: string, period_end_date: string, currency = 'USD') => ({
@@ -448,7 +448,7 @@ describe('length', () => {
     });
   });
 
-  test('what customers share stands once', async () => {
+  test('values shared by all customers appear once', async () => {
     const period = { period_start_date: '2026-01-01', period_end_date: '2026-12-31' };
     const snapshot_id = await addSnapshot(5);
     const customer = (customer_name: string, revenue_total: string, currency = 'USD') => ({
@@ -489,7 +489,7 @@ describe('length', () => {
     ]);
   });
 
-  test('conditions say that they are overdue, offers that they have expired', async () => {
+  test('conditions have an overdue flag, and offers an expired flag', async () => {
     const now = service.clock.now().getTime();
     const day = (ahead: number) => new Date(now + ahead * 86_400_000).toISOString();
     for (const [name, status, ahead] of [
@@ -527,7 +527,7 @@ describe('length', () => {
   });
 });
 
-describe('a key in _meta', () => {
+describe('an idempotency key in _meta', () => {
   const meta = 'com.dealkeep/idempotency-key';
   const tool = 'svc_qoe_normalization_create';
   const input = (more: Row = {}) => ({
@@ -551,7 +551,7 @@ describe('a key in _meta', () => {
   const stored = async (rationale: string) =>
     (await service.sql('select id from normalizations where rationale = $1', [rationale])).length;
 
-  test('makes a call that is sent again give the first answer, however it is written, and write nothing more', async () => {
+  test('makes a repeated call return the first result and write nothing more, even if written differently', async () => {
     const { broker } = scene.people;
     const first = await call(broker, 'k1', input({ rationale: 'once' }));
     expect(first.isError).toBeUndefined();
@@ -568,7 +568,7 @@ describe('a key in _meta', () => {
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['ok', 'repeated']);
   });
 
-  test('is refused with other input, and stands for what was written', async () => {
+  test('is rejected with different input, and when malformed', async () => {
     const { broker } = scene.people;
     await call(broker, 'k2', input({ rationale: 'this' }));
     const other = await call(broker, 'k2', input({ rationale: 'that' }));
@@ -581,7 +581,7 @@ describe('a key in _meta', () => {
       });
   });
 
-  test('is of one person, client and tool; a refused call does not take it, and without a permission there is no answer', async () => {
+  test('applies per person, client and tool; rejected calls do not use it, and a replay needs the permission', async () => {
     const { broker, seller } = scene.people;
     const rationale = 'apart';
     const second = await addToken(service, broker.userId);
@@ -598,7 +598,7 @@ describe('a key in _meta', () => {
     });
   });
 
-  test('makes one row of 50 calls at once over two nodes, and one answer', async () => {
+  test('makes 50 concurrent calls over two nodes write one row and return one result', async () => {
     const given = input({ rationale: 'at once' });
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => call(scene.people.broker, 'k5', given, tool, at % 2)),
@@ -609,7 +609,7 @@ describe('a key in _meta', () => {
     expect(await stored('at once')).toBe(1);
   });
 
-  test('lasts 24 hours, and is swept up then', async () => {
+  test('is valid for 24 hours, and deleted afterwards', async () => {
     const own = await addFullDeal(service);
     const given = { ...input({ rationale: 'daily' }), deal_id: own.deal };
     const token = async (access: Access) => {

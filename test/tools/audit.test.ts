@@ -49,7 +49,7 @@ const lineOf = (requestId: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .find((line) => line['requestId'] === requestId && line['msg'] === 'tool call');
 
-test('every outcome has its record: who, through which client, what, on what, from where, and how it ended', async () => {
+test('every outcome of a call leaves an audit record with person, client, tool, subject, address and outcome', async () => {
   const { broker } = scene.people;
   await allow(service, broker, ['svc_qoe_normalization_create', 'svc_questions_create'], [scene.deal]);
   const reader = await addToken(service, broker.userId, { clientId: broker.clientId, scopes: ['mcp:read'] });
@@ -137,7 +137,7 @@ test('every outcome has its record: who, through which client, what, on what, fr
   expect(await recordsOf(denied)).toMatchObject([{ outcome: 'rls_denied', user_id: other.userId }]);
 });
 
-test('a call on a deal that the caller does not see stays out of the trail of its brokerage', async () => {
+test('a call on a deal invisible to the caller is not in the audit trail of its brokerage', async () => {
   const own = await addFullDeal(service);
   const { outsider, 'other buyer': removed } = own.people;
   await service.sql(`update participants set status = 'removed' where id = $1`, [own.participants['other buyer']]);
@@ -159,7 +159,7 @@ test('a call on a deal that the caller does not see stays out of the trail of it
   }
 });
 
-test('every call of an array has its own', async () => {
+test('every call of an array has its own audit record', async () => {
   const message = (id: number, name: string) => ({
     jsonrpc: '2.0',
     id,
@@ -176,7 +176,7 @@ test('every call of an array has its own', async () => {
   ]);
 });
 
-test('what calls no tool leaves none, and neither does a token that is no longer good', async () => {
+test('messages that call no tool and calls with a revoked token leave no audit record', async () => {
   const headers = { 'X-Request-Id': 'no-call' };
   await send(service, scene.people.broker.token, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, { headers });
   await send(
@@ -202,7 +202,7 @@ test('what calls no tool leaves none, and neither does a token that is no longer
   }
 });
 
-test('neither trail nor log holds a token, a question or an amount', async () => {
+test('neither the audit trail nor the log contains a token, a question or an amount', async () => {
   const buyer = scene.people['exclusive buyer'];
   await allow(service, buyer, ['svc_qoe_normalization_create', 'svc_questions_create'], [scene.deal]);
   const secretText = 'Is the owner about to divorce?';
@@ -235,7 +235,7 @@ test('neither trail nor log holds a token, a question or an amount', async () =>
   }
 });
 
-test('a call that asks for books that the node does not hold leaves one record: that of how it ended', async () => {
+test('a call that loads uncached books leaves a single audit record, with its final outcome', async () => {
   const own = await addFullDeal(service);
   const { token } = own.people.broker;
   const outcomes = async () => {
@@ -255,7 +255,7 @@ test('a call that asks for books that the node does not hold leaves one record: 
   expect([await outcomes(), await outcomes()]).toEqual([['ok'], ['ok']]);
 });
 
-test('a failure on our side is told in fixed words with the id under which the log has the rest', async () => {
+test('an internal error is reported in fixed words with the request id, and details are only in the log', async () => {
   await service.sql('alter table public.offers rename column payload to payload_gone');
   try {
     const message = {

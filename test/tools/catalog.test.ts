@@ -16,13 +16,13 @@ interface Described {
   readonly format?: string;
 }
 
-test.each(catalog.map((tool) => [tool.name, tool] as const))('%s is what it was', async (name, { listed }) => {
+test.each(catalog.map((tool) => [tool.name, tool] as const))('%s matches its snapshot', async (name, { listed }) => {
   // After an intended change: review the difference, then run vitest with -u.
   const readable = await format(JSON.stringify(listed), { parser: 'json', printWidth: 120 });
   await expect(readable).toMatchFileSnapshot(`snapshots/${name}.json`);
 });
 
-test.each(catalog.map((tool) => [tool.name, tool] as const))('%s says all that a client asks for', (_name, tool) => {
+test.each(catalog.map((tool) => [tool.name, tool] as const))('%s has a title, a description, all four annotations, and plain strict object schemas', (_name, tool) => {
   const { title, description = '', annotations, inputSchema, outputSchema } = tool.listed;
   expect(title).toMatch(/^[A-Z].{5,60}$/);
   expect(description.length).toBeGreaterThan(80);
@@ -42,7 +42,7 @@ test.each(catalog.map((tool) => [tool.name, tool] as const))('%s says all that a
   expect(inputSchema['additionalProperties']).toBe(false);
 });
 
-test('the schemas are JSON Schema 2020-12 that a strict reader takes', () => {
+test('the schemas are JSON Schema 2020-12, valid in strict mode', () => {
   const ajv = new Ajv2020({
     strict: true,
     allowUnionTypes: true,
@@ -55,7 +55,7 @@ test('the schemas are JSON Schema 2020-12 that a strict reader takes', () => {
   }
 });
 
-test('the table of docs/tools.md has each tool in its order, by its title', async () => {
+test('the table of docs/tools.md lists each tool in catalog order, with title, kind and feature', async () => {
   const page = await readFile(path.join(import.meta.dirname, '../../docs/tools.md'), 'utf8');
   const rows = [...page.matchAll(/^\| `(svc_\w+)` +\| (.+?) +\| (reads|writes) +\| (?:`(\w+)`)? +\|$/gm)];
   expect(rows.map(([, ...cells]) => cells)).toEqual(
@@ -68,7 +68,7 @@ test('the table of docs/tools.md has each tool in its order, by its title', asyn
   );
 });
 
-test('no pattern is so long that a model would stumble over it', () => {
+test('the only pattern in the schemas is the short one of decimal numbers', () => {
   const patterns = [...JSON.stringify(catalog.map((tool) => tool.listed)).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)];
   expect(patterns.map(([, pattern]) => pattern)).toEqual(['^[+-]?([0-9]+(\\\\.[0-9]*)?|\\\\.[0-9]+)$']);
 });
@@ -80,7 +80,7 @@ test.each([true, false])('the whole list stays under 5,000 tokens, with features
   expect(tokensIn(JSON.stringify({ tools }))).toBeLessThanOrEqual(most);
 });
 
-test('each input says what it may be', () => {
+test('the description of each input states its allowed values', () => {
   const inputs = catalog.flatMap(({ name, listed }) =>
     Object.entries((listed.inputSchema.properties ?? {}) as Record<string, Described>).map(([input, schema]) => ({
       of: `${name}.${input}`,
@@ -96,7 +96,7 @@ test('each input says what it may be', () => {
   }
 });
 
-test('a tool that is turned off says so first', () => {
+test('the description of a tool that is turned off says so first', () => {
   for (const tool of catalog) {
     const { description = '' } = listedWith(tool, { findings: false, financing: false });
     expect([tool.name, description.startsWith('Turned off')]).toEqual([tool.name, tool.feature !== undefined]);
@@ -104,13 +104,13 @@ test('a tool that is turned off says so first', () => {
   }
 });
 
-test('the first 512 characters of the instructions stand alone', () => {
+test('the first paragraph of the instructions is complete and has at most 512 characters', () => {
   const [first = ''] = instructions.split('\n\n');
   expect(first.length).toBeLessThanOrEqual(512);
   expect(first).toMatch(/\.$/);
 });
 
-test('descriptions say what a tool does, and give the model no orders', () => {
+test('descriptions state what a tool does, without orders to the model', () => {
   for (const { name, listed } of catalog) {
     const texts = JSON.stringify(listed).matchAll(/"description":"((?:[^"\\]|\\.)*)"/g);
     for (const [, text] of texts)
@@ -123,7 +123,7 @@ test('descriptions say what a tool does, and give the model no orders', () => {
   }
 });
 
-test('the questions that a model would otherwise have to guess are answered by the list itself', () => {
+test('the schema of svc_questions_create lists the categories of a question', () => {
   const input = catalog.find((tool) => tool.name === 'svc_questions_create')?.listed.inputSchema.properties?.[
     'category'
   ];
@@ -145,7 +145,7 @@ test('the questions that a model would otherwise have to guess are answered by t
   });
 });
 
-test('the descriptions have the words that the trade uses', () => {
+test('the descriptions contain the terms of the trade', () => {
   const said = catalog.map(({ listed }) => listed.description).join('\n');
   for (const word of [
     'LOI',

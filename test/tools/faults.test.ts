@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('the database goes away in the middle of a call, stays away, and comes back', async () => {
+test('calls get 503 when the database stops responding, and succeed once it is back', async () => {
   const network = await startNetwork(service.connections.server);
   // Longer than a busy machine takes to answer.
   const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
@@ -82,7 +82,7 @@ async function connect(connection: pg.ClientConfig): Promise<pg.Client> {
   return client;
 }
 
-test('a connection that is cut in the middle of a call leaves a clear answer, and the next call a result', async () => {
+test('a call whose database connection is cut gets a clear error, and the next call succeeds', async () => {
   const { token } = scene.people['exclusive buyer'];
   const owner = await connect(service.connections.owner);
   const server = await connect(service.connections.server);
@@ -107,7 +107,7 @@ test('a connection that is cut in the middle of a call leaves a clear answer, an
   expect((await send(service, token, get())).status).toBe(200);
 });
 
-test('who waits for a row that somebody else holds is told to try again', async () => {
+test('a call that waits too long for a lock gets a busy error with advice to retry', async () => {
   const owner = await connect(service.connections.owner);
   await owner.query('begin');
   await owner.query('lock table questions in access exclusive mode');
@@ -136,7 +136,7 @@ async function leave(body: string, sent: number, waitMillis: number): Promise<vo
   socket.destroy();
 }
 
-test('a client that leaves in the middle of its call, or of its body, harms nobody', async () => {
+test('a client that disconnects during its call or its body affects no other caller and logs no error', async () => {
   const text = `asked by a client that left ${randomUUID()}`;
   const body = JSON.stringify(ask(text));
   await Promise.all(Array.from({ length: 20 }, () => leave(body, 40, 5)));
@@ -150,7 +150,7 @@ test('a client that leaves in the middle of its call, or of its body, harms nobo
   expect(service.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
 });
 
-test('1,000 calls at once are all answered, each with what was asked', async () => {
+test('1,000 concurrent calls each get the result of their own request', async () => {
   const own = await Promise.all(Array.from({ length: 10 }, () => addFullDeal(service)));
   const one = async (at: number) => {
     const { deal, people } = own[at % own.length]!;
@@ -165,7 +165,7 @@ test('1,000 calls at once are all answered, each with what was asked', async () 
   expect(records).toHaveLength(1000);
 });
 
-test('100 writes at once are all kept, each once', async () => {
+test('100 concurrent writes are each stored once', async () => {
   // Each person may ask 200 questions a day.
   const own = await addFullDeal(service);
   const buyer = own.people['exclusive buyer'];
@@ -178,7 +178,7 @@ test('100 writes at once are all kept, each once', async () => {
   expect(await asked(text)).toBe(100);
 });
 
-test('the largest answer, 500 periods, arrives whole', async () => {
+test('the largest result, 500 periods, arrives complete', async () => {
   const own = await addFullDeal(service);
   const [snapshot] = await service.sql<{ id: string }>(
     `insert into accounting_snapshots (deal_id, snapshot_type) values ($1, 'full') returning id`,
@@ -198,7 +198,7 @@ test('the largest answer, 500 periods, arrives whole', async () => {
   expect(await asking(service, own.people.broker).rows('svc_qoe_pl_periods', { deal_id: own.deal })).toHaveLength(500);
 });
 
-test('any node answers any request, and a restart between two calls goes unnoticed', async () => {
+test('any node serves any request, and a restart between two calls has no effect', async () => {
   const nodes = [
     await startNode(service, service.connections.server),
     await startNode(service, service.connections.server),
@@ -234,7 +234,7 @@ test('any node answers any request, and a restart between two calls goes unnotic
   }
 });
 
-test('what is revoked on one node is revoked on the other with the next call', async () => {
+test('a revoked token is rejected on every node with the next call', async () => {
   const other = await startNode(service, service.connections.server);
   onTestFinished(other.stop);
   const { token, familyId } = await addToken(service, scene.people.broker.userId);
@@ -257,7 +257,7 @@ test('what is revoked on one node is revoked on the other with the next call', a
   }
 });
 
-test('two nodes count the calls of one person and client together', async () => {
+test('two nodes share the rate limit of one person and client', async () => {
   const pair = await openService({ nodes: 2, config: { rateLimits: { ...readConfig({}).rateLimits, tools: 20 } } });
   onTestFinished(() => pair.close());
   const { people } = await addFullDeal(pair);
@@ -285,7 +285,7 @@ test('two nodes count the calls of one person and client together', async () => 
   expect(statuses?.filter((status) => status === 429)).toHaveLength(30);
 });
 
-test('an access token dies after 3,600 s, for a client that had it in use', async () => {
+test('an access token expires after 3,600 s, even for a client that uses it', async () => {
   const { token } = await addToken(service, scene.people.broker.userId);
   const peer = await peers['client 2.4.0, auto']!(`${service.mcpUrl}/api/mcp`, token);
   onTestFinished(() => peer.close());

@@ -6,7 +6,7 @@ import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, addToken, send, type FullDeal } from './scene.ts';
 
-describe('switched off', () => {
+describe('tools switched off by default', () => {
   let service: TestService;
   let scene: FullDeal;
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describe('switched off', () => {
 
   const unavailable = catalog.filter((tool) => tool.feature !== undefined).map((tool) => tool.name);
 
-  test('are at least the eight of the specification', () => {
+  test('include the eight of the specification', () => {
     expect(unavailable).toEqual(
       expect.arrayContaining([
         'svc_findings_list',
@@ -32,7 +32,7 @@ describe('switched off', () => {
     );
   });
 
-  test.each(unavailable)('%s says so before anything else, whatever its input', async (name) => {
+  test.each(unavailable)('%s returns feature_not_available before any other check, whatever its input', async (name) => {
     const reader = await addToken(service, scene.people.broker.userId, { scopes: ['mcp:read'] });
     for (const input of [
       {},
@@ -67,8 +67,8 @@ describe.each([
     works: 'svc_financing_stack_get',
     not: 'svc_findings_list',
   },
-])('$on alone', ({ features, works, not }) => {
-  test('is on alone', async () => {
+])('with only $on switched on', ({ features, works, not }) => {
+  test('its tools work, and those of the other feature are unavailable', async () => {
     const service = await openService({ config: { features } });
     try {
       const scene = await addFullDeal(service);

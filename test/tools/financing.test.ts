@@ -26,7 +26,7 @@ const source = (more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-test('is added, moved forward, and told with what it comes to', async () => {
+test('a financing source is added, moved forward, and listed with totals', async () => {
   const buyer = as('exclusive buyer');
   const { id } = await buyer.ok('svc_financing_source_create', source());
   service.clock.advance(10);
@@ -72,7 +72,7 @@ test('is added, moved forward, and told with what it comes to', async () => {
   ]);
 });
 
-test('is open before closing as long as it can still be committed, to the prompt that asks', async () => {
+test('the open_before_closing prompt names as open the sources that can still be committed', async () => {
   const asked = { jsonrpc: '2.0', id: 1, method: 'prompts/get' };
   const params = { name: 'open_before_closing', arguments: { deal: scene.deal } };
   const { text } = await send(service, scene.people.broker.token, { ...asked, params });
@@ -81,7 +81,7 @@ test('is open before closing as long as it can still be committed, to the prompt
   expect(text).toContain('where there are totals_by_side, those instead');
 });
 
-test('moves forward only', async () => {
+test('the status of a financing source moves forward only', async () => {
   const buyer = as('exclusive buyer');
   const { id: source_id } = await buyer.ok('svc_financing_source_create', source({ commitment_status: 'committed' }));
   const move = (commitment_status: string) =>
@@ -96,7 +96,7 @@ test('moves forward only', async () => {
   expect(await buyer.refused(...move('withdrawn'))).toMatchObject({ error: 'submission_rejected' });
 });
 
-test('stays as it is where its status is given again, and the call leaves its record', async () => {
+test("setting a source's current status again changes nothing, and leaves an audit record of the call", async () => {
   const buyer = as('exclusive buyer');
   const { id: source_id } = await buyer.ok('svc_financing_source_create', source());
   const again = () => buyer.ok('svc_financing_source_update_status', { source_id, commitment_status: 'applied' });
@@ -119,7 +119,7 @@ test('stays as it is where its status is given again, and the call leaves its re
   expect(calls).toEqual([{ outcome: 'ok' }, { outcome: 'ok' }]);
 });
 
-test('is refused to those who may not change it, also where nothing differs', async () => {
+test('setting a status without permission is rejected, even if it is the current status', async () => {
   const { id: source_id } = await as('exclusive buyer').ok('svc_financing_source_create', source());
   const same = { source_id, commitment_status: 'identified' };
   const again = (role: Role) => as(role).refused('svc_financing_source_update_status', same);
@@ -133,7 +133,7 @@ test('is refused to those who may not change it, also where nothing differs', as
   expect(await again('broker')).toMatchObject({ message: expect.stringContaining('The deal is closed') });
 });
 
-test('is the business of its side, and of brokers and sellers', async () => {
+test('a source is visible only to its side, brokers and sellers; others can neither add nor change one', async () => {
   const { id: source_id } = await as('exclusive buyer').ok('svc_financing_source_create', source());
   const seen: Role[] = [];
   for (const role of roles) {
@@ -166,7 +166,7 @@ test('is the business of its side, and of brokers and sellers', async () => {
   ).toMatchObject({ error: 'rls_denied' });
 });
 
-test('says whose each source is, and what those of each side come to', async () => {
+test('each source is listed with its side, and totals are given by side', async () => {
   const sides = ['exclusive buyer', 'other buyer'] as const;
   // Before one of them is selected, both rivals are in diligence.
   for (const [at, role] of sides.entries())
@@ -208,7 +208,7 @@ test('says whose each source is, and what those of each side come to', async () 
   expect(own).not.toHaveProperty('totals_by_side');
 });
 
-test('counts in whole units that JSON keeps', async () => {
+test('commitment amounts are whole numbers within the exact range of JSON', async () => {
   for (const [commitment_amount, message] of [
     [-1, 'It is too small.'],
     [1.5, 'It is not a whole number.'],
@@ -226,7 +226,7 @@ test('counts in whole units that JSON keeps', async () => {
   expect(await as('broker').ok('svc_financing_source_create', source({ commitment_amount: 0 }))).toHaveProperty('id');
 });
 
-test('is in the currency of the deal, the 200 latest, with all of them in the totals', async () => {
+test("sources are in the deal's currency; the 200 latest are listed, and all are in the totals", async () => {
   const euro = await insert(service, 'deals', {
     organization_id: scene.brokerage,
     title: 'Elsewhere',

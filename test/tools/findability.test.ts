@@ -14,7 +14,7 @@ interface Input {
 }
 
 test.each([true, false])(
-  'of at least 60 questions all but 10 find their tool first, all but two among three; features on: %s',
+  'at least 60 questions find their tool: all but 10 first, all but two within three; features on: %s',
   (on) => {
     const tools = catalog.map((tool) => listedWith(tool, { findings: on, financing: on }));
     const rank = openRanking(

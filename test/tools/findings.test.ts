@@ -28,7 +28,7 @@ const finding = (more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-test('are activity of the deal once each, as through a page, and tell whose it was through which client', async () => {
+test("changes to findings are in the deal's activity once each, with person and client", async () => {
   const { id } = await as('exclusive buyer').ok('svc_findings_create', finding());
   service.clock.advance(10);
   await as('exclusive buyer').ok('svc_findings_comment', { finding_id: id, body: 'Asked the accountant.' });
@@ -49,7 +49,7 @@ test('are activity of the deal once each, as through a page, and tell whose it w
   expect(await activity('other buyer')).toEqual([]);
 });
 
-test('what is asked about one by its id is in the trail of the deal, and of one that is hidden in nobody else’s', async () => {
+test("calls on a visible finding are in the brokerage's audit trail, and calls on a hidden one are not", async () => {
   const buyer = as('exclusive buyer');
   const { id } = await buyer.ok('svc_findings_create', finding());
   await buyer.ok('svc_findings_get', { finding_id: id });
@@ -89,7 +89,7 @@ test('what is asked about one by its id is in the trail of the deal, and of one 
   ]);
 });
 
-test('are created, listed, commented on, moved, and told in full with their history', async () => {
+test('a finding is created, listed, commented on, moved, and returned in full with its history', async () => {
   const buyer = as('exclusive buyer');
   const owner_user_id = scene.people['exclusive buyer'].userId;
   const { id } = await buyer.ok('svc_findings_create', finding({ description: 'Two quarters.', owner_user_id }));
@@ -144,7 +144,7 @@ test('are created, listed, commented on, moved, and told in full with their hist
   expect(listed).toEqual({ ...same, comment_count: 2 });
 });
 
-test('stay as they are where a status is given again, and the call leaves its record', async () => {
+test("setting a finding's current status again changes nothing, and leaves an audit record of the call", async () => {
   const buyer = as('exclusive buyer');
   const { id: finding_id } = await buyer.ok('svc_findings_create', finding());
   const give = (more: Record<string, unknown>) =>
@@ -175,7 +175,7 @@ test('stay as they are where a status is given again, and the call leaves its re
   });
 });
 
-test('have the status that was given last, also where it was there before another that came at the same moment', async () => {
+test('two simultaneous status changes both apply, even if the second restores the earlier status', async () => {
   const buyer = as('exclusive buyer');
   const { id: finding_id } = await buyer.ok('svc_findings_create', finding());
   const give = (role: Role, status: string) => as(role).ok('svc_findings_update_status', { finding_id, status });
@@ -191,7 +191,7 @@ test('have the status that was given last, also where it was there before anothe
   });
 });
 
-test('are refused to those who may not change them, also where nothing differs', async () => {
+test('setting a status without permission is rejected, even if it is the current status', async () => {
   const { id: finding_id } = await as('other buyer').ok('svc_findings_create', finding());
   const same = { finding_id, status: 'open' };
   const again = (role: Role) => as(role).refused('svc_findings_update_status', same);
@@ -208,7 +208,7 @@ test('are refused to those who may not change them, also where nothing differs',
   expect(await again('broker')).toMatchObject({ message: expect.stringContaining('The deal is closed') });
 });
 
-test('are told with the latest 200 comments, or fewer that are very long, and how many there are', async () => {
+test('a finding has its latest 200 comments, or fewer if they are very long, and their total number', async () => {
   const buyer = as('exclusive buyer');
   const { id: finding_id } = await buyer.ok('svc_findings_create', finding());
   const told = async () => {
@@ -230,7 +230,7 @@ test('are told with the latest 200 comments, or fewer that are very long, and ho
   expect([count, comments.length, comments.at(-1)]).toEqual([242, 32, '340xxxxxxxxx']);
 });
 
-test('are filtered, newest first, the 200 latest', async () => {
+test('findings are filtered, and the 200 latest are listed newest first', async () => {
   const broker = as('broker');
   await broker.ok('svc_findings_create', finding());
   await broker.ok('svc_findings_create', finding({ category: 'legal', severity: 'minor' }));
@@ -257,7 +257,7 @@ test('are filtered, newest first, the 200 latest', async () => {
   expect(rows.map((row) => row['title'])).toEqual(Array.from({ length: 200 }, (_, at) => `Finding ${203 - at}`));
 });
 
-test('are the business of the side that recorded them, and of brokers and sellers', async () => {
+test('findings are visible to the side that recorded them, brokers and sellers', async () => {
   const { id } = await as('other buyer').ok('svc_findings_create', finding());
   const seen: Role[] = [];
   for (const role of roles) {
@@ -269,7 +269,7 @@ test('are the business of the side that recorded them, and of brokers and seller
   expect(seen).toEqual(['broker', 'seller', 'other buyer']);
 });
 
-test('are written by those in diligence; others are denied', async () => {
+test('participants in diligence can write findings; others get rls_denied', async () => {
   for (const role of ['broker', 'seller', 'exclusive buyer', 'other buyer', "exclusive buyer's advisor"] as const) {
     expect(await as(role).ok('svc_findings_create', finding())).toHaveProperty('id');
   }
@@ -293,7 +293,7 @@ test('are written by those in diligence; others are denied', async () => {
   expect(record).toEqual({ outcome: 'rls_denied' });
 });
 
-test('one that is not seen, and one that does not exist, are refused alike', async () => {
+test('an invisible finding and a nonexistent one are rejected alike', async () => {
   const { id } = await as('exclusive buyer').ok('svc_findings_create', finding());
   const missing = crypto.randomUUID();
   for (const [name, input] of [
@@ -310,7 +310,7 @@ test('one that is not seen, and one that does not exist, are refused alike', asy
   }
 });
 
-test('have an owner who takes part in the deal, and whom the caller may know of', async () => {
+test('the owner of a finding must be a participant whom the caller can see and who can open it', async () => {
   const rejected = {
     error: 'validation_error',
     message: expect.stringContaining('owner_user_id must be the id of an active participant of the deal'),
@@ -350,12 +350,12 @@ test('have an owner who takes part in the deal, and whom the caller may know of'
   ).toEqual(rejected);
 });
 
-test('are filtered by a category of any length', async () => {
+test('a category filter may have any length', async () => {
   for (const category of ['', 'x'.repeat(65), '😀'.repeat(10_000)])
     expect(await as('broker').ok('svc_findings_list', { deal_id: scene.deal, category })).toEqual({ findings: [] });
 });
 
-test('keep to their bounds', async () => {
+test('a finding with a field outside its limits is rejected', async () => {
   for (const wrong of [
     { category: '' },
     { category: 'x'.repeat(65) },

@@ -46,11 +46,11 @@ async function whole(access: Access, name: string, deal_id: string) {
   return { status, headers: telling, text: text.replaceAll(deal_id, 'THE-DEAL') };
 }
 
-test('fourteen tools of the specification name a deal', () => {
+test('at least fourteen tools take a deal_id', () => {
   expect(dealTools.length).toBeGreaterThanOrEqual(14);
 });
 
-describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)('to the %s of another deal', (role) => {
+describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)('for the %s of another deal, a hidden deal and a nonexistent one get the same response', (role) => {
   test.each(dealTools)('%s', async (name) => {
     const access = own.people[role];
     // Without any permission, then with the grant, then with an opt-in for the hidden deal left over from earlier.
@@ -68,7 +68,7 @@ describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)('to t
   });
 });
 
-test('both are asked of the database with the same statements', async () => {
+test('a hidden deal and a nonexistent one cause the same database statements', async () => {
   const { database } = service.nodes[0]!.services;
   const { together } = database;
   const statementsFor = async (name: string, deal_id: string): Promise<string[]> => {

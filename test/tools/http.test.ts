@@ -27,14 +27,14 @@ const message = (method: string, params: object = {}, id: string | number = 1) =
 const list = message('tools/list');
 const deals = message('tools/call', { name: 'svc_deals_list', arguments: {} });
 
-describe('one address', () => {
-  test.each(['/api/mcp', '/api/mcp/', '/mcp', '/mcp/', '/', ''])('%s answers, without a redirect', async (path) => {
+describe('the endpoint', () => {
+  test.each(['/api/mcp', '/api/mcp/', '/mcp', '/mcp/', '/', ''])('%s responds without a redirect', async (path) => {
     const { status, body } = await send(service, access.token, list, { path });
     expect(status).toBe(200);
     expect(body?.result['tools']).toHaveLength(catalog.length);
   });
 
-  test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is 405 and says what is allowed', async (method) => {
+  test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is 405 with an Allow header', async (method) => {
     const { status, headers, body } = await send(service, access.token, undefined, { method });
     expect([status, headers.get('allow'), body?.error.message]).toEqual([
       405,
@@ -57,7 +57,7 @@ describe('one address', () => {
     expect((await send(service, null, undefined, { path: '/', method: 'OPTIONS', headers: asked })).status).toBe(204);
   });
 
-  test('answers are JSON, kept nowhere, with the id of the request', async () => {
+  test('responses are JSON, not cached, and carry the request id', async () => {
     const { headers } = await send(service, access.token, list, { headers: { 'X-Request-Id': 'from-the-client' } });
     expect(headers.get('content-type')).toBe('application/json');
     expect(headers.get('cache-control')).toBe('no-store');
@@ -82,7 +82,7 @@ describe('tokens', () => {
     ['/mcp', '/mcp'],
     ['/mcp/', '/mcp'],
     ['/', ''],
-  ])('none at %s: 401 that leads to the metadata of that path', async (path, resource) => {
+  ])('a missing token at %s is 401 with the metadata URL of that path', async (path, resource) => {
     const { status, headers, body } = await send(service, null, deals, { path });
     expect(status).toBe(401);
     expect(headers.get('www-authenticate')).toBe(
@@ -93,7 +93,7 @@ describe('tokens', () => {
     expect(document).toMatchObject({ resource: service.origin + resource });
   });
 
-  test('a bad one, of whatever kind, is 401 with invalid_token', async () => {
+  test('an invalid token of any kind is 401 with invalid_token', async () => {
     const other = `dka_${'A'.repeat(43)}`;
     for (const token of [
       other,
@@ -113,7 +113,7 @@ describe('tokens', () => {
     }
   });
 
-  test('the fault of the token goes before those of the request', async () => {
+  test('a token error takes precedence over request errors', async () => {
     const ended = await addToken(service, access.userId);
     expect((await send(service, ended.token, deals)).status).toBe(200);
     await service.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
@@ -139,7 +139,7 @@ describe('tokens', () => {
     expect((await send(service, ended.token, large)).status).toBe(401);
   });
 
-  test('one that has ended does not use up the calls of its person', async () => {
+  test('a revoked token does not use up the rate limit of its person', async () => {
     const ended = await addToken(service, access.userId);
     const { token } = await addToken(service, access.userId, { clientId: ended.clientId });
     expect((await send(service, ended.token, deals)).headers.get('x-ratelimit-remaining')).toBe('299');
@@ -150,7 +150,7 @@ describe('tokens', () => {
     );
   });
 
-  test('one in the URL, in a cookie or behind another scheme is none', async () => {
+  test('a token in the URL, in a cookie or behind another scheme is ignored', async () => {
     const refused = await Promise.all([
       send(service, null, deals, { path: `/api/mcp?access_token=${access.token}` }),
       send(service, null, deals, { headers: { Cookie: `dealkeep=${access.token.slice(4)}` } }),
@@ -164,26 +164,26 @@ describe('tokens', () => {
     expect(service.log.join('')).not.toContain(access.token);
   });
 
-  test('one in the URL does not spoil a good one, and is not used instead of a bad one', async () => {
+  test('a token in the URL neither spoils a valid one in the header nor replaces an invalid one', async () => {
     const path = `/api/mcp?access_token=${access.token}`;
     expect((await send(service, access.token, deals, { path })).status).toBe(200);
     expect((await send(service, `dka_${'B'.repeat(43)}`, deals, { path })).status).toBe(401);
   });
 
-  test('the scheme is taken in any case', async () => {
+  test('the Bearer scheme is case-insensitive', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
       const headers = { Authorization: `${scheme} ${access.token}` };
       expect((await send(service, null, deals, { headers })).status).toBe(200);
     }
   });
 
-  test('nobody is told anything without one, whatever they send', async () => {
+  test('every message without a valid token is 401', async () => {
     for (const body of [list, message('initialize', {}), message('nonsense'), '{', [], { id: 3 }]) {
       expect((await send(service, `dka_${'C'.repeat(43)}`, body)).status).toBe(401);
     }
   });
 
-  test('one for another audience does not open this server', async () => {
+  test('a token for another audience is rejected', async () => {
     const { token, familyId } = await addToken(service, access.userId);
     await service.sql(`update vault.token_families set resource = 'https://other.example/api/mcp' where id = $1`, [
       familyId,
@@ -192,7 +192,7 @@ describe('tokens', () => {
   });
 });
 
-describe('web pages', () => {
+describe('web pages of other origins', () => {
   const allowed = () => [
     service.origin,
     'https://claude.ai',
@@ -208,7 +208,7 @@ describe('web pages', () => {
     'https://localhost',
   ];
 
-  test('of allowed origins may call and read the answer', async () => {
+  test('can call and read the response if their origin is allowed', async () => {
     for (const Origin of allowed()) {
       const { status, headers } = await send(service, access.token, deals, { headers: { Origin } });
       expect([status, headers.get('access-control-allow-origin')]).toEqual([200, Origin]);
@@ -219,7 +219,7 @@ describe('web pages', () => {
     }
   });
 
-  test('of all others may not, before the request is looked at', async () => {
+  test('are rejected if their origin is not allowed, before the body is parsed', async () => {
     for (const Origin of [
       'https://evil.example',
       'http://claude.ai',
@@ -239,7 +239,7 @@ describe('web pages', () => {
     }
   });
 
-  test('ask first, without a token, and are told what they may send', async () => {
+  test('get the allowed methods and headers from a preflight request without a token', async () => {
     const { status, headers, text } = await send(service, null, undefined, {
       method: 'OPTIONS',
       headers: {
@@ -257,19 +257,19 @@ describe('web pages', () => {
     expect(headers.get('vary')).toBe('Origin');
   });
 
-  test('can read why they were refused', async () => {
+  test('can read the reason of a rejection', async () => {
     const { status, headers } = await send(service, null, deals, { headers: { Origin: 'https://claude.ai' } });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([401, 'https://claude.ai']);
   });
 });
 
-describe('before connecting', () => {
+describe('discovery before connecting', () => {
   const get = async (url: string, headers: Record<string, string> = {}) => {
     const response = await fetch(url, { headers });
     return { response, body: response.status === 200 ? ((await response.json()) as Record<string, unknown>) : {} };
   };
 
-  test('the catalogue of the host leads to the card, and the card to the tool server', async () => {
+  test('the AI catalog of the host leads to the server card, and the card to the tool server', async () => {
     const { response, body } = await get(`${service.origin}/.well-known/ai-catalog.json`);
     expect(response.headers.get('content-type')).toBe('application/ai-catalog+json');
     const [entry] = body['entries'] as { type: string; url: string; identifier: string }[];
@@ -309,7 +309,7 @@ describe('before connecting', () => {
     expect(JSON.stringify(card.body)).not.toContain('svc_');
   });
 
-  test('the card is below every path, and is not sent again to whoever has it', async () => {
+  test('the server card is below every path, and is 304 for a matching ETag', async () => {
     for (const path of ['/api/mcp', '/mcp', '']) {
       const { response } = await get(`${service.origin}${path}/server-card`);
       const etag = response.headers.get('etag') ?? '';
@@ -318,14 +318,14 @@ describe('before connecting', () => {
     }
   });
 
-  test('its name is that of the host, backwards', () => {
+  test('the name of the server card is the reversed host name', () => {
     expect(serverCard('https://deals.example.com').name).toBe('com.example.deals/dealkeep');
     expect(serverCard('http://[::1]:3000').name).toMatch(/^[a-zA-Z0-9.-]+\/dealkeep$/);
   });
 });
 
-describe('the limit of calls', () => {
-  test('is 300 a minute for a person and client, and says when it is over', async () => {
+describe('the rate limit', () => {
+  test('is 300 calls a minute per person and client, with headers that state when it resets', async () => {
     const { token, userId, clientId } = await addToken(service, access.userId);
     service.clock.stand(new Date('2030-01-01T12:00:10Z'));
     const { token: again } = await addToken(service, userId, { clientId });
@@ -366,7 +366,7 @@ describe('the limit of calls', () => {
     expect((await send(service, token, seven)).headers.get('x-ratelimit-remaining')).toBe('293');
   });
 
-  test('counts every other message of an array too, apart from calls', async () => {
+  test('counts other messages of an array too, separately from calls', async () => {
     service.clock.stand(new Date('2030-01-01T12:02:10Z'));
     const { token } = await addToken(service, access.userId);
     const left = async (body: unknown) => {
@@ -398,7 +398,7 @@ describe('the limit of calls', () => {
     onTestFinished(() => void Object.assign(rateLimits, before));
   }
 
-  test('counts what cannot be read as what is no call', async () => {
+  test('counts unreadable requests with other messages, not with calls', async () => {
     limitTo({ tools: 4 });
     service.clock.stand(new Date('2030-01-01T12:03:10Z'));
     const { token } = await addToken(service, access.userId);
@@ -414,7 +414,7 @@ describe('the limit of calls', () => {
     expect(await left(deals)).toEqual([200, '3']);
   });
 
-  test('of bad tokens is that of an address; the database is asked for twice as many, and for none that the node knows', async () => {
+  test('of invalid tokens applies per address, allows twice as many lookups, and exempts known tokens', async () => {
     limitTo({ tools_auth_failure_ip: 2 });
     service.clock.stand(new Date('2030-01-01T12:04:10Z'));
     const [known, good, late] = [1, 2, 3].map(() => addToken(service, access.userId));

@@ -97,7 +97,7 @@ const heldUp = (count: number) =>
     .poll(async () => (await beside('server', `select pid from ${sessions()} and wait_event_type = 'Lock'`)).length)
     .toBe(count);
 
-test('the database drops the connections of calls under way: each is told, and nothing was done', async () => {
+test('calls whose database connections are dropped get an error, and write nothing', async () => {
   const letGo = await hold('normalizations');
   const under = ['A1', 'A2', 'A3'].map((label) => send(service, buyer.token, write(label)));
   await heldUp(3);
@@ -116,7 +116,7 @@ test('the database drops the connections of calls under way: each is told, and n
   expect(await written('A4')).toEqual(once);
 });
 
-test('the database goes away in the middle of calls and lets nobody in: 503 until it is back, then everything works', async () => {
+test('calls get 503 while the database accepts no connections, and succeed once it is back', async () => {
   expect((await send(service, buyer.token, write('B0'))).status).toBe(200);
   const letGo = await hold('deals');
   const under = [...Array(4).keys()].map((id) => send(service, buyer.token, read(id)));
@@ -152,7 +152,7 @@ const head = (length: number) =>
   `POST /api/mcp HTTP/1.1\r\nHost: ${new URL(service.mcpUrl).host}\r\nAuthorization: Bearer ${buyer.token}\r\n` +
   `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${length}\r\n\r\n`;
 
-test('clients that are gone before their calls are done: those are finished, once, and are on record', async () => {
+test('calls whose clients disconnect are completed and recorded once', async () => {
   const letGo = await hold('normalizations');
   const labels = ['C1', 'C2', 'C3'];
   const sockets = await Promise.all(labels.map(() => raw()));
@@ -170,7 +170,7 @@ test('clients that are gone before their calls are done: those are finished, onc
   await expect.poll(() => Promise.all(labels.map(written))).toEqual([once, once, once]);
 });
 
-test('clients that are gone in the middle of their bodies: nothing is done, and nobody is alarmed', async () => {
+test('requests whose clients disconnect during the body do nothing and log no warning', async () => {
   const body = JSON.stringify(write('D'));
   const from = service.log.length;
   for (const part of [0, 1, Math.floor(body.length / 2), body.length - 1]) {

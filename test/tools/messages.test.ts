@@ -51,7 +51,7 @@ async function inBothEras(method: string, params: object | undefined, name?: str
   ];
 }
 
-describe('what a client sends and takes', () => {
+describe('requests and responses', () => {
   test.each([
     undefined,
     '*/*',
@@ -85,12 +85,12 @@ describe('what a client sends and takes', () => {
     },
   );
 
-  test('Content-Type with a charset is taken', async () => {
+  test('Content-Type with a charset is accepted', async () => {
     const headers = { 'Content-Type': 'application/json; charset=utf-8' };
     expect((await send(service, access.token, deals, { headers })).status).toBe(200);
   });
 
-  test('a call in the plainest form has the headers and the body of one that is answered by the routes', async () => {
+  test('a call on the fast path has the headers and body of a call through the regular routes', async () => {
     const answerTo = async (type: string, body: object) => {
       const response = await fetch(`${service.mcpUrl}/api/mcp`, {
         method: 'POST',
@@ -105,7 +105,7 @@ describe('what a client sends and takes', () => {
       expect(await answerTo('application/json', body)).toEqual(await answerTo('application/json;charset=utf-8', body));
   });
 
-  test('a body over 1 MiB is 413, announced or not, and the next request is answered', async () => {
+  test('a body over 1 MiB is 413, with or without Content-Length, and the next request succeeds', async () => {
     const large = JSON.stringify(
       message('tools/call', { name: 'svc_deals_list', arguments: { state: 'x'.repeat(5_000_000) } }),
     );
@@ -124,7 +124,7 @@ describe('what a client sends and takes', () => {
     expect((await send(service, access.token, deals)).status).toBe(200);
   });
 
-  test('a large body that is refused for another reason is refused as clearly', async () => {
+  test('a large body is rejected with 401, 403 or 413 by the first check that fails', async () => {
     const large = JSON.stringify(message('tools/list', { padding: 'x'.repeat(1_060_000) }));
     for (let times = 0; times < 5; times += 1) {
       expect((await send(service, null, large)).status).toBe(401);
@@ -135,14 +135,14 @@ describe('what a client sends and takes', () => {
     }
   });
 
-  test('a body of just under 1 MiB is read', async () => {
+  test('a body just under 1 MiB is read', async () => {
     const large = message('tools/call', { name: 'svc_deals_list', arguments: { state: 'x'.repeat(1_040_000) } });
     expect((await send(service, access.token, large)).body?.result.structuredContent).toMatchObject({
       error: 'validation_error',
     });
   });
 
-  test('what is not JSON, or not UTF-8, is a parse error', async () => {
+  test('invalid JSON and invalid UTF-8 are parse errors', async () => {
     for (const body of ['{', '', 'null true', '{"jsonrpc":"2.0",}']) {
       const { status, body: answer } = await send(service, access.token, body);
       expect([status, answer?.error.code, answer?.id]).toEqual([400, -32_700, null]);
@@ -155,7 +155,7 @@ describe('what a client sends and takes', () => {
     expect(response.status).toBe(400);
   });
 
-  test('what is no JSON-RPC is an invalid request', async () => {
+  test('JSON that is not JSON-RPC is an invalid request', async () => {
     for (const body of [
       null,
       5,
@@ -212,7 +212,7 @@ describe('what a client sends and takes', () => {
     });
   });
 
-  test.each([null, 'all', 5, [1], false])('arguments that are %j are a fault of the input', async (given) => {
+  test.each([null, 'all', 5, [1], false])('arguments that are %j are a validation error', async (given) => {
     for (const [name, inputs] of [
       ['svc_deals_list', 'state, brokerage_id'],
       ['svc_deals_get', 'deal_id'],
@@ -238,7 +238,7 @@ describe('what a client sends and takes', () => {
     ['svc_documents_list', { confidentiality_level: 'secret' }, 'It is none of these.'],
     ['svc_documents_list', { confidentiality_level: ['public'] }, 'It is of another type.'],
     ['svc_documents_list', { category: 5.5 }, 'It is of another type.'],
-  ])('%s with %j says what is wrong with it', async (name, given, expected) => {
+  ])('%s with %j is a validation error that states the problem', async (name, given, expected) => {
     const [path] = Object.keys(given);
     const input = { deal_id: crypto.randomUUID(), ...given };
     const { body } = await send(service, access.token, message('tools/call', { name, arguments: input }));
@@ -249,7 +249,7 @@ describe('what a client sends and takes', () => {
     });
   });
 
-  test('codes are those that the protocol has, never -32002, or HTTP statuses outside the range of JSON-RPC', async () => {
+  test('error codes are those of the protocol, never -32002, or HTTP statuses', async () => {
     const ofProtocol = new Set([-32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_022]);
     const unknown = { ...modern, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' };
     const refused = [
@@ -277,7 +277,7 @@ describe('what a client sends and takes', () => {
     expect(new Set(refused.map(({ code }) => code)).size).toBeGreaterThan(10);
   });
 
-  test('headers of 2026-07-28 that disagree with the body are refused', async () => {
+  test('headers of 2026-07-28 that contradict the body are rejected', async () => {
     const call = message('tools/call', { name: 'svc_deals_list', arguments: {}, _meta: modern });
     const good = modernHeaders('tools/call', 'svc_deals_list');
     expect((await send(service, access.token, call, { headers: good })).status).toBe(200);
@@ -293,7 +293,7 @@ describe('what a client sends and takes', () => {
     expect([status, body?.error.code]).toEqual([400, -32_020]);
   });
 
-  test('versions of the protocol that there are not are refused', async () => {
+  test('unknown versions of the protocol are rejected', async () => {
     const unknown = { ...modern, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' };
     const headers = { ...modernHeaders('tools/list'), 'MCP-Protocol-Version': '2031-01-01' };
     const newer = await send(service, access.token, message('tools/list', { _meta: unknown }), { headers });
@@ -303,7 +303,7 @@ describe('what a client sends and takes', () => {
     expect(older.status).toBe(400);
   });
 
-  test('a client of any revision of 2025 is met in its own', async () => {
+  test('a client of any revision of 2025 gets its own revision', async () => {
     for (const protocolVersion of ['2025-11-25', '2025-06-18', '2025-03-26']) {
       const { body } = await send(
         service,
@@ -337,7 +337,7 @@ describe('what a client sends and takes', () => {
     },
   );
 
-  test('lists and discovery say how long they hold, and for whom', async () => {
+  test('lists and discovery state how long and for whom they may be cached', async () => {
     for (const method of [
       'tools/list',
       'resources/list',
@@ -354,12 +354,12 @@ describe('what a client sends and takes', () => {
     }
   });
 
-  test('notifications are taken without an answer', async () => {
+  test('notifications get 202 without a body', async () => {
     const { status, text } = await send(service, access.token, { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([status, text]).toEqual([202, '']);
   });
 
-  test('an array of messages is refused to clients of every other revision, and when it holds an initialize', async () => {
+  test('an array of messages is rejected from other revisions, and if it contains an initialize', async () => {
     for (const version of ['2025-06-18', '2025-11-25', '2026-07-28']) {
       const headers = { 'MCP-Protocol-Version': version };
       const { status, body } = await send(service, access.token, [message('ping')], { headers });
@@ -374,7 +374,7 @@ describe('what a client sends and takes', () => {
     ).toBe(200);
   });
 
-  test('an array of messages, as clients of early 2025 may send it, is answered with an array', async () => {
+  test('an array of messages from a client of early 2025 gets an array of responses', async () => {
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } };
     const { body } = await send(service, access.token, [
       message('ping', {}, 1),
@@ -388,7 +388,7 @@ describe('what a client sends and takes', () => {
   });
 });
 
-describe('a call in the plainest form, which is answered without a server of the SDK', () => {
+describe('a call on the fast path, without a server of the SDK', () => {
   // A field that nothing knows: its presence leaves a call to the SDK.
   const unknownToAll = { 'io.modelcontextprotocol/unknown': 1 };
   const reading = catalog.filter(({ scope }) => scope === 'mcp:read').map(({ name }) => name);
@@ -414,7 +414,7 @@ describe('a call in the plainest form, which is answered without a server of the
     };
   }
 
-  test.each(reading)('%s answers byte for byte what it answers through the SDK', async (name) => {
+  test.each(reading)('%s responds byte for byte as through the SDK', async (name) => {
     const { deal, people } = await addFullDeal(service);
     const inputs = [{ deal_id: deal }, {}, undefined, null, [1], { deal_id: 'nonsense', '\u2028': 5 }];
     for (const given of inputs) {
@@ -424,7 +424,7 @@ describe('a call in the plainest form, which is answered without a server of the
     }
   });
 
-  test('its answer carries its id, whatever that is', async () => {
+  test('the response carries the request id, whatever its value', async () => {
     for (const id of ['', 'a"b\\\u2028', '1', 0, -1, Number.MAX_SAFE_INTEGER]) {
       const { older, newer } = await bothWays(access.token, { name: 'svc_deals_list' }, id);
       expect(older[1]).toEqual(older[0]);
@@ -433,7 +433,7 @@ describe('a call in the plainest form, which is answered without a server of the
     }
   });
 
-  test('names of inputs that objects of JavaScript have are told like any other', async () => {
+  test('input names that JavaScript objects inherit are reported like any other', async () => {
     const call = (given: string) =>
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_deals_list","arguments":${given}}}`;
     for (const [given, faults] of [
@@ -448,7 +448,7 @@ describe('a call in the plainest form, which is answered without a server of the
     }
   });
 
-  test('an envelope that was good once vouches for no other', async () => {
+  test('one valid envelope does not make later envelopes valid', async () => {
     const headers = modernHeaders('tools/call', 'svc_deals_list');
     const call = (meta: object) =>
       send(service, access.token, message('tools/call', { name: 'svc_deals_list', _meta: meta }), { headers });
@@ -472,7 +472,7 @@ describe('a call in the plainest form, which is answered without a server of the
     }
   });
 
-  test('a message with anything else in it is not in that form', async () => {
+  test('a call with an invalid id, invalid params or an extra member is rejected', async () => {
     for (const { body } of [
       await send(service, access.token, { ...deals, id: 1.5 }),
       await send(service, access.token, { ...deals, id: null }),

@@ -62,7 +62,7 @@ describe.each(Object.keys(peers))('%s', (name) => {
     });
   });
 
-  test('gets through to every refusal, also after it has read the output schemas', async () => {
+  test('receives every kind of refusal, even after it has read the output schemas', async () => {
     const reader = await addToken(service, scene.people['other buyer'].userId, { scopes: ['mcp:read'] });
     const create = 'svc_qoe_normalization_create';
     const refusals = async (access: Access, tool: string, input: Record<string, unknown>) =>

@@ -32,7 +32,7 @@ describe('svc_qoe_get', () => {
     }
   });
 
-  test('gives the checklist in its order and the five snapshots requested last', async () => {
+  test('returns the checklist in order and the five snapshots requested last', async () => {
     const { progress, recent_accounting_snapshots: snapshots } = (await as('seller').ok(
       'svc_qoe_get',
       deal(),
@@ -46,7 +46,7 @@ describe('svc_qoe_get', () => {
     expect(snapshots?.map((row) => row['completed_at'] !== null)).toEqual([false, true, false, true, false]);
   });
 
-  test('a category narrows the checklist alone', async () => {
+  test('filters only the checklist by category', async () => {
     const { progress, recent_accounting_snapshots: snapshots } = (await as('broker').ok('svc_qoe_get', {
       ...deal(),
       category: 'tax',
@@ -57,7 +57,7 @@ describe('svc_qoe_get', () => {
     });
   });
 
-  test('is for the workspace: brokers, sellers, and the buyer who was let in', async () => {
+  test('is limited to the workspace: brokers, sellers, and the exclusive buyer with their advisor', async () => {
     const members = { broker: 3, seller: 3, 'exclusive buyer': 3, "exclusive buyer's advisor": 3 };
     expect(await countsByRole(service, scene, 'svc_qoe_get', 'progress')).toEqual(members);
   });
@@ -92,7 +92,7 @@ describe('svc_qoe_pl_periods', () => {
     await insertAll(service, 'pl_periods', rows);
   });
 
-  test('gives the 500 latest of every snapshot, newest first, with every digit', async () => {
+  test('returns the 500 latest periods of all snapshots, newest first, with every digit', async () => {
     const rows = await as('exclusive buyer').rows('svc_qoe_pl_periods', deal());
     expect(rows).toHaveLength(500);
     expect(rows.map((row) => row['period_start_date'])).toEqual(Array.from({ length: 500 }, (_, at) => day(504 - at)));
@@ -100,7 +100,7 @@ describe('svc_qoe_pl_periods', () => {
     expect(rows[0]).toMatchObject({ revenue: exact, net_income: '-0.0001', gross_profit: '12.5', ebitda: null });
   });
 
-  test('keeps the periods that lie between two dates', async () => {
+  test('returns only the periods that lie between two dates', async () => {
     const labels = async (input: Record<string, unknown>) =>
       (await as('broker').rows('svc_qoe_pl_periods', { ...deal(), ...input })).map((row) => row['period_label']);
     expect(await labels({ start_date: day(502) })).toEqual(['Day 504', 'Day 503', 'Day 502']);
@@ -109,7 +109,7 @@ describe('svc_qoe_pl_periods', () => {
     expect(await labels({ start_date: day(12), end_date: day(10) })).toEqual([]);
   });
 
-  test('tells which days there are where no period lies between the dates, and to nobody else', async () => {
+  test('hints at the known dates when no period lies between the dates, only to the workspace', async () => {
     const own = await addFullDeal(service);
     const ask = (role: Role, input: Record<string, unknown>) =>
       asking(service, own.people[role]).ok('svc_qoe_pl_periods', { deal_id: own.deal, ...input });
@@ -149,7 +149,7 @@ describe('svc_qoe_pl_periods', () => {
     expect(await ask('broker', { start_date: '2026-03-01' })).not.toHaveProperty('hint');
   });
 
-  test('tells which of two snapshots was completed last, as its rows of the same dates count', async () => {
+  test('states which of two snapshots with rows of the same dates was completed last', async () => {
     const own = await addFullDeal(service);
     const upload = async (completed_at: string, revenues: Record<string, string>) => {
       const snapshot_id = await insert(service, 'accounting_snapshots', {
@@ -193,7 +193,7 @@ describe('svc_qoe_pl_periods', () => {
     expect((await ask({ start_date: '2026-01-01' }))['snapshots']).toEqual([{ snapshot_id: first, currency: 'USD' }]);
   });
 
-  test('takes real dates only', async () => {
+  test('accepts only real dates', async () => {
     // PostgreSQL's calendar has no year 0.
     for (const start_date of [
       '2026-02-30',
@@ -212,7 +212,7 @@ describe('svc_qoe_pl_periods', () => {
     }
   });
 
-  test('is for the workspace', async () => {
+  test('is limited to the workspace', async () => {
     expect(Object.keys(await countsByRole(service, scene, 'svc_qoe_pl_periods', 'periods'))).toEqual([
       'broker',
       'seller',
@@ -299,7 +299,7 @@ describe('svc_qoe_customer_concentration', () => {
     }
   });
 
-  test('tells that an earlier upload has customers where the latest has none, and to nobody else', async () => {
+  test('hints at an earlier upload with customers when the latest has none, only to the workspace', async () => {
     await snapshot('completed', moment(25));
     for (const input of [{}, { as_of_period: '2026-02-10' }]) {
       expect(await told('broker', input)).toEqual({
@@ -311,7 +311,7 @@ describe('svc_qoe_customer_concentration', () => {
     }
   });
 
-  test('gives the 50 largest, the share being of all', async () => {
+  test('returns the 50 largest customers, with shares of the total of all', async () => {
     await customers(
       await snapshot('completed', moment(30)),
       february,
@@ -322,7 +322,7 @@ describe('svc_qoe_customer_concentration', () => {
     expect(rows.every((row) => row['revenue_share'] === '0.016667')).toBe(true);
   });
 
-  test('has no share where everything comes to nothing', async () => {
+  test('returns no shares when the total is zero or negative', async () => {
     await customers(await snapshot('completed', moment(40)), february, ['0', '0']);
     expect((await ask()).map((row) => row['revenue_share'])).toEqual([null, null]);
     await customers(await snapshot('completed', moment(41)), february, ['50', '-150']);
@@ -332,7 +332,7 @@ describe('svc_qoe_customer_concentration', () => {
     ]);
   });
 
-  test('answers without a day of the period that ends last, as the page does', async () => {
+  test('uses the period that ends last when no day is given', async () => {
     const latest = await snapshot('completed', moment(50));
     await customers(latest, { period_start_date: '2025-07-01', period_end_date: '2025-09-30' }, ['10']);
     await customers(latest, { period_start_date: '2025-01-01', period_end_date: '2025-12-31' }, ['40']);

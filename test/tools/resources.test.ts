@@ -62,7 +62,7 @@ async function documentsByTool(who: Access): Promise<Map<string, Record<string, 
 
 describe.each(eras)('%s', (_title, mode) => {
   test.each(['broker', 'buyer', 'other_buyer', 'outsider'] as const)(
-    '%s is listed the documents that the tool tells them of, and no other, and reads what is known of each',
+    'lists for the %s exactly the documents of svc_documents_list, and reads their metadata',
     async (who) => {
       const client = await connect(access[who], mode);
       const { resources: found } = await client.listResources();
@@ -84,7 +84,7 @@ describe.each(eras)('%s', (_title, mode) => {
     },
   );
 
-  test('what is hidden, what there is not and what is no address are answered alike', async () => {
+  test('gets the same error for hidden, nonexistent and malformed addresses', async () => {
     const [hidden = ''] = [...(await documentsByTool(access.broker)).keys()];
     const client = await connect(access.outsider, mode);
     const uris = [
@@ -101,7 +101,7 @@ describe.each(eras)('%s', (_title, mode) => {
       });
   });
 
-  test('is told the address of any document as a template', async () => {
+  test('gets a URI template for documents', async () => {
     const client = await connect(access.broker, mode);
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates).toMatchObject([
@@ -109,7 +109,7 @@ describe.each(eras)('%s', (_title, mode) => {
     ]);
   });
 
-  test('gets links to documents behind the text of the tool that names them', async () => {
+  test('gets links to documents after the text of svc_documents_list', async () => {
     const client = await connect(access.broker, mode);
     const deal_id = service.demo.deals.with_everything;
     const { content, structuredContent } = await client.callTool({
@@ -132,7 +132,7 @@ describe.each(eras)('%s', (_title, mode) => {
     expect(JSON.parse((content0 as { text: string }).text)).toMatchObject({ filename: links[0]?.name });
   });
 
-  test('learns what the server looks like', async () => {
+  test('gets the icon of the server, of prompts and of resources', async () => {
     const client = await connect(access.broker, mode);
     const icons = [{ src: `${service.config.baseUrl}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }];
     expect(client.getServerVersion()).toMatchObject({ name: 'dealkeep', icons });
@@ -142,7 +142,7 @@ describe.each(eras)('%s', (_title, mode) => {
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
   });
 
-  test('is offered the questions of the trade, and led through tools that there are, with inputs that they take', async () => {
+  test('gets the prompts of the trade, which lead through existing tools with valid inputs', async () => {
     const client = await connect(access.broker, mode);
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name, arguments: takes }) => [name, takes?.map((one) => [one.name, one.required])])).toEqual([
@@ -176,7 +176,7 @@ describe.each(eras)('%s', (_title, mode) => {
     }
   });
 
-  test('names a deal by its title too, and a day by its name', async () => {
+  test('can name a deal by its title and a day by its weekday in a prompt', async () => {
     const client = await connect(access.broker, mode);
     const title = 'Bakery "North"';
     const text = textOf(await client.getPrompt({ name: 'what_changed', arguments: { deal: title, since: 'Monday' } }));
@@ -194,7 +194,7 @@ describe.each(eras)('%s', (_title, mode) => {
     );
   });
 
-  test('names a day that is called as today is: today, and with "last" the one a week before', async () => {
+  test('resolves the name of the current weekday to today, and with last to a week ago', async () => {
     const client = await connect(access.broker, mode);
     const now = service.clock.now();
     const called = now.toLocaleDateString('en-US', { weekday: 'long', timeZone: 'UTC' });
@@ -208,7 +208,7 @@ describe.each(eras)('%s', (_title, mode) => {
     }
   });
 
-  test('is offered the titles of the deals that the person sees, and days, while they type', async () => {
+  test('gets completions for days and for the titles of deals that the person sees', async () => {
     const titles = async (who: Access) =>
       ((await caller(service, who)('svc_deals_list')).structuredContent['deals'] as { title: string }[]).map(
         ({ title }) => title,
@@ -233,7 +233,7 @@ describe.each(eras)('%s', (_title, mode) => {
     expect((await client.complete(other)).completion.values).toEqual([]);
   });
 
-  test('is told what to send when a prompt is asked for wrongly', async () => {
+  test('gets an explanation for an invalid prompt request', async () => {
     const client = await connect(access.broker, mode);
     for (const [params, message] of [
       [{ name: 'nothing' }, /Unknown prompt: nothing\. The prompts are open_before_closing/],
@@ -248,7 +248,7 @@ describe.each(eras)('%s', (_title, mode) => {
   });
 });
 
-test('a long list comes in pages, each document once, and a cursor is of use to its reader alone', async () => {
+test('a long list is paged without duplicates, and a cursor is valid for its reader only', async () => {
   const broker = await addToken(service, await addPerson(service, 'Paging broker'));
   const other = await addToken(service, await addPerson(service, 'Another broker'));
   const organization_id = await addBrokerage(service, 'Paging');
@@ -306,7 +306,7 @@ test('a long list comes in pages, each document once, and a cursor is of use to 
     });
 });
 
-describe('an admin who takes part in none of the deals of their brokerage', () => {
+describe('an admin who takes part in no deal of their brokerage', () => {
   const deals = 250;
   const title = (at: number) => `Laundry ${String(at).padStart(3, '0')}`;
   const published: string[] = [];
@@ -361,14 +361,14 @@ describe('an admin who takes part in none of the deals of their brokerage', () =
     }
   });
 
-  test('is listed the public documents of all of them, and pages lead to the end', async () => {
+  test('gets the public documents of all deals, up to the last page', async () => {
     const client = await connect(admin, { pin: '2026-07-28' });
     const all = (await client.listResources()).resources.filter(isDocument).map(({ uri }) => uri);
     expect(all).toHaveLength(2 * Math.ceil(deals / 4));
     expect(all.toSorted()).toEqual(published.toSorted());
   });
 
-  test('has none of the documents looked at that are hidden from them', async () => {
+  test('causes no database reads of documents hidden from them', async () => {
     // A connection of its own, so that only this query is counted.
     const client = new pg.Client(service.connections.server);
     await client.connect();
@@ -397,7 +397,7 @@ describe('an admin who takes part in none of the deals of their brokerage', () =
     }
   });
 
-  test('is offered a hundred titles at once with the number of all, and finds any deal by its title', async () => {
+  test('gets 100 title completions at once with the total number, and finds any deal by its title', async () => {
     const client = await connect(admin, { pin: '2026-07-28' });
     const complete = async (value: string) =>
       (
@@ -416,7 +416,7 @@ describe('an admin who takes part in none of the deals of their brokerage', () =
   });
 });
 
-describe('what asks for documents and deals', () => {
+describe('a request for documents or deal titles', () => {
   const ask = (who: Access | null, method: string, params: object = {}) =>
     send(service, who?.token ?? null, { jsonrpc: '2.0', id: 1, method, params });
   const uri = async () => [...(await documentsByTool(access.buyer)).keys()][0] ?? '';
@@ -430,7 +430,7 @@ describe('what asks for documents and deals', () => {
     ],
   ];
 
-  test('leaves its record as the tool does, with the document that was read', async () => {
+  test('leaves the audit record of the corresponding tool, with the document that was read', async () => {
     for (const [method, params, action] of await requests()) {
       const who = await addToken(service, access.buyer.userId);
       expect((await ask(who, method, params)).status).toBe(200);
@@ -443,7 +443,7 @@ describe('what asks for documents and deals', () => {
     }
   });
 
-  test('is answered 401 without a token or with one that is revoked, before anything else', async () => {
+  test('is 401 without a token or with a revoked one, before any other check', async () => {
     const gone = await addToken(service, access.buyer.userId);
     await service.sql('update vault.token_families set revoked_at = app.now() where id = $1', [gone.familyId]);
     const prompt = ['prompts/get', { name: 'compare_offers', arguments: { deal: 'x' } }, ''] as const;
@@ -456,7 +456,7 @@ describe('what asks for documents and deals', () => {
     }
   });
 
-  test('is refused to who owes a second factor, and says where to set one up', async () => {
+  test('is rejected for a person without a required second factor, with the address to set one up', async () => {
     const organization_id = await addBrokerage(service, 'Strict');
     const owing = await addToken(service, await addPerson(service, 'Owing'));
     await insert(service, 'members', { brokerage_id: organization_id, user_id: owing.userId, role: 'broker' });
@@ -473,7 +473,7 @@ describe('what asks for documents and deals', () => {
     }
   });
 
-  test('counts as calls', async () => {
+  test('counts against the rate limit of calls', async () => {
     const who = await addToken(service, access.buyer.userId);
     const asked = await requests();
     // Repeated when a minute of the rate limit ends in between.
@@ -494,7 +494,7 @@ describe('what asks for documents and deals', () => {
   });
 });
 
-test('a client of early 2025, which knows no links in results, gets text alone', async () => {
+test('a client of early 2025, which does not know resource links, gets text only', async () => {
   const call = {
     jsonrpc: '2.0',
     id: 1,
@@ -511,7 +511,7 @@ test('a client of early 2025, which knows no links in results, gets text alone',
   }
 });
 
-describe('a permission that is missing', () => {
+describe('a missing permission', () => {
   const tool = 'svc_qoe_normalization_create';
   const deal = () => service.demo.deals.with_everything;
   const adjustment = () => ({
@@ -543,7 +543,7 @@ describe('a permission that is missing', () => {
 
   const paths = (who: Access) => [`/settings/clients/${who.clientId}/tools`, `/settings/deals/${deal()}/tools`];
 
-  test('is asked of the person on our own pages, and the call goes on when they have given it', async () => {
+  test('is requested from the person on our own pages, and the call continues once they give it', async () => {
     const who = await addToken(service, access.broker.userId);
     await service.sql('delete from deal_opt_ins where user_id = $1', [who.userId]);
     const { asked, call } = await host(who, async ({ pathname }) => {
@@ -559,7 +559,7 @@ describe('a permission that is missing', () => {
   });
 
   test.each(['accept', 'decline'] as const)(
-    'that the person has not given, whatever the host says (%s), is refused as ever, and asked for once',
+    'is rejected after one request if the person has not given it, whatever the host says (%s)',
     async (action) => {
       const who = await addToken(service, access.broker.userId);
       const { asked, call } = await host(who, async () => action);
@@ -572,7 +572,7 @@ describe('a permission that is missing', () => {
     },
   );
 
-  test('of the person is not said to be missing on a deal on which a broker has turned writing off', async () => {
+  test("is not described as the person's to give when a broker has turned writing off on the deal", async () => {
     const who = await addToken(service, access.broker.userId);
     await allow(service, who, [tool], [deal()]);
     await service.sql('insert into deal_tool_stops (deal_id, stopped_by) values ($1, $2)', [deal(), who.userId]);
@@ -587,7 +587,7 @@ describe('a permission that is missing', () => {
     }
   });
 
-  test('is not given by somebody else: what they turn on counts for them alone', async () => {
+  test('cannot be given by another person, whose settings apply only to themselves', async () => {
     const who = await addToken(service, access.broker.userId);
     const { call } = await host(who, async () => {
       await allow(service, { ...who, userId: access.buyer.userId }, [tool], [deal()]);
@@ -596,7 +596,7 @@ describe('a permission that is missing', () => {
     expect(await call()).toMatchObject({ isError: true, structuredContent: { reason: 'missing_tool_grant' } });
   });
 
-  test('is told by resolve_url to hosts that show no pages, to those of 2025, and where only a new connection helps', async () => {
+  test('is reported by resolve_url to hosts without pages, hosts of 2025, and tokens without the scope', async () => {
     const who = await addToken(service, access.broker.userId);
     const reader = await addToken(service, access.broker.userId, { scopes: ['mcp:read'] });
     const never = async () => 'accept' as const;

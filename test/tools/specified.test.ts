@@ -180,17 +180,17 @@ const bare = (schema: unknown): unknown =>
 
 const found = catalog.filter((tool) => specified.includes(tool.name));
 
-test('there are the 19 tools of the specification, in its order, 12 to read and 7 to write', () => {
+test('the 19 tools of the specification exist in its order, 12 to read and 7 to write', () => {
   expect(found.map((tool) => tool.name)).toEqual(specified);
   expect(found.map((tool) => tool.scope)).toEqual(specified.map((_, at) => (at < 12 ? 'mcp:read' : 'mcp:write')));
 });
 
-test('their inputs are those of before', async () => {
+test('the inputs of the specified tools match their snapshot', async () => {
   const inputs = found.map(({ name, scope, listed }) => ({ name, scope, inputSchema: bare(listed.inputSchema) }));
   await expect(await readable(inputs)).toMatchFileSnapshot('specified/inputs.json');
 });
 
-test('results hold what the specification names, as before', async () => {
+test('the specified fields of results match their snapshot', async () => {
   const { broker, 'exclusive buyer': buyer } = scene.people;
   const writing = ['svc_questions_create', 'svc_qoe_normalization_create'];
   await allow(service, buyer, writing, [scene.deal]);
@@ -215,7 +215,7 @@ test('results hold what the specification names, as before', async () => {
   await expect(await readable(results)).toMatchFileSnapshot('specified/results.json');
 });
 
-test('what is not there is answered as specified, with nothing beside it', async () => {
+test('an unknown deal gets the specified empty results, without other fields', async () => {
   const deal_id = crypto.randomUUID();
   const empty: Record<string, unknown> = {
     svc_deals_get: { deal: null, participants: [] },

@@ -168,7 +168,7 @@ test.each(questions)('%s', async (_question, answer, expected) => {
   expect(assistant.used.tokens).toBeLessThanOrEqual(4_000);
 });
 
-test('the two best offers are compared in two calls and under 3,000 tokens, as the database has them', async () => {
+test('the two best offers are compared correctly in two calls and under 3,000 tokens', async () => {
   const { ask, deal, used } = await openAssistant();
   const { summary, offers = [] } = (await ask('svc_offers_list', { deal_id: await deal() })) as unknown as {
     summary: { basis: Row; offers: Row[]; two_best: { first: string; second: string; higher_by: Row } };
@@ -200,14 +200,14 @@ test('the two best offers are compared in two calls and under 3,000 tokens, as t
   expect(offers.some(({ id }) => id === first!.id)).toBe(true);
 });
 
-test('36 months of the demo take at most 2,500 tokens', async () => {
+test('36 months of profit and loss of the demo take at most 2,500 tokens', async () => {
   const { ask, used } = await openAssistant();
   const { periods } = await ask('svc_qoe_pl_periods', { deal_id: everything() });
   expect(periods).toHaveLength(36);
   expect(used.tokens).toBeLessThanOrEqual(2_500);
 });
 
-test('which customers make up half of revenue, and how EBITDA has moved, take one call and under 3,000 tokens', async () => {
+test('the customers behind half of revenue, and the trend of EBITDA, take one call and under 3,000 tokens', async () => {
   const { ask, used } = await openAssistant();
   const told = (await ask('svc_qoe_customer_concentration', { deal_id: everything() })) as unknown as {
     customers: { cumulative_share: string }[];
@@ -222,7 +222,7 @@ test('which customers make up half of revenue, and how EBITDA has moved, take on
   expect(used.tokens).toBeLessThan(3_000);
 });
 
-test('what contradicts itself takes one call and under 3,000 tokens; in the books of the demo nothing does', async () => {
+test('the contradictions in the books take under 3,000 tokens, and the demo has none', async () => {
   const { ask, used } = await openAssistant();
   const told = (await ask('svc_qoe_pl_periods', { deal_id: everything() })) as unknown as {
     summary: { columns: string[]; earnings: string[][]; contradictions?: string[] };

@@ -11,7 +11,7 @@ const named = [...rows].map(([, what = '', where = '']) => ({
   tests: [...where.matchAll(/`([^`]+)`: "([^"]+)"/g)].map(([, file = '', title = '']) => ({ file, title })),
 }));
 
-test('every row names a test', () => {
+test('every row of the table in docs/tools.md names a test', () => {
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter(({ tests }) => tests.length === 0)).toEqual([]);
 });

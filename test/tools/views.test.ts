@@ -55,7 +55,7 @@ describe.each([
   ['a client of 2025', 'legacy'],
   ['a client of 2026', { pin: '2026-07-28' }],
 ] as const)('%s', (_title, mode) => {
-  test('is listed every view, and reads each: one file under 150 kB that loads nothing and knows where our pages are', async () => {
+  test('lists and reads every view: one file under 150 kB that loads nothing and contains our base URL', async () => {
     const client = await connect(mode, announced);
     const { resources } = await client.listResources();
     const views = resources.slice(0, uris.length);
@@ -75,18 +75,18 @@ describe.each([
     }
   });
 
-  test('is told that there is no other resource', async () => {
+  test('gets an error for any other resource', async () => {
     const client = await connect(mode, announced);
     for (const uri of ['ui://dealkeep/../demo.json', 'ui://dealkeep/bridge.html', 'file:///etc/passwd', 'ui://x'])
       await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32_602 });
   });
 
-  test('that shows views learns which tool has which', async () => {
+  test('gets the view of each tool if it shows views', async () => {
     expect(await drawnBy(await connect(mode, announced))).toEqual(all);
   });
 });
 
-test('a host that says it shows no views gets the tools as they are, and one of 2025, which cannot say, only a name in _meta', async () => {
+test('a host of 2026 without views gets plain tools, and a host of 2025 plain tools with additional _meta', async () => {
   const plain = await connect({ pin: '2026-07-28' });
   const listed = catalog.map((tool) => listedWith(tool, service.config.features));
   expect((await plain.listTools()).tools).toEqual(JSON.parse(JSON.stringify(listed)));
@@ -95,7 +95,7 @@ test('a host that says it shows no views gets the tools as they are, and one of 
   expect(bare).toEqual(JSON.parse(JSON.stringify(listed)));
 });
 
-test('what a picture draws is in the answer, for models too', async () => {
+test('the figures that a view draws are in the structured result', async () => {
   const client = await connect({ pin: '2026-07-28' });
   const answer = await client.callTool({
     name: 'svc_qoe_get',
@@ -112,7 +112,7 @@ test('what a picture draws is in the answer, for models too', async () => {
   ]);
 });
 
-test('every link of an answer is a page of ours', async () => {
+test('every link in a result leads to a page of ours', async () => {
   const client = await connect({ pin: '2026-07-28' });
   const deal_id = service.demo.deals.with_everything;
   const { baseUrl } = service.config;
@@ -131,7 +131,7 @@ test('every link of an answer is a page of ours', async () => {
 });
 
 test.each(['other_buyer', 'outsider'] as const)(
-  '%s, without access to the books, learns nothing of them beside the result',
+  '%s, without access to the books, gets no figures beside the result',
   async (who) => {
     const stranger = await addToken(service, service.demo.people[who].user_id);
     const response = await fetch(`${service.mcpUrl}/api/mcp`, {
@@ -152,7 +152,7 @@ test.each(['other_buyer', 'outsider'] as const)(
   },
 );
 
-test('a view is no page of ours: it is read with a token alone', async () => {
+test('views are not served as web pages', async () => {
   for (const name of viewNames) {
     const response = await fetch(`${service.origin}/views/${name}.html`);
     expect(response.status).toBe(404);

@@ -94,7 +94,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
   const families = () =>
     service.sql('select id from vault.token_families where revoked_at is not null') as Promise<unknown[]>;
 
-  test('finds its way from the bare address to the tools', async () => {
+  test('gets from the bare address through sign-in and consent to the list of tools', async () => {
     ({ keeper, wire, peer } = await goes());
     const lines = wire.exchanged.map(({ line }) => line);
     const first = (line: string) => lines.indexOf(line);
@@ -121,7 +121,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
     }
   });
 
-  test.each([normalize, askQuestion])('is told what is missing for %s', async (tool) => {
+  test.each([normalize, askQuestion])('gets the missing permission named for %s', async (tool) => {
     const { user_id, client_id } = service.demo.people.buyer;
     const of = [user_id, client_id, tool];
     await service.sql('delete from tool_grants where user_id = $1 and client_id = $2 and tool = $3', of);
@@ -135,7 +135,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
     expect((await called(peer, tool)).isError ?? false).toBe(false);
   });
 
-  test('reads and does not write when its person unticked writing', async () => {
+  test('reads but cannot write if the person unticked writing at consent', async () => {
     const reader = await goes({ writing: false });
     expect(reader.keeper.tokens()?.scope).toBe('mcp:read');
     expect((await called(reader.peer, 'svc_deals_get')).isError ?? false).toBe(false);
@@ -147,7 +147,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
       });
   });
 
-  test('refreshes by itself when its token has expired', async () => {
+  test('refreshes an expired token by itself', async () => {
     const before = keeper.tokens();
     service.clock.advance(minutes(61));
     expect((await called(peer, 'svc_deals_get')).isError ?? false).toBe(false);
@@ -157,7 +157,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
     expect(keeper.tokens()?.refresh_token).not.toBe(before?.refresh_token);
   });
 
-  test('five calls that find the token expired refresh it at once, and all succeed', async () => {
+  test('five calls that refresh an expired token at once all succeed', async () => {
     const presented = keeper.tokens()?.refresh_token;
     service.clock.advance(minutes(61));
     const [seen, given] = [wire.exchanged.length, keeper.given.length];

@@ -42,7 +42,7 @@ async function writer(role: Role, tools: readonly string[] = [normalize, askQues
   return as(role);
 }
 
-describe('what stands in front', () => {
+describe('checks before a write', () => {
   const permission = (reason: string, path: string, more: Record<string, unknown> = {}) => ({
     error: 'permission_denied',
     message: expect.stringMatching(
@@ -57,7 +57,7 @@ describe('what stands in front', () => {
     resolve_url: `${service.origin}${path}`,
   });
 
-  test('is looked at in order: scope, input, grant, opt-in; then the work', async () => {
+  test('run in this order: scope, input, tool grant, deal opt-in', async () => {
     const { userId, clientId } = scene.people.broker;
     const reader = asking(service, await addToken(service, userId, { clientId, scopes: ['mcp:read'] }));
     const full = as('broker');
@@ -90,7 +90,7 @@ describe('what stands in front', () => {
     expect(await kept('normalizations')).toEqual([{ count: 1 }]);
   });
 
-  test('holds for the client and the deal that it was given for, and for nobody else', async () => {
+  test('accept a permission only for its own client, deal and person', async () => {
     await writer('broker');
     const otherClient = asking(service, await addToken(service, scene.people.broker.userId));
     expect(await otherClient.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
@@ -111,7 +111,7 @@ describe('what stands in front', () => {
     expect(await as('seller').refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
   });
 
-  test('counts until its end, and not a moment longer', async () => {
+  test('accept a permission until its end only', async () => {
     const broker = await writer('broker');
     const soon = new Date(service.clock.now().getTime() + 60_000);
     await service.sql('update tool_grants set expires_at = $2 where user_id = $1', [scene.people.broker.userId, soon]);
@@ -123,7 +123,7 @@ describe('what stands in front', () => {
     expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_deal_opt_in' });
   });
 
-  test('is withdrawn with the next call', async () => {
+  test('reject a withdrawn permission with the next call', async () => {
     const broker = await writer('broker');
     expect(await broker.ok(normalize, adjustment())).toHaveProperty('id');
     await service.sql('delete from tool_grants where user_id = $1 and tool = $2', [
@@ -136,7 +136,7 @@ describe('what stands in front', () => {
     expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_deal_opt_in' });
   });
 
-  test('a broker of the deal shuts it off for everybody', async () => {
+  test('reject everybody while a broker of the deal has turned writing off', async () => {
     const buyer = await writer('exclusive buyer');
     expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
     await service.sql('insert into deal_tool_stops (deal_id, stopped_by) values ($1, $2)', [
@@ -153,7 +153,7 @@ describe('what stands in front', () => {
     expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
   });
 
-  test('a closed deal takes no more changes, and says so', async () => {
+  test('reject changes to a closed deal with an explanation', async () => {
     for (const state of ['closing', 'closed'])
       await service.sql('update deals set state = $2 where id = $1', [scene.deal, state]);
     const closed = {
@@ -166,7 +166,7 @@ describe('what stands in front', () => {
     expect(await kept('normalizations')).toEqual([{ count: 0 }]);
   });
 
-  test('an opt-in is worth nothing on a deal that one no longer sees', async () => {
+  test('ignore an opt-in on a deal that the person no longer sees', async () => {
     const seller = await writer('seller');
     await service.sql(`update participants set status = 'removed' where id = $1`, [scene.participants.seller]);
     const hidden = await seller.refused(normalize, adjustment());
@@ -178,7 +178,7 @@ describe('what stands in front', () => {
 });
 
 describe('svc_questions_create', () => {
-  test('submits a question for broker review, for the side of who asks', async () => {
+  test("submits a question for broker review, for the caller's side", async () => {
     for (const role of ['exclusive buyer', 'other buyer', "exclusive buyer's advisor"] as const) {
       const { id } = await (await writer(role)).ok(askQuestion, question());
       const [row] = await service.sql(
@@ -194,7 +194,7 @@ describe('svc_questions_create', () => {
     }
   });
 
-  test('is rejected with a reason', async () => {
+  test('rejects a question with a reason', async () => {
     const rejected = (message: string | RegExp) => ({
       error: 'submission_rejected',
       message: expect.stringMatching(message),
@@ -222,7 +222,7 @@ describe('svc_questions_create', () => {
     expect(await kept('questions')).toEqual([{ count: 0 }]);
   });
 
-  test('takes the categories and lengths that its schema names', async () => {
+  test('accepts only the categories and lengths of its schema', async () => {
     const buyer = await writer('exclusive buyer');
     for (const question_text of ['x', 'x'.repeat(4000), '😀'.repeat(4000)]) {
       expect(await buyer.ok(askQuestion, question({ question_text }))).toHaveProperty('id');
@@ -245,7 +245,7 @@ describe('svc_questions_create', () => {
       });
   });
 
-  test('with a token that may only read is permission_denied, before the input is looked at', async () => {
+  test('rejects a read-only token with permission_denied before it checks the input', async () => {
     const reader = asking(
       service,
       await addToken(service, scene.people['exclusive buyer'].userId, { scopes: ['mcp:read'] }),
@@ -260,7 +260,7 @@ describe('svc_questions_create', () => {
 });
 
 describe('svc_qoe_normalization_create', () => {
-  test('keeps every digit of an amount', async () => {
+  test('stores every digit of an amount', async () => {
     const broker = await writer('broker');
     for (const [amount, stored] of [
       ['120000.50', '120000.50'],
@@ -308,7 +308,7 @@ describe('svc_qoe_normalization_create', () => {
       '-',
       '.',
     ].map((amount) => [amount, 'It is not a decimal number.']),
-  ])('does not take %j as an amount', async (amount, message) => {
+  ])('rejects %j as an amount', async (amount, message) => {
     const refusal = await as('broker').refused(normalize, adjustment({ adjustment_amount: amount }));
     expect(refusal).toMatchObject({
       error: 'validation_error',
@@ -323,13 +323,13 @@ describe('svc_qoe_normalization_create', () => {
     });
   });
 
-  test('does not take a number for an amount', async () => {
+  test('rejects a JSON number as an amount', async () => {
     expect(await as('broker').refused(normalize, adjustment({ adjustment_amount: 5 }))).toMatchObject({
       error: 'validation_error',
     });
   });
 
-  test('names every fault at once', async () => {
+  test('reports all input errors at once', async () => {
     const refusal = await as('broker').refused(normalize, {
       deal_id: 'x',
       adjustment_category: 'other',
@@ -349,7 +349,7 @@ describe('svc_qoe_normalization_create', () => {
     ]);
   });
 
-  test('takes no blank label and no blank reason, and keeps a label without the space around it', async () => {
+  test('rejects a blank label or a blank reason, and trims a label', async () => {
     const broker = await writer('broker');
     for (const [path, allowed] of [
       ['period_label', 'text of 1 to 64 characters'],
@@ -383,7 +383,7 @@ describe('svc_qoe_normalization_create', () => {
       });
   }
 
-  test('says of a period without figures that the adjustment counts nowhere, and which periods have some', async () => {
+  test('hints that an adjustment of a period without figures counts nowhere, with the known periods', async () => {
     await addFigures(['FY2025', '2025-01-01', '2025-12-31'], ['2026-01', '2026-01-01', '2026-01-31']);
     const broker = await writer('broker');
     const { hint } = await broker.ok(normalize, adjustment({ period_label: 'FY 2025' }));
@@ -396,7 +396,7 @@ describe('svc_qoe_normalization_create', () => {
     expect(await kept('normalizations')).toEqual([{ count: 3 }]);
   });
 
-  test('is read by svc_qoe_get with why, and whether it counts, by those in the workspace', async () => {
+  test('is visible in svc_qoe_get to the workspace, with its rationale and whether it counts', async () => {
     const latest = async (role: Role) =>
       (await as(role).ok('svc_qoe_get', { deal_id: scene.deal }))['latest_adjustments'];
     const broker = await writer('broker');
@@ -421,7 +421,7 @@ describe('svc_qoe_normalization_create', () => {
       expect([role, await latest(role)]).toEqual([role, undefined]);
   });
 
-  test('is for editors of the workspace; others get rls_denied', async () => {
+  test('is limited to editors of the workspace; others get rls_denied', async () => {
     for (const role of ['broker', 'seller', 'exclusive buyer'] as const) {
       expect(await (await writer(role)).ok(normalize, adjustment())).toHaveProperty('id');
     }
@@ -439,7 +439,7 @@ describe('svc_qoe_normalization_create', () => {
   });
 });
 
-test('a token that is revoked in the middle writes nothing', async () => {
+test('a revoked token writes nothing', async () => {
   const broker: Access = scene.people.broker;
   await writer('broker');
   expect(await as('broker').ok(normalize, adjustment())).toHaveProperty('id');

@@ -16,20 +16,20 @@ afterEach(async () => {
   await service?.close();
 });
 
-test('three hundred steps of random people show everybody what the pages say, and let them do no more', async () => {
+test('three hundred random steps show everybody what the rules predict, and allow nothing more', async () => {
   const { failure, tried, allowed, looks } = await walk(setup, stepsOf(20_261_121, 300));
   expect(failure, tried.join('\n')).toBeNull();
   expect(allowed).toBeGreaterThan(60);
   expect(looks).toBeGreaterThan(300);
 });
 
-test('a policy that lets everybody see who else takes part is found', async () => {
+test('the walk detects a policy that shows all participants to everybody', async () => {
   await setup.owner.query('alter policy who_sees_whom on participants using (true)');
   const { failure } = await walk(setup, stepsOf(20_261_121, 300));
   expect(failure?.about).toMatch(/sees .*, and should not\./);
 });
 
-test('a failing path is shrunk to the steps that it takes to fail', async () => {
+test('a failing path is reduced to the steps needed for the failure', async () => {
   const steps = stepsOf(7, 200);
   const needed = [steps[17]!, steps[90]!, steps[151]!];
   const shortest = await shrunk(steps, async (left) => needed.every((step) => left.includes(step)));

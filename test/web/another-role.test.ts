@@ -51,7 +51,7 @@ const letIn = async (caller: string, role: string, advises: string | null = null
 const remove = async (id: string) =>
   expect((await (await web.as('broker')).ask(`${path}/${id}`, undefined, 'DELETE')).status).toBeLessThan(300);
 
-test('is to a buyer who sees them now no buyer of before', async () => {
+test('a buyer does not see that a new seller was a buyer before', async () => {
   const id = await letIn('removed', 'buyer');
   const none = { tab: [], home: [] };
   expect(await told('exclusive buyer')).toEqual(none);
@@ -65,7 +65,7 @@ test('is to a buyer who sees them now no buyer of before', async () => {
   await remove(id);
 });
 
-test('is to the buyer whom they advise now no advisor of another', async () => {
+test('a buyer does not see that their new advisor advised another buyer before', async () => {
   const { participants } = web.scene;
   const id = await letIn('removed', 'advisor', participants['other buyer']);
   await remove(id);
@@ -76,7 +76,7 @@ test('is to the buyer whom they advise now no advisor of another', async () => {
   expect((await told('other buyer')).tab).toEqual([]);
 });
 
-test('has not read as an advisor what was answered to the buyer whom they advise now', async () => {
+test('answers to a buyer are unread for an advisor who read those of another buyer before', async () => {
   const { deal, participants, people } = web.scene;
   await web.service.sql(
     `insert into questions (deal_id, participant_id, asked_by, category, question_text, status, distributed_response, distributed_at)

@@ -80,7 +80,7 @@ describe("a buyer's assistant", () => {
     await page.getByRole('button', { name: 'Done' }).click();
   });
 
-  test('is let in on the consent page, and the settings say so', async () => {
+  test('is allowed on the consent page, and is shown as connected in the settings', async () => {
     const way = ways['client 2.4.0, auto']!;
     const keeper = new Keeper(clientId, loopback.redirectUri);
     assistant = await way.go(`${service.mcpUrl}/api/mcp`, keeper, new Wire(), (url) => allow(buyer.page, url));
@@ -93,7 +93,7 @@ describe("a buyer's assistant", () => {
       .waitFor();
   });
 
-  test('writes once its person has turned on the tool, and writing on the deal', async () => {
+  test('writes once its person has turned on the tool and writing on the deal', async () => {
     await broker.go(`/deals/${dealId()}/questions`);
     const { page } = buyer;
     expect(await resolve(await ask())).toBe('missing_tool_grant');
@@ -111,13 +111,13 @@ describe("a buyer's assistant", () => {
     expect(await ask()).not.toHaveProperty('isError', true);
   });
 
-  test('and what it wrote shows on the pages of both without a reload', async () => {
+  test("asks a question that appears on the broker's open page without a reload", async () => {
     await broker.page.getByText(question).first().waitFor();
     await buyer.go(`/deals/${dealId()}/questions`);
     await buyer.page.getByText(question).first().waitFor();
   });
 
-  test('reads what its person sees, and nothing more, once they have disconnected it', async () => {
+  test('reads what its person sees, and nothing after it is disconnected', async () => {
     const { structuredContent } = await assistant.call('svc_questions_list', { deal_id: dealId() });
     expect(JSON.stringify(structuredContent)).toContain(question);
     const { page } = buyer;

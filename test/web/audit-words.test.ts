@@ -16,7 +16,7 @@ const facts = toolFacts({ findings: true, financing: true });
 const titles = new Map(facts.map(({ name, title }) => [name, title]));
 const title = (action: string, details = {}) => auditTitle(action, details, titles);
 
-test('says what a record tells besides', () => {
+test('the words of a record include its details', () => {
   expect(title('deal.move', { to: 'under_offer' })).toBe('Move the deal to under offer');
   expect(title('deal.move')).toBe('Move the deal');
   expect(title('member.role', { role: 'staff' })).toBe('Change a member’s role to staff');
@@ -31,7 +31,7 @@ test('says what a record tells besides', () => {
   expect(outcomeWords('rls_denied')).toBe('Not allowed');
 });
 
-test('says each detail of a record on a deal in words', () => {
+test('each detail of a record on a deal has words', () => {
   const words = [
     ...conditionStatuses,
     ...checklistStatuses,
@@ -67,7 +67,7 @@ test('says each detail of a record on a deal in words', () => {
   expect(activitySentence('report.download', { format: 'xlsx' })).toBe('downloaded a report as XLSX');
 });
 
-test('calls each tool by its title', () => {
+test('a tool call has the title of its tool', () => {
   for (const { name, title: called } of facts)
     expect(title(`tool:${name}`).toLowerCase()).toBe(`tool: ${called.toLowerCase()}`);
   expect(title('tool:svc_deals_list')).toBe('Tool: list deals');
@@ -75,7 +75,7 @@ test('calls each tool by its title', () => {
   expect(detailWords('tool', 'svc_gone', null)).toBe('svc_gone');
 });
 
-test('makes readable what it has no words for, and nothing of what every object inherits', () => {
+test('unknown actions are made readable, and names that every object inherits are unknown', () => {
   expect(title('deal.turned_around')).toBe('Deal turned around');
   expect(title('tool:svc_maps_list')).toBe('Tool: maps list');
   expect(title('constructor')).toBe('Constructor');

@@ -76,7 +76,7 @@ interface Listed {
 }
 
 describe('the calendar', () => {
-  test('holds for everybody what their pages show, and nothing else', async () => {
+  test('contains for each person exactly the deadlines on their pages', async () => {
     const { scene } = web;
     const now = web.service.clock.now().getTime();
     const seen = new Map<string, number>();
@@ -123,7 +123,7 @@ describe('the calendar', () => {
     expect(seen.get('outsider')).toBe(0);
   });
 
-  test('names the deal and what to do, and no name, text or amount', async () => {
+  test('names the deal and the task, but no person, text or amount', async () => {
     const text = await (await fetch(await linkOf('exclusive buyer'))).text();
     const entries = entriesIn(text);
     expect(entries.map(({ SUMMARY }) => SUMMARY)).toEqual(
@@ -148,7 +148,7 @@ describe('the calendar', () => {
     expect(condition['URL']).toBe(`${web.service.config.baseUrl}/deals/${web.scene.deal}/closing`);
   });
 
-  test('tells programs when something has moved, under the same id', async () => {
+  test('keeps the UID of a moved deadline and increases its SEQUENCE', async () => {
     const { clock } = web.service;
     const link = await linkOf('broker');
     const exclusivity = async () =>
@@ -163,7 +163,7 @@ describe('the calendar', () => {
     expect(after['LAST-MODIFIED']! > before['LAST-MODIFIED']!).toBe(true);
   });
 
-  test('is sent again only when something in it has changed, and kept by nobody between', async () => {
+  test('is 304 until something in it changes, with Cache-Control: no-cache', async () => {
     const link = await linkOf('seller');
     const first = await fetch(link);
     expect(first.headers.get('content-type')).toBe('text/calendar; charset=utf-8');
@@ -180,13 +180,13 @@ describe('the calendar', () => {
   });
 });
 
-describe('the link', () => {
+describe('the calendar link', () => {
   const answerOf = async (link: string) => {
     const answer = await fetch(link);
     return { status: answer.status, text: await answer.text() };
   };
 
-  test('is one a person, ends when it is made anew or removed, and is kept as a digest and out of the log', async () => {
+  test('is one per person, ends when it is renewed or removed, and is never logged', async () => {
     const first = await linkOf('viewer');
     expect((await answerOf(first)).status).toBe(200);
     const second = await linkOf('viewer');
@@ -212,7 +212,7 @@ describe('the link', () => {
     expect(await trail(web.service, 'calendar_link.remove')).toHaveLength(1);
   });
 
-  test('ends with the suspension of its person, also when that is taken back', async () => {
+  test('ends with the suspension of its person, even after a restore', async () => {
     const link = await linkOf('new buyer');
     expect((await answerOf(link)).status).toBe(200);
     const suspend = (at: string) =>
@@ -223,7 +223,7 @@ describe('the link', () => {
     expect((await answerOf(link)).status).toBe(404);
   });
 
-  test('opens nothing for writing', async () => {
+  test('gives no write access', async () => {
     const link = await linkOf('seller');
     const digest = tokenDigest(new URL(link).searchParams.get('token')!);
     await expect(
@@ -231,7 +231,7 @@ describe('the link', () => {
     ).rejects.toBeInstanceOf(NotWritable);
   });
 
-  test('is refused when it is asked too often', async () => {
+  test('has a rate limit', async () => {
     const link = await linkOf('colleague');
     const codes: number[] = [];
     for (let i = 0; i < 32; i += 1) codes.push((await fetch(link)).status);
@@ -243,8 +243,8 @@ describe('the link', () => {
   });
 });
 
-describe('what is written is as RFC 5545 has it', () => {
-  test('lines of at most 75 octets that divide no character', () => {
+describe('the calendar in the format of RFC 5545', () => {
+  test('has lines of at most 75 octets, folded without splitting a character', () => {
     const line = `SUMMARY:${'Bäckerei 🥐 '.repeat(30)}`;
     const text = folded(line);
     for (const part of text.split('\r\n')) {
@@ -256,7 +256,7 @@ describe('what is written is as RFC 5545 has it', () => {
     expect(folded('A'.repeat(76))).toBe(`${'A'.repeat(75)}\r\n A\r\n`);
   });
 
-  test('text with its separators escaped, and nothing that ends a line', () => {
+  test('escapes separators and line breaks in text', () => {
     expect(textValue('A; B, C\\D\r\nE\nF\u0007')).toBe(String.raw`A\; B\, C\\D\nE\nF`);
     const title = 'Harbor\r\nEND:VCALENDAR';
     const at = new Date('2026-11-22T10:00:00.123Z');
@@ -269,7 +269,7 @@ describe('what is written is as RFC 5545 has it', () => {
     expect(text).toContain(String.raw`NAME:A\, B`);
   });
 
-  test('at least one component, also when there is nothing to tell', () => {
+  test('has at least one component, even without deadlines', () => {
     const text = calendar('Empty', []);
     expect(text).toMatch(/^BEGIN:VCALENDAR\r\nVERSION:2\.0\r\nPRODID:/);
     expect(text).toContain('BEGIN:VTIMEZONE\r\nTZID:UTC\r\n');

@@ -20,7 +20,7 @@ afterAll(() => web?.close());
 describe('a closing condition', () => {
   const path = () => `/deals/${deal}/conditions`;
 
-  test('is added by a broker, with an owner who takes part in the deal', async () => {
+  test('is added only by a broker, with an owner who takes part in the deal', async () => {
     const broker = await web.as('broker');
     const deadline = dateIn(3);
     const added = await broker.ask(path(), {
@@ -53,7 +53,7 @@ describe('a closing condition', () => {
       expect([caller, (await (await web.as(caller)).ask(path(), { name: 'X' })).status]).toEqual([caller, 403]);
   });
 
-  test('and a row of the checklist are refused to whoever may not add them as on an empty deal, however full it is', async () => {
+  test('is denied without permission alike on empty and full deals, as is a checklist row', async () => {
     const may = {
       conditions: ['broker'],
       'qoe/checklist': ['broker', 'seller', 'exclusive buyer'],
@@ -91,7 +91,7 @@ describe('a closing condition', () => {
       await web.service.sql(`delete from ${table} where ${column} like 'Number %'`);
   });
 
-  test('names its owner to those who may know of them, and takes only owners of whom the selected buyer may know', async () => {
+  test('shows its owner only to people who know them, and accepts only owners known to the selected buyer', async () => {
     const { people, participants } = web.scene;
     const broker = await web.as('broker');
     const { id } = (await broker.ask(path(), { name: 'Tax clearance', owner_user_id: people['seller'] })).body;
@@ -139,7 +139,7 @@ describe('a closing condition', () => {
     await broker.ask(`/conditions/${id}`, undefined, 'DELETE');
   });
 
-  test('is hidden from the buyers who were not selected', async () => {
+  test('is hidden from buyers who were not selected', async () => {
     const names = async (caller: string) =>
       (await (await web.as(caller)).ask(path())).body.items.map((one: { name: string }) => one.name);
     for (const caller of ['broker', 'seller', 'viewer', 'admin', 'exclusive buyer', "exclusive buyer's advisor"])
@@ -147,7 +147,7 @@ describe('a closing condition', () => {
     for (const caller of ['other buyer', 'new buyer']) expect(await names(caller)).toEqual([]);
   });
 
-  test('is moved on by its owner, and reworded, redated or waived by a broker alone', async () => {
+  test('is moved forward by its owner, and reworded, rescheduled or waived only by a broker', async () => {
     const broker = await web.as('broker');
     const seller = await web.as('seller');
     const { items } = (await broker.ask(path())).body;
@@ -218,8 +218,8 @@ describe('a closing condition', () => {
   });
 });
 
-describe('home', () => {
-  test('shows each what waits for them, and nothing of what waits for others', async () => {
+describe('the home page', () => {
+  test('shows each person the work that waits for them, and no other', async () => {
     const kinds = async (caller: string) =>
       (await (await web.as(caller)).ask('/home')).body.queue.map((entry: { kind: string; count: number }) => [
         entry.kind,
@@ -233,7 +233,7 @@ describe('home', () => {
       expect([caller, await kinds(caller)]).toEqual([caller, []]);
   });
 
-  test('counts answers until they are read, for each of a side apart', async () => {
+  test('counts answers until they are read, for each person of a side separately', async () => {
     const buyer = await web.as('other buyer');
     const advisor = await web.as("other buyer's advisor");
     const waiting = async (person: typeof buyer) => (await person.ask(`/deals/${deal}`)).body.counts.questions_waiting;
@@ -253,7 +253,7 @@ describe('home', () => {
       expect((await (await web.as(caller)).ask(`/deals/${deal}/questions/read`, {})).status).toBe(403);
   });
 
-  test('shows how one’s deals stand, and the exclusivities that one knows of', async () => {
+  test("shows the states of the caller's deals, and the exclusivities visible to them", async () => {
     const home = async (caller: string) => (await (await web.as(caller)).ask('/home')).body;
     expect((await home('admin')).deals_by_state).toEqual([
       { state: 'diligence', count: 1 },
@@ -267,7 +267,7 @@ describe('home', () => {
 });
 
 describe('activity', () => {
-  test('tells brokers and admins what was done on the deal, everybody what they did and what was done to what they can open', async () => {
+  test('shows brokers and admins everything on the deal, others their own actions and what they can open', async () => {
     const seen = async (caller: string, from: string) => {
       const { body } = await (await web.as(caller)).ask(from);
       return (body.items ?? body.activity).map(
@@ -289,7 +289,7 @@ describe('activity', () => {
     expect(await seen('other buyer', '/home')).toEqual([]);
   });
 
-  test('names what was done on the first page, and tells everybody of what others did to what they can open', async () => {
+  test('names documents on the home page, and shows actions of others only on what the reader can open', async () => {
     const query = { filename: 'Lease 2024.pdf', confidentiality: 'selected_buyer_only' };
     expect((await upload(web.service, await web.as('seller'), deal, aPdf(), query)).status).toBe(201);
     const activityOf = async (caller: string) => (await (await web.as(caller)).ask('/home')).body.activity;
@@ -308,7 +308,7 @@ describe('activity', () => {
       expect(JSON.stringify(await tabOf(caller))).not.toMatch(/Lease 2024|document/);
   });
 
-  test('leaves out what tools only read and what was refused, and comes in pages', async () => {
+  test('omits reading tool calls and refused actions, and is paged', async () => {
     await web.service.sql(
       `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, noted, at)
        select $1, $2, $3, case when n % 2 = 0 then 'tool:svc_deals_get' else 'deal.edit' end,
@@ -335,7 +335,7 @@ describe('activity', () => {
   });
 });
 
-test('the activity of a deal goes on behind what its reader may not open', async () => {
+test('the activity of a deal continues after records that its reader cannot see', async () => {
   const { service, scene } = web;
   const deal_id = await insert(service, 'deals', { organization_id: scene.brokerage, title: 'Long', state: 'listed' });
   for (const [name, role] of [
@@ -393,7 +393,7 @@ test('the activity of a deal goes on behind what its reader may not open', async
 describe('assistants on a deal', () => {
   const path = () => `/deals/${deal}/tools`;
 
-  test('are allowed by each for themself, until a time or until turned off', async () => {
+  test('are allowed by each person for themselves, until a time or until turned off', async () => {
     const buyer = await web.as('other buyer');
     expect((await buyer.ask(path())).body).toMatchObject({ opt_in: null, shut_off: { by_name: 'broker' } });
     const until = web.service.clock.inDays(1);
@@ -415,7 +415,7 @@ describe('assistants on a deal', () => {
     expect((await buyer.ask(`${path()}/opt-in`, undefined, 'DELETE')).status).toBe(200);
   });
 
-  test('are shut off for everybody by a broker of the deal alone', async () => {
+  test('are turned off for everybody only by a broker of the deal', async () => {
     const broker = await web.as('broker');
     for (const caller of ['seller', 'admin', "broker's advisor", 'viewer'])
       for (const method of ['PUT', 'DELETE'])
@@ -431,7 +431,7 @@ describe('assistants on a deal', () => {
   });
 });
 
-test('what time has done is written down while the service runs', async () => {
+test('an NDA whose date has passed is marked as expired while the service runs', async () => {
   const [nda] = await web.service.sql(
     `insert into ndas (deal_id, participant_id, terms, expires_at, status) values ($1, $2, 'Briefly.', app.now() - interval '1 minute', 'sent')
      returning id`,

@@ -25,7 +25,7 @@ afterAll(async () => {
 const announced = (text: string) => testPage.page.getByRole('status').filter({ hasText: text }).first();
 const row = (name: string) => testPage.page.getByRole('row').filter({ hasText: name });
 
-test('a contact is added, found, edited, archived, and brought back by undo', async () => {
+test('a contact is added, found, edited, archived, and restored by undo', async () => {
   const { page } = testPage;
   const own = crypto.randomUUID().slice(0, 8);
   const [name, email] = [`Zora ${own}`, `zora-${own}@example.test`];
@@ -86,7 +86,7 @@ test('a contact is added, found, edited, archived, and brought back by undo', as
   expect(testPage.complaints).toEqual([]);
 });
 
-test('the dialog shows the contact that was chosen last, however it was chosen', async () => {
+test('the dialog shows the contact chosen last, whether by search or by click', async () => {
   const { page } = testPage;
   await service.sql(`delete from contacts where display_name in ('Orla', 'Otis')`);
   await service.sql(
@@ -130,7 +130,7 @@ test('the dialog shows the contact that was chosen last, however it was chosen',
   expect(testPage.complaints).toEqual([]);
 });
 
-test('a file is looked at before it is imported', async () => {
+test('a file is previewed before it is imported', async () => {
   const { page } = testPage;
   const own = crypto.randomUUID().slice(0, 8);
   await testPage.go('/contacts');
@@ -176,7 +176,7 @@ async function goToMany(count: number): Promise<string> {
   return name;
 }
 
-test('ten thousand contacts scroll, a few rows at a time', async () => {
+test('ten thousand contacts scroll with only a few rows rendered', async () => {
   const { page } = testPage;
   const name = await goToMany(10_000);
   await page.locator('[role=row][data-index]').first().focus();
@@ -193,7 +193,7 @@ test('ten thousand contacts scroll, a few rows at a time', async () => {
   expect(await page.locator('[role=row][data-index]').count()).toBeLessThan(60);
 });
 
-test('a page that cannot be loaded is asked for once, is said to be missing, and comes when it is asked for again', async () => {
+test('a part of the list that fails to load is requested once, reported, and loaded by a retry', async () => {
   const { page } = testPage;
   let asked = 0;
   await page.route(/\/contacts\?.*cursor=/, (route) => {
@@ -221,7 +221,7 @@ test('a page that cannot be loaded is asked for once, is said to be missing, and
   await expect.poll(toTheEnd, { interval: 50 }).toBeGreaterThan(there);
 });
 
-test('what takes long to come is said to be loading', async () => {
+test('a slow list shows that it is loading', async () => {
   const { page, go } = testPage;
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
   await page.route(/\/contacts\?/, async (route) => {
@@ -237,7 +237,7 @@ test('what takes long to come is said to be loading', async () => {
   await page.unroute(/\/contacts\?/);
 });
 
-test('keys go on from a contact that was opened by a click', async () => {
+test('keyboard navigation continues from a contact opened by a click', async () => {
   const { page } = testPage;
   const name = await goToMany(3);
   await row(`${name} 00001`)
@@ -252,7 +252,7 @@ test('keys go on from a contact that was opened by a click', async () => {
   await escapeFrom(page, page.getByRole('dialog'));
 });
 
-test('a phone shows the same as cards, and sorts them', async () => {
+test('a phone shows contacts as cards with a sort menu', async () => {
   const { page } = testPage;
   await page.setViewportSize({ width: 390, height: 844 });
   const name = await goToMany(3);
@@ -268,7 +268,7 @@ test('a phone shows the same as cards, and sorts them', async () => {
   await page.setViewportSize({ width: 1280, height: 900 });
 });
 
-test('who is a member of no brokerage is told so', async () => {
+test('a person without a brokerage sees an explanation instead of contacts', async () => {
   const { cookie } = await signInAs(service, service.demo.people.buyer.user_id);
   const other = await openTestPage(browser, service.origin, { cookie });
   await other.go('/contacts');

@@ -81,7 +81,7 @@ async function wholeList(query: Record<string, string>): Promise<{ id: string; d
 }
 
 describe('members of the brokerage', () => {
-  test('add, change, archive and restore contacts, each of which is on record', async () => {
+  test('add, change, archive and restore contacts, with an audit record for each change', async () => {
     const id = await add();
     const { body: seen } = await as('colleague').ask(listPath({ search: 'RUIZ 0100' }));
     expect(seen).toEqual({
@@ -119,7 +119,7 @@ describe('members of the brokerage', () => {
     expect(JSON.stringify(records)).not.toMatch(/Ruiz|example\.test/);
   });
 
-  test('are told of each fault at its field', async () => {
+  test('get an error at each invalid field', async () => {
     const { status, body } = await as('broker').ask('/contacts', {
       brokerage_id: scene.brokerage,
       type: 'cat',
@@ -137,7 +137,7 @@ describe('members of the brokerage', () => {
     expect((await as('broker').ask(listPath({ sort: 'phone' }))).body.error.details[0].path).toBe('sort');
   });
 
-  test('change nothing without the token of their session', async () => {
+  test('cannot change anything without the CSRF token of their session', async () => {
     const id = await add();
     const { 'x-csrf-token': _, ...headers } = as('broker').headers;
     for (const [method, path] of [
@@ -152,7 +152,7 @@ describe('members of the brokerage', () => {
 
 describe('everybody else', () => {
   test.each(['seller', 'exclusive buyer', "broker's advisor", 'viewer', 'invited', 'outsider'])(
-    'sees no contacts and changes none: %s',
+    'sees no contacts and cannot change any: %s',
     async (name) => {
       const id = await add();
       const person = as(name);
@@ -178,7 +178,7 @@ describe('everybody else', () => {
     ['not in UTF-8', new Uint8Array([0x6e, 0xff, 0xfe])],
     ['without a column that is known', 'first,last\na,b'],
     ['of too many rows', `name\n${'x\n'.repeat(5001)}`],
-  ])('has no file of theirs read: one that is %s', async (_, file) => {
+  ])('gets 404 before their file is read: one that is %s', async (_, file) => {
     for (const path of ['/contacts/import/preview', '/contacts/import'])
       for (const [name, brokerage] of [
         ['outsider', scene.brokerage],
@@ -188,7 +188,7 @@ describe('everybody else', () => {
         expect((await send(name, path, file, brokerage)).status, `${name} ${path}`).toBe(404);
   });
 
-  test('of another brokerage has contacts of their own, as if they did not exist', async () => {
+  test('from another brokerage gets the same responses as for nonexistent contacts', async () => {
     const broker = as('broker');
     expect((await broker.ask(listPath({}, elsewhere.brokerage))).body.items).toEqual([]);
     expect(await broker.ask(`/contacts/${elsewhere.contact}/archive`, {})).toEqual(
@@ -208,7 +208,7 @@ describe('everybody else', () => {
 });
 
 describe('the list', () => {
-  test('comes in pages that neither repeat nor miss anybody, also when somebody is added meanwhile', async () => {
+  test('is paged without duplicates or gaps, even if a contact is added meanwhile', async () => {
     await service.sql(
       `insert into contacts (brokerage_id, type, display_name, created_at)
        select $1, 'company', 'Paged ' || (n % 5), app.now() - (n % 3) * interval '1 day' from generate_series(1, 23) n`,
@@ -231,7 +231,7 @@ describe('the list', () => {
     expect(first.items.length + rest.items.length).toBe(23);
   });
 
-  test('takes a cursor only from who got it, for the same list', async () => {
+  test('accepts a cursor only from the person who received it, for the same list', async () => {
     const { body } = await as('broker').ask(listPath({ limit: '2' }));
     const cursor = body.next_cursor;
     for (const [name, query] of [
@@ -243,7 +243,7 @@ describe('the list', () => {
       expect((await as(name).ask(listPath(query))).status, `${name} ${JSON.stringify(query)}`).toBe(400);
   });
 
-  test('finds what the words say, marks of patterns too', async () => {
+  test('finds contacts by all words of a search, and takes pattern characters literally', async () => {
     await add({ display_name: '100% Plumbing_Ltd', email: null, phone: null });
     const names = async (search: string) =>
       (await as('broker').ask(listPath({ search }))).body.items.map((one: typeof ana) => one.display_name);
@@ -267,7 +267,7 @@ const table = [
 ].join('\r\n');
 
 describe('importing', () => {
-  test('shows each row, whom they have already, and each fault; and stores nothing', async () => {
+  test('previews each row, duplicate and error, and stores nothing', async () => {
     const known = await add({ display_name: 'Kit', email: 'kit@example.test' });
     const before = await wholeList({});
     const { status, body } = await send('broker', '/contacts/import/preview', `\ufeff${table}`);
@@ -299,7 +299,7 @@ describe('importing', () => {
     expect(await wholeList({})).toEqual(before);
   });
 
-  test('stores all or nothing, each address once', async () => {
+  test('stores all rows or none, and each address once', async () => {
     await add({ display_name: 'Lee', email: 'lee@example.test' });
     const before = await wholeList({});
     expect(await send('broker', '/contacts/import', table)).toMatchObject({
@@ -331,7 +331,7 @@ describe('importing', () => {
     return { contacts: contacts.map((values: string[]) => values.join('|')), faults, left_out };
   };
 
-  test('takes a company for the name only of who has no other', async () => {
+  test('uses the company as the name only of rows without another name', async () => {
     expect(await look('name,company,email\nSarah Kim,Acme,s@x.test\n,Bloom,b@x.test\n')).toEqual({
       contacts: ['person|Sarah Kim|s@x.test|', 'company|Bloom|b@x.test|'],
       faults: [],
@@ -342,7 +342,7 @@ describe('importing', () => {
     });
   });
 
-  test('knows the columns of address books, and says which it leaves out', async () => {
+  test('recognizes the columns of address books, and lists those that it ignores', async () => {
     const google = [
       'First Name,Middle Name,Last Name,Notes,Organization Name,E-mail 1 - Label,E-mail 1 - Value,E-mail 2 - Value,Phone 1 - Value,',
       'Sarah,,Kim,,Acme,Work,s@x.test,s2@x.test,555 0100,,',
@@ -371,7 +371,7 @@ describe('importing', () => {
     });
   });
 
-  test('refuses a row with more in it than the first line names', async () => {
+  test('rejects a row with more cells than the first line names', async () => {
     const message =
       'More cells than the first line names: put quotation marks around a cell that contains a comma or semicolon.';
     expect(await look('name\nKim, Sarah\nAna,\n')).toEqual({
@@ -387,7 +387,7 @@ describe('importing', () => {
     });
   });
 
-  test('never shortens what is too long for a file, but says so by its cell', async () => {
+  test('reports a value that is too long for a file at its cell, and never truncates it', async () => {
     const name = `Long ${'n'.repeat(1_495)}`;
     const id = await add({ display_name: name, email: 'long@example.test', phone: '1'.repeat(1_001) });
     const csv = await (await exported('broker')).text();
@@ -418,7 +418,7 @@ describe('importing', () => {
     expect(read.rows).toMatchObject([{ row: 4, contact: { display_name: most } }]);
   });
 
-  test('says what is wrong with a file that is none', async () => {
+  test('explains what is wrong with an invalid file', async () => {
     const faultOf = async (csv: string | Uint8Array<ArrayBuffer>) => {
       const { status, body } = await send('broker', '/contacts/import/preview', csv);
       return `${status} ${body.error.message}`;
@@ -437,7 +437,7 @@ describe('importing', () => {
 });
 
 describe('exporting', () => {
-  test('gives what opens safely in a spreadsheet and reads again here', async () => {
+  test('returns a file that is safe in a spreadsheet and can be imported again', async () => {
     const wild = [
       '=1+1',
       '+49 30',
@@ -482,7 +482,7 @@ describe('exporting', () => {
         ])),
     );
 
-  test('gives all of them in the order of their names, also when they are read in several portions', async () => {
+  test('returns all contacts ordered by name, even if they are read in several portions', async () => {
     const many = 3_000;
     forgetAfterwards('Name %');
     await service.sql(
@@ -495,7 +495,7 @@ describe('exporting', () => {
     expect(names).toEqual(names.toSorted());
   });
 
-  test('gives them also when they are so long that a portion of them would take too much memory', async () => {
+  test('returns all contacts even if a portion of them would take too much memory', async () => {
     forgetAfterwards('Long %');
     await service.sql(
       `insert into contacts (brokerage_id, type, display_name) select '${scene.brokerage}', 'person', 'Long ' || lpad(n::text, 3, '0') || repeat(' x', 30000)

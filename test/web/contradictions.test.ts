@@ -76,8 +76,8 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-describe('an answer', () => {
-  test('is the brokers’ to give, once, and is read by the deal’s side alone until it is released', async () => {
+describe('an answer to a contradiction', () => {
+  test('is given by brokers only, and is visible to the deal’s side alone until it is released', async () => {
     const one = await unmatched('broker', 'FY1998');
     expect(one.answer).toBeNull();
     expect(await read('broker')).toMatchObject({ all: true, may_answer: true, explained: { count: 0 } });
@@ -137,7 +137,7 @@ describe('an answer', () => {
   });
 
   test.each(['seller', 'buyer', 'other_buyer', 'outsider'])(
-    'is denied to the %s in the same words, whether there is anything to answer or not',
+    'is denied to the %s alike, whether the contradiction exists or not',
     async (name) => {
       const one = await unmatched('broker', 'FY1997');
       expect((await explain(one, 'Said.')).status).toBe(204);
@@ -156,7 +156,7 @@ describe('an answer', () => {
     },
   );
 
-  test('is to the figures as they are, and says when they have changed since', async () => {
+  test('applies to the figures it was given for, and is marked once they change', async () => {
     const one = await unmatched('broker', 'FY1999');
     expect((await explain(one, 'Was closed in May.')).status).toBe(204);
     const { answered_at } = (await unmatched('broker', 'FY1999')).answer!;
@@ -189,7 +189,7 @@ describe('an answer', () => {
     await adjust('FY1999', '100.10');
   });
 
-  test('is neither given in place of another that was not read, nor removed unread', async () => {
+  test('is not replaced or removed by a request that does not know its latest version', async () => {
     const { key, figures } = await unmatched('broker', 'FY1998');
     const give = (why: string, answered_at: string | null) =>
       put('broker', key, 'answer', { status: 'explained', why, figures, answered_at });
@@ -225,7 +225,7 @@ describe('an answer', () => {
     expect((await remove('broker', key, 'answer')).status).toBe(204);
   });
 
-  test('releases what was seen, and nothing that another upload makes of it', async () => {
+  test('is released only for the figures seen, not for figures changed by a later upload or adjustment', async () => {
     const { sql } = service;
     const uploaded = async (rows: string[], type = 'profit_and_loss') => {
       const query = new URLSearchParams({ snapshot_type: type, filename: 'books.csv' });
@@ -322,7 +322,7 @@ describe('an answer', () => {
     ['an unknown status', { status: 'denied' }],
     ['figures that are none', { figures: 'x' }],
     ['more than is asked', { released_at: '2026-01-01T00:00:00Z' }],
-  ])('is refused with %s', async (_what, wrong) => {
+  ])('is rejected with %s', async (_what, wrong) => {
     const { key, figures } = await unmatched('broker', 'FY1998');
     const answer = { status: 'explained', why: 'So.', figures, ...wrong };
     expect((await put('broker', key, 'answer', answer)).status).toBe(400);
@@ -331,7 +331,7 @@ describe('an answer', () => {
     );
   });
 
-  test('is refused on a closed deal as every other change there is', async () => {
+  test('is rejected on a closed deal, like every other change', async () => {
     const one = await unmatched('broker', 'FY1998');
     expect((await explain(one, 'Before the end.')).status).toBe(204);
     const { answered_at } = (await unmatched('broker', 'FY1998')).answer!;
@@ -356,7 +356,7 @@ describe('an answer', () => {
     expect((await remove('broker', one.key, 'answer')).status).toBe(204);
   });
 
-  test('is in what a person exports of themself', async () => {
+  test('is in the data export of its author', async () => {
     const one = await unmatched('broker', 'FY1998');
     await explain(one, 'For the export.');
     const [found] = await service.sql<{ answers: object[] }>(
@@ -368,7 +368,7 @@ describe('an answer', () => {
   });
 });
 
-test('assistants are told what their people may read, with the beginning of the answer', async () => {
+test('assistants see the contradictions that their people may read, with the beginning of the answer', async () => {
   const summaries = async (name: 'broker' | 'seller' | 'buyer') => {
     const access = await addToken(service, service.demo.people[name].user_id);
     const { structuredContent } = await toolCaller(service, access)('svc_qoe_pl_periods', { deal_id: deal });
@@ -394,7 +394,7 @@ test('assistants are told what their people may read, with the beginning of the 
   await remove('broker', one.key, 'answer');
 });
 
-test('in the browser: a broker explains, releases and withdraws, and an open page of the buyer follows', async () => {
+test("in the browser: a broker explains, releases and withdraws, and a buyer's open page follows", async () => {
   const browser = await openBrowser();
   try {
     const [testPage, theirs] = [
@@ -453,7 +453,7 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
   }
 });
 
-test('in the browser: what a broker writes stays, and is sent once they have seen what has changed meanwhile', async () => {
+test("in the browser: a broker's text is kept, and is sent only after they have seen concurrent changes", async () => {
   const browser = await openBrowser();
   try {
     const testPage = await openTestPage(browser, service.origin, { cookie: as('broker').cookie });

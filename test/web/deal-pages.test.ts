@@ -118,7 +118,7 @@ describe('the sections of a deal', () => {
     }
   });
 
-  test('are printed as what they are about alone, black on white, in the width of the paper', async () => {
+  test('are printed without navigation and buttons, black on white, at the width of the paper', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}/closing`);
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     await page.locator('html[data-theme=light]').waitFor();
@@ -139,7 +139,7 @@ describe('the sections of a deal', () => {
     await page.getByRole('navigation').first().waitFor();
   });
 
-  test('show in a low window what is filled in, refused and asked', async () => {
+  test('keep the focused field, an error and a question visible in a low window', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}`);
     await page.route('**/deals/*', (route) =>
       route.request().method() === 'PATCH'
@@ -168,7 +168,7 @@ describe('the sections of a deal', () => {
     await button(question, 'Cancel').click();
   });
 
-  test('give the focus back to what opened a dialog, a drawer or a question', async () => {
+  test('return the focus to the control that opened a dialog, a drawer or a question', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}/nda`);
     const opens = async (name: string | RegExp, ...layers: ('menu' | 'dialog' | 'alertdialog')[]) => {
       const opener = button(page, name).first();
@@ -186,7 +186,7 @@ describe('the sections of a deal', () => {
     await opens('More actions', 'menu', 'dialog');
   });
 
-  test('a deal that is not theirs is as if it did not exist', async () => {
+  test('cannot be opened by an outsider', async () => {
     const page = await at('outsider', `/deals/${web.scene.deal}/offers`);
     await page.getByRole('heading', { level: 1, name: 'You cannot open this' }).waitFor();
     await expectAccessible(page);
@@ -195,7 +195,7 @@ describe('the sections of a deal', () => {
   });
 });
 
-describe('an address where somebody has no place', () => {
+describe('a section that the caller may not see', () => {
   const answersNowhere = new Map<string, string[]>();
   test.each([
     ['other buyer', '/qoe'],
@@ -204,7 +204,7 @@ describe('an address where somebody has no place', () => {
     ['admin', '/questions'],
     ['other buyer', '/closing'],
     ['broker', '/findings'],
-  ])('says to the %s at %s what one says that leads nowhere, and asks nothing of the server', async (caller, path) => {
+  ])("shows the %s at %s the page of a nonexistent address, without requests for the deal's data", async (caller, path) => {
     const { page } = await testPageOf(caller);
     // Requests of the previous page must not be counted as requests of this one.
     await page.goto(`${web.service.origin}/healthz`);
@@ -226,8 +226,8 @@ describe('an address where somebody has no place', () => {
   });
 });
 
-describe('an admin who takes no part', () => {
-  test('joins a deal as its broker after confirming, which the deal’s people see', async () => {
+describe('an admin who takes no part in the deal', () => {
+  test('joins as a broker after confirming, which the deal’s participants see', async () => {
     const broker = await at('broker', `/deals/${web.scene.idle}/people`);
     const page = await at('admin', `/deals/${web.scene.idle}`);
     await page.getByText('You: admin').waitFor();
@@ -249,7 +249,7 @@ describe('an admin who takes no part', () => {
 });
 
 describe('a broker', () => {
-  test('edits the deal, and is told what does not fit', async () => {
+  test('edits the deal, and sees an error at invalid fields', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}`);
     await choose(page, 'More actions', 'Edit deal');
     const dialog = page.getByRole('dialog');
@@ -267,7 +267,7 @@ describe('a broker', () => {
     await page.getByText('$980,000').waitFor();
   });
 
-  test('has no amount sent that their language does not write so, also from what was kept of the form', async () => {
+  test("cannot save an amount in another language's format, even from a stored draft", async () => {
     const { cookie } = await web.as('broker');
     const norwegian = await openTestPage(browser, web.service.origin, { cookie, locale: 'nb-NO' });
     const { page, complaints } = norwegian;
@@ -303,7 +303,7 @@ describe('a broker', () => {
     await norwegian.close();
   });
 
-  test('types an amount of more decimals than any format has, and can go on', async () => {
+  test('can correct an amount with more decimals than any format has', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}`);
     await choose(page, 'More actions', 'Edit deal');
     const dialog = page.getByRole('dialog', { name: 'Edit deal' });
@@ -323,7 +323,7 @@ describe('a broker', () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  test('has the dialog of one deal closed by going back to another', async () => {
+  test('sees the dialog of one deal close on going back to another deal', async () => {
     const { page, visit } = await testPageAt('broker', `/deals/${web.scene.idle}`);
     await visit(`/deals/${web.scene.deal}`);
     await choose(page, 'More actions', 'Edit deal');
@@ -337,7 +337,7 @@ describe('a broker', () => {
     await button(dialog, 'Cancel').click();
   });
 
-  test('reads in a question how it ended, and confirms on a page only what was asked there', async () => {
+  test('sees an error in the question that caused it, and not in a question on another deal', async () => {
     const { page, visit } = await testPageAt('broker', `/deals/${web.scene.deal}`);
     await visit(`/deals/${web.scene.idle}`);
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
@@ -421,7 +421,7 @@ describe('a broker', () => {
     await row.getByText('Removed').waitFor();
   });
 
-  test('revokes an NDA, and what it opened closes', async () => {
+  test('revokes an NDA, which closes the sections it opened', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}/nda`);
     await button(page, /^EB exclusive buyer|exclusive buyer/)
       .first()
@@ -437,7 +437,7 @@ describe('a broker', () => {
     await expect.poll(() => tabsOf(buyer)).not.toContain('QoE');
   });
 
-  test('works through closing conditions, and takes a step back', async () => {
+  test('changes the status of closing conditions by keyboard, and undoes a step', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}/closing`);
     const status = button(page, 'Status of Lease assigned');
     // A pointer resting where the menu opens would take the focus.
@@ -479,7 +479,7 @@ describe('a broker', () => {
     await page.getByText('No closing conditions yet').waitFor();
   });
 
-  test('shuts assistants off for everybody, which each sees on their own page', async () => {
+  test('turns assistants back on for everybody, after which a seller can allow their own', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}`);
     const seller = await at('seller', `/deals/${web.scene.deal}`);
     const own = seller.getByRole('switch', { name: 'Let my assistants write here' });
@@ -535,7 +535,7 @@ async function makeOffers(): Promise<void> {
   ]);
 }
 
-test('offers stand below each other on a phone, and say when they are no longer good', async () => {
+test('offers are stacked on a phone, and show whether they have expired', async () => {
   const { idle } = web.scene;
   await makeOffers();
   const page = await at('broker', `/deals/${idle}/offers`, 390);
@@ -564,7 +564,7 @@ test('offers stand below each other on a phone, and say when they are no longer 
     .waitFor();
 });
 
-test('the seller is led from the offers to consider to what they can do about them', async () => {
+test('the home page leads the seller to the offers, where they can write to the broker', async () => {
   await makeOffers();
   const page = await at('seller', '/');
   await page
@@ -579,7 +579,7 @@ test('the seller is led from the offers to consider to what they can do about th
   expect(await button(page, /^Accept/).count()).toBe(0);
 });
 
-test('what waits says until which day it is due, as the deal itself does', async () => {
+test('the home page shows the day on which a closing condition is or was due', async () => {
   const { idle, people } = web.scene;
   const tomorrow = web.service.clock.inDays(1).slice(0, 10);
   await web.service.sql(
@@ -601,7 +601,7 @@ test('what waits says until which day it is due, as the deal itself does', async
 });
 
 describe('the activity of a deal', () => {
-  test('takes up what is new at its head, and leaves the pages below as they are', async () => {
+  test('adds new records at the top without reloading older pages', async () => {
     const { deal, brokerage, people } = web.scene;
     await web.service.sql(
       `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, at)
@@ -628,7 +628,7 @@ describe('the activity of a deal', () => {
 });
 
 describe('the list of deals', () => {
-  test('is searched, filtered and sorted in its address, and opened by keyboard', async () => {
+  test('keeps search and sorting in its URL, is filtered, and opens a deal by keyboard', async () => {
     const page = await at('admin', '/deals');
     const titles = () => page.getByRole('row').locator('a').allInnerTexts();
     await page.getByRole('searchbox', { name: 'Search deals' }).fill('print');
@@ -653,7 +653,7 @@ describe('the list of deals', () => {
     await page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor();
   });
 
-  test('is what one comes back to from a deal that was just opened', async () => {
+  test('is shown again, without the dialog, on going back from a deal just created', async () => {
     const page = await at('broker', '/deals');
     await button(page, 'New deal').click();
     await page.getByLabel('Title').fill('Marine repair yard');
@@ -666,7 +666,7 @@ describe('the list of deals', () => {
   });
 });
 
-test('accepted terms stay as accepted: a change of them waits for the broker, on everybody’s page', async () => {
+test('accepted terms stay as accepted until the broker decides on a proposed change, on everybody’s page', async () => {
   const { service, scene } = web;
   const [{ id: deal }] = (await service.sql(
     `insert into deals (organization_id, title, state) values ($1, 'Marble works', 'under_offer') returning id`,
@@ -784,7 +784,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   for (const page of [brokers, theirs, sellers]) await page.getByText(/revision 4, accepted/).waitFor();
 });
 
-test('a revision of an offer in another currency than the deal says which of the two it is in', async () => {
+test("a revision lets the buyer choose the currency if the last one differs from the deal's", async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Brick kiln');
   const [broker, buyer] = await Promise.all(['broker', 'new buyer'].map(web.as));
@@ -811,7 +811,7 @@ test('a revision of an offer in another currency than the deal says which of the
   expect(items).toMatchObject([{ revision_number: 2, payload: { currency: 'EUR', purchase_price: '900000' } }]);
 });
 
-test('an exclusivity whose date has passed in diligence is said to have ended, and is granted anew without a move', async () => {
+test('an exclusivity that lapses in diligence is shown as ended, and can be granted again without a move', async () => {
   const { service, scene } = web;
   const { deal } = scene;
   await service.sql(
@@ -848,7 +848,7 @@ test('an exclusivity whose date has passed in diligence is said to have ended, a
   await banner.getByText('exclusive buyer holds exclusivity').waitFor();
 });
 
-test('an NDA is proposed for two years, to the day also over a 29 February', async () => {
+test('an NDA is proposed to end on the same day in two years, even across a 29 February', async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Tile works');
   const { cookie } = await web.as('broker');
@@ -862,7 +862,7 @@ test('an NDA is proposed for two years, to the day also over a 29 February', asy
   await close();
 });
 
-test('an NDA says at which hour it ends, to who signs it and to who reads of it', async () => {
+test('an NDA shows the hour at which it ends, before and after signing', async () => {
   const { service, scene } = web;
   const { deal, buyer } = await withBuyer(service, scene, 'Glass works');
   const broker = await web.as('broker');
@@ -886,7 +886,7 @@ test('an NDA says at which hour it ends, to who signs it and to who reads of it'
   await reader.close();
 });
 
-test('initials are whole characters', async () => {
+test('initials consist of whole characters', async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Fox farm');
   const rename = (name: string) =>
@@ -898,7 +898,7 @@ test('initials are whole characters', async () => {
   await rename('new buyer');
 });
 
-test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
+test('closing lists what is missing, and a closed deal offers no more actions', async () => {
   const { service, scene } = web;
   const [{ id: deal }] = (await service.sql(
     `insert into deals (organization_id, title, state) values ($1, 'Rope walk', 'closing') returning id`,
@@ -933,7 +933,7 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
   }
 });
 
-test('a status that is being changed stays changed while the conditions are asked again, and goes back alone where that fails', async () => {
+test('a status change in progress survives a refetch of the conditions, and is rolled back alone if it fails', async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Sawmill');
   await service.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
@@ -962,7 +962,7 @@ test('a status that is being changed stays changed while the conditions are aske
   await status.waitFor();
 });
 
-test('the buyers of a draft read that offers can be made once it is listed', async () => {
+test('the buyers of a draft deal see that offers can be made once it is listed', async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Bindery', 'draft');
   const buyer = await at('new buyer', `/deals/${deal}/offers`);
@@ -975,7 +975,7 @@ test('the buyers of a draft read that offers can be made once it is listed', asy
   await buyer.getByText('Say what you offer and on which terms.').waitFor();
 });
 
-test('the only broker of a deal is told before they leave that it would have none, and before a move and an invitation what follows', async () => {
+test('the only broker of a deal is warned before leaving, and sees the effects of a move and an invitation', async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Cider mill');
   const page = await at('broker', `/deals/${deal}/people`);

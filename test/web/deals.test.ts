@@ -47,7 +47,7 @@ async function joins(deal: string, caller: string, role: string): Promise<string
 }
 
 describe('a deal', () => {
-  test('is opened in draft by an admin or broker of the brokerage, who becomes its broker', async () => {
+  test('is opened as a draft by an admin or broker of the brokerage, who becomes its broker', async () => {
     for (const caller of ['admin', 'broker', 'colleague']) {
       const person = await web.as(caller);
       const { status, body } = await person.ask('/deals', { organization_id: web.scene.brokerage, ...input });
@@ -81,7 +81,7 @@ describe('a deal', () => {
       ).toBe(403);
   });
 
-  test('says of each fault where it is', async () => {
+  test('is rejected with an error for each invalid field', async () => {
     const broker = await web.as('broker');
     const { status, body } = await broker.ask('/deals', {
       organization_id: 'x',
@@ -97,7 +97,7 @@ describe('a deal', () => {
     );
   });
 
-  test('keeps what an edit does not name, and empties what it names null', async () => {
+  test('keeps the fields that an edit omits, and clears those set to null', async () => {
     const broker = await web.as('broker');
     const deal = await newDeal();
     const edited = await broker.ask(`/deals/${deal}`, { industry: null, asking_price: '2' }, 'PATCH');
@@ -107,7 +107,7 @@ describe('a deal', () => {
     expect(await trail(web.service, 'deal.edit')).toHaveLength(1);
   });
 
-  test('is edited and moved by its brokers alone', async () => {
+  test('is edited and moved only by its brokers', async () => {
     const { deal } = web.scene;
     for (const caller of ['admin', 'seller', 'exclusive buyer', 'other buyer', "broker's advisor", 'viewer']) {
       const person = await web.as(caller);
@@ -129,7 +129,7 @@ describe('a deal', () => {
     }
   });
 
-  test('goes from draft to listed to under offer, and may be withdrawn', async () => {
+  test('moves from draft to listed to under offer, and can be withdrawn', async () => {
     const broker = await web.as('broker');
     const deal = await newDeal();
     expect((await broker.ask(`/deals/${deal}/moves`, { to: 'closing' })).body.error.code).toBe('move_not_allowed');
@@ -168,7 +168,7 @@ describe('closing', () => {
     return deal;
   }
 
-  test('lists what is missing and asks, and goes through when nothing is or it is confirmed', async () => {
+  test('lists what is missing, and needs a confirmation unless nothing is', async () => {
     const broker = await web.as('broker');
     const seller = await web.as('seller');
     const missing = async (deal: string) => (await broker.ask(`/deals/${deal}/closing-warnings`)).body.items;
@@ -217,7 +217,7 @@ describe('closing', () => {
     expect((await close(full)).body.deal.state).toBe('closed');
   });
 
-  test('asks after the buyer who holds the exclusivity also where they were removed', async () => {
+  test('warns if the buyer who holds the exclusivity was removed', async () => {
     const broker = await web.as('broker');
     const deal = await complete();
     await (await web.as('new buyer')).ask(`/deals/${deal}/offers`, { payload });
@@ -232,7 +232,7 @@ describe('closing', () => {
     expect(closed.body.deal).toMatchObject({ state: 'closed', exclusive_buyer_user_id: buyer.user_id });
   });
 
-  describe('at the moment at which something comes to be missing', () => {
+  describe('at the same time as a change after which something is missing', () => {
     const writes = {
       'a condition is added': async (deal: string) =>
         (await web.as('broker')).ask(`/deals/${deal}/conditions`, { name: 'Lease assigned' }),
@@ -257,7 +257,7 @@ describe('closing', () => {
       (['a condition is added', 'other terms are proposed'] as const).flatMap((what) =>
         (['on its page', 'with a key'] as const).map((where) => [what, where] as const),
       ),
-    )('asks: %s, and the deal is closed %s', async (what, where) => {
+    )('needs a confirmation: %s, and the deal is closed %s', async (what, where) => {
       const deal = await complete();
       await web.service.sql('update deals set keys_admitted = true where id = $1', [deal]);
       // The write has already locked the deal when it waits for the row of its last activity.
@@ -272,7 +272,7 @@ describe('closing', () => {
     });
   });
 
-  test('ends all that could be done on the deal, on its page and in its answers', async () => {
+  test('ends all actions on the deal, except revoking an NDA and removing a participant', async () => {
     const people = await Promise.all(['broker', 'seller', 'new buyer'].map(web.as));
     const [broker, seller, buyer] = people as [(typeof people)[0], (typeof people)[0], (typeof people)[0]];
     const deal = await newDeal('listed', 'Sold');
@@ -375,7 +375,7 @@ describe('exclusivity', () => {
     }
   });
 
-  test('leaves no trace for other buyers: not in the page, not in lists, their order and filters, not on the first page', async () => {
+  test('leaves no trace for other buyers in pages, in lists, their order and filters, or on the home page', async () => {
     const broker = await web.as('broker');
     const other = await web.as('other buyer');
     const deal = await newDeal('under_offer', 'Kiln works');
@@ -407,7 +407,7 @@ describe('exclusivity', () => {
     expect(sellers.body.items.map(({ id }: { id: string }) => id)).toEqual([deal]);
   });
 
-  test('that has lapsed counts as over before anything sweeps it up, and cannot be extended', async () => {
+  test('counts as ended once it has lapsed, before any scheduled job, and cannot be extended', async () => {
     const broker = await web.as('broker');
     const deal = await newDeal('listed');
     const buyer = await joins(deal, 'new buyer', 'buyer');
@@ -440,7 +440,7 @@ describe('exclusivity', () => {
     }
   });
 
-  test('of a closed deal stays as the record of who bought', async () => {
+  test('of a closed deal is kept as the record of its buyer', async () => {
     const broker = await web.as('broker');
     const deal = await newDeal('listed');
     const buyer = await joins(deal, 'new buyer', 'buyer');
@@ -465,7 +465,7 @@ describe('the page of a deal', () => {
       .filter((name) => capacities[name])
       .toSorted();
 
-  test('names the people whom each may know of, and their NDAs to those whom they concern', async () => {
+  test('names only participants visible to the caller, and shows an NDA only to the people it concerns', async () => {
     const seen = async (caller: string) =>
       (await page(caller)).participants.map((one: { name: string }) => one.name).toSorted();
     const everybody = Object.keys(web.scene.participants).toSorted();
@@ -502,7 +502,7 @@ describe('the page of a deal', () => {
     });
   });
 
-  test('keeps an exclusivity from the buyers whom it does not name', async () => {
+  test('hides an exclusivity from other buyers', async () => {
     const exclusive = web.scene.people['exclusive buyer'];
     for (const caller of ['broker', 'seller', 'viewer', 'admin', 'exclusive buyer', "exclusive buyer's advisor"])
       expect([caller, (await page(caller)).deal.exclusive_buyer_user_id]).toEqual([caller, exclusive]);
@@ -514,7 +514,7 @@ describe('the page of a deal', () => {
       });
   });
 
-  test('offers each what the database lets them do', async () => {
+  test('offers each person the actions that the database allows them', async () => {
     const looking = ['can_opt_in_tools', 'can_see_activity'];
     expect(allowed((await page('viewer')).capacities)).toEqual([...looking, 'can_see_conditions'].toSorted());
     expect(allowed((await page('admin')).capacities)).toEqual(
@@ -571,7 +571,7 @@ describe('the page of a deal', () => {
     });
   });
 
-  test('counts what each sees', async () => {
+  test('counts only what the caller sees', async () => {
     const nothing = {
       ndas_waiting: 0,
       questions_waiting: 0,
@@ -595,7 +595,7 @@ describe('the page of a deal', () => {
 describe('the list of deals', () => {
   const ids = (body: { items: { id: string }[] }) => body.items.map(({ id }) => id);
 
-  test('shows each the deals that they see, with what they are to them', async () => {
+  test('shows each person the deals visible to them, with their role', async () => {
     const { deal, idle, records } = web.scene;
     const of = async (caller: string) => (await (await web.as(caller)).ask('/deals?limit=200')).body;
     expect(ids(await of('outsider'))).toEqual([]);
@@ -622,7 +622,7 @@ describe('the list of deals', () => {
     });
   });
 
-  test('counts no answers that nobody can say they have read: those of a buyer who is a viewer now', async () => {
+  test('does not count answers to a former buyer who is a viewer now', async () => {
     const { scene, service } = web;
     const deal = await newDeal('listed');
     const part = await joins(deal, 'outsider', 'buyer');
@@ -652,7 +652,7 @@ describe('the list of deals', () => {
     await service.sql(`update participants set status = 'removed' where id = $1`, [part]);
   });
 
-  test('counts of a deal that is over only answers that its buyers have not read', async () => {
+  test('counts on ended deals only answers that buyers have not read', async () => {
     const { scene, service } = web;
     const counted = async (state: string) => {
       const [made] = await service.sql(
@@ -683,7 +683,7 @@ describe('the list of deals', () => {
     for (const over of ['closed', 'withdrawn']) expect([over, await counted(over)]).toEqual([over, [0, 0, 0, 0, 1, 1]]);
   });
 
-  test('knows when something was last done from what is kept, in whatever order it was written', async () => {
+  test('dates a deal by its latest recorded action, in whatever order actions are written', async () => {
     const { scene, service } = web;
     const { deal } = scene;
     const done = (at: string, action: string, outcome = 'done') =>
@@ -721,7 +721,7 @@ describe('the list of deals', () => {
     await service.sql('delete from vault.own_activity where deal_id = $1', [deal]);
   });
 
-  test('counts and dates each deal as its own page does, whoever looks', async () => {
+  test('counts and dates each deal as its own page does, for every person', async () => {
     const { service, demo } = await openDemoService();
     try {
       const seen = { questions_waiting: 0, offers: 0, later: 0 };
@@ -787,7 +787,7 @@ describe('the list of deals', () => {
     expect(ids(held.body)).toEqual([web.scene.deal]);
   });
 
-  test('comes in every order, page by page, without a gap or a repetition', async () => {
+  test('is paged in every order without gaps or duplicates', async () => {
     const admin = await web.as('admin');
     for (const [title, price] of [
       ['beta', '5'],
@@ -832,7 +832,7 @@ describe('the list of deals', () => {
     );
   });
 
-  test('refuses a limit, an order, a state or a cursor that it does not know', async () => {
+  test('rejects an unknown limit, order, state or cursor', async () => {
     const admin = await web.as('admin');
     const { next_cursor: cursor } = (await admin.ask('/deals?limit=1')).body;
     const forged = `${cursor.slice(0, -2)}${cursor.endsWith('AA') ? 'BB' : 'AA'}`;
@@ -855,7 +855,7 @@ describe('the list of deals', () => {
   });
 });
 
-test('a deal that one does not see is the same as none', async () => {
+test('an invisible deal and a nonexistent one get the same response', async () => {
   const outsider = await web.as('outsider');
   const bodies = await Promise.all(
     [web.scene.deal, randomUUID(), 'no-id'].map(async (id) => {

@@ -12,22 +12,22 @@ import {
   unreadIn,
 } from '../../web/src/lib/decimal.ts';
 
-describe('arithmetic', () => {
+describe('decimal arithmetic', () => {
   test.each([
     [['0.1', '0.2'], '0.3'],
     [['9007199254740993', '0.0001'], '9007199254740993.0001'],
     [['10', '-10.00'], '0'],
     [['-0.5', '0.25'], '-0.25'],
     [[], '0'],
-  ])('the sum of %j is %s', (values, total) => expect(sum(values)).toBe(total));
+  ])('adds %j up to exactly %s', (values, total) => expect(sum(values)).toBe(total));
 
-  test('compares by value, not by text', () => {
+  test('compares numbers by value, not as text', () => {
     expect(compare('9.99', '10')).toBeLessThan(0);
     expect(compare('1.50', '1.5')).toBe(0);
     expect(compare('-2', '-10')).toBeGreaterThan(0);
   });
 
-  test('changes the sign', () => {
+  test('negates a number and normalizes its zeros', () => {
     expect(negate('12.30')).toBe('-12.3');
     expect(negate('-7')).toBe('7');
     expect(negate('0.00')).toBe('0');
@@ -41,14 +41,14 @@ describe('arithmetic', () => {
     ['-5', '-2', '2.5'],
     ['0', '7', '0'],
     ['7', '0.00', null],
-  ])('%s of %s is a share of %s', (part, all, share) => expect(shareOf(part, all)).toBe(share));
+  ])('divides %s by %s to the share %s', (part, all, share) => expect(shareOf(part, all)).toBe(share));
 
-  test.each(['', '1e3', '1,000', '0x10', '.', 'NaN', '1.', '--1'])('%j is no decimal', (text) =>
+  test.each(['', '1e3', '1,000', '0x10', '.', 'NaN', '1.', '--1'])('rejects %j as a decimal', (text) =>
     expect(isDecimal(text)).toBe(false),
   );
 });
 
-describe('what a person types', () => {
+describe('a typed amount', () => {
   test.each([
     ['en', '1,250,000.50', '1250000.50'],
     ['en', '$ 850,000', '850000'],
@@ -62,7 +62,7 @@ describe('what a person types', () => {
     ['fa', '1250000.50', '1250000.50'],
     ['ar-EG', '\u061c-٤٥٠٫٥', '-450.5'],
     ['mr', '१२,५०,०००.५', '1250000.5'],
-  ])('in %s %j is %s', (language, typed, read) => expect(readDecimal(typed, language)).toBe(read));
+  ])('in %s notation, %j is read as %s', (language, typed, read) => expect(readDecimal(typed, language)).toBe(read));
 
   test.each([
     ['en', '1.250,5'],
@@ -77,11 +77,11 @@ describe('what a person types', () => {
     ['fa', '250.000'],
     ['pl', '250.000'],
     ['de-AT', '250.000'],
-  ])('in %s %j is no amount, rather than another one', (language, typed) =>
+  ])('in %s notation, %j is rejected rather than misread', (language, typed) =>
     expect(readDecimal(typed, language)).toBeNull(),
   );
 
-  test('is kept where it is no amount, as none', () => {
+  test('is kept as typed and counts as invalid if it cannot be read', () => {
     expect(isDecimal(asUnread('250.000').trim())).toBe(false);
     expect(unreadIn(asUnread('250.000 '))).toBe('250.000 ');
     expect(asUnread(' ')).toBe('');

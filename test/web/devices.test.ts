@@ -18,4 +18,4 @@ test.each([
   ['Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:144.0) Gecko/20100101 Firefox/144.0', 'Firefox on Windows'],
   ['curl/8.14.1', 'curl'],
   [null, 'Unknown browser'],
-])('%s is %s', (userAgent, name) => expect(deviceOf(userAgent)).toBe(name));
+])('User-Agent %s is shown as %s', (userAgent, name) => expect(deviceOf(userAgent)).toBe(name));

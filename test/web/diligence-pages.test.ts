@@ -27,7 +27,7 @@ async function at(caller: string, tab: string): Promise<Page> {
   return page;
 }
 
-test('a source of financing moves forward once that is confirmed, as nothing moves back', async () => {
+test('a new status of a financing source has to be confirmed, since it cannot be reversed', async () => {
   const page = await at('exclusive buyer', 'financing');
   const statusOf = async () => {
     const { body } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/financing`);
@@ -50,7 +50,7 @@ test('a source of financing moves forward once that is confirmed, as nothing mov
   expect(await statusOf()).toBe('withdrawn');
 });
 
-test('the sources of rival buyers are shown by buyer, and never added up; to a buyer theirs are just the sources', async () => {
+test('financing sources of rival buyers are listed and totalled per buyer; a buyer sees only their own', async () => {
   const amounts = { broker: [50_000], 'other buyer': [2_000_000, 300_000], 'exclusive buyer': [2_100_000] };
   for (const [name, all] of Object.entries(amounts))
     for (const amount of all)
@@ -90,7 +90,7 @@ test('the sources of rival buyers are shown by buyer, and never added up; to a b
   await own.getByText('$2,300,000').first().waitFor();
 });
 
-test('an answer to what their advisor asked is an answer to the buyer; to the broker it is what was sent', async () => {
+test('an answer is headed "Answer" for the buyer whose advisor asked, and "Sent to the buyer" for the broker', async () => {
   const asked = { category: 'tax', question_text: 'Was use tax paid?' };
   const { body: question } = await (
     await web.as("exclusive buyer's advisor")
@@ -110,7 +110,7 @@ test('an answer to what their advisor asked is an answer to the buyer; to the br
   }
 });
 
-test('a question that no seller can answer is not released, and the page says why', async () => {
+test('a question cannot be released without an active seller on the deal, and the page gives the reason', async () => {
   const asked = { category: 'legal', question_text: 'Who owns the yard?' };
   await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
   const setStatus = (status: string) =>
@@ -128,7 +128,7 @@ test('a question that no seller can answer is not released, and the page says wh
   }
 });
 
-test('what is written about a question stays when somebody else takes the question on meanwhile', async () => {
+test('a typed rejection reason stays in the dialog when another session releases the question', async () => {
   const asked = { category: 'legal', question_text: 'Who owns the building?' };
   const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
   const page = await at('broker', 'questions');
@@ -144,7 +144,7 @@ test('what is written about a question stays when somebody else takes the questi
   expect(await reason.inputValue()).toBe('The teaser says so.');
 });
 
-test('a step that is no longer there, since somebody else took another one, leads to where the question stands', async () => {
+test('a step that is no longer possible is refused, and the page then shows the current status of the question', async () => {
   const asked = { category: 'legal', question_text: 'Who owns the roof?' };
   const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
   const { cookie } = await web.as('broker');
@@ -163,7 +163,7 @@ test('a step that is no longer there, since somebody else took another one, lead
   expect(await card.getByRole('button', { name: 'Reject' }).count()).toBe(0);
 });
 
-test('notes on a finding do not set back a status that somebody else gives it meanwhile', async () => {
+test('adding notes to a finding does not revert a status that was changed meanwhile', async () => {
   const buyer = await web.as('exclusive buyer');
   const recorded = {
     title: 'Roof leaks',
@@ -201,7 +201,7 @@ test('notes on a finding do not set back a status that somebody else gives it me
   expect(after).toMatchObject({ status: 'accepted', status_notes: 'The roofer was there on Monday.' });
 });
 
-test('what need not be chosen can be taken back: the owner of a finding, the contingency of an offer', async () => {
+test('an optional choice can be cleared: the owner of a finding, the financing contingency of an offer', async () => {
   const page = await at('exclusive buyer', 'findings');
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Record a finding' }).first().click();
@@ -224,7 +224,7 @@ test('what need not be chosen can be taken back: the owner of a finding, the con
   expect(await contingency.inputValue()).toBe('');
 });
 
-test('an offer whose parts are not its price is said to be one in a region that was there before', async () => {
+test('the warning that parts of an offer do not add up to its price appears in an existing status region', async () => {
   const page = await at('exclusive buyer', 'offers');
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Propose a change' }).click();
@@ -239,7 +239,7 @@ test('an offer whose parts are not its price is said to be one in a region that 
   expect(await dialog.getByRole('status').count()).toBe(before);
 });
 
-test('an answer that the seller corrects while the broker is about to send it is shown before it is sent', async () => {
+test('an answer corrected while the broker is sending it is shown for review before it is sent', async () => {
   const asked = { category: 'tax', question_text: 'Is any tax overdue?' };
   const path = `/deals/${web.scene.deal}/questions`;
   const { body: question } = await (await web.as('exclusive buyer')).ask(path, asked);
@@ -266,7 +266,7 @@ test('an answer that the seller corrects while the broker is about to send it is
   await card.getByText('Sent to the buyer').waitFor();
 });
 
-test('a question that is withdrawn is said to be', async () => {
+test('withdrawing a question shows a confirmation message', async () => {
   const asked = { category: 'legal', question_text: 'Is the lease assignable?' };
   await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
   const page = await at('exclusive buyer', 'questions');
@@ -276,7 +276,7 @@ test('a question that is withdrawn is said to be', async () => {
   await page.getByText('Question withdrawn', { exact: true }).waitFor();
 });
 
-test('add-backs are in the currency of the books they are added to, whatever currency the deal has', async () => {
+test('add-backs are shown in the currency of the books, not in that of the deal', async () => {
   const { service, scene } = web;
   const broker = await web.as('broker');
   expect((await broker.ask(`/deals/${scene.deal}`, { currency: 'EUR' }, 'PATCH')).status).toBe(200);

@@ -22,7 +22,7 @@ const finding = { category: 'tax', title: 'Sales tax not filed in 2024', severit
 const source = { source_type: 'sba_7a', source_name: 'First Bank', commitment_amount: '9007199254740991' };
 
 describe('findings', () => {
-  test('are recorded, given a status with notes, commented on, and keep their history', async () => {
+  test('are recorded, given a status with notes, and commented on, with their history', async () => {
     const added = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, {
       ...finding,
       owner_user_id: scene.people['seller'],
@@ -49,7 +49,7 @@ describe('findings', () => {
     expect(body.comments[0].created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test('keep their notes where the status is given again without any', async () => {
+  test('keep their status notes when the same status is set again without notes', async () => {
     const { body: added } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
     const give = async (status: string, status_notes: string | null) =>
       (await as('seller').ask(`/findings/${added.id}/status`, { status, status_notes })).body;
@@ -60,7 +60,7 @@ describe('findings', () => {
     expect(await give('open', null)).toMatchObject({ status_notes: null, history: { length: 3 } });
   });
 
-  test('are given at most 1,000 statuses or notes a day by one person on a deal', async () => {
+  test('are limited to 1,000 status changes per person, deal and day', async () => {
     const { body: added } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
     const give = (name: string, status_notes: string | null) =>
       as(name).ask(`/findings/${added.id}/status`, { status: 'accepted', status_notes });
@@ -88,7 +88,7 @@ describe('findings', () => {
     await service.sql('delete from finding_changes where finding_id = $1', [added.id]);
   });
 
-  test('are listed without what was said to them, which the finding itself tells', async () => {
+  test('are listed with comment counts; comments and history are read with the single finding', async () => {
     const { body: added } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
     await service.sql(
       `insert into finding_comments (finding_id, created_by, body) select $1, $2, repeat('x', 8000) from generate_series(1, 300)`,
@@ -108,7 +108,7 @@ describe('findings', () => {
     expect([said.comments.length, said.comments.at(-1).body, said.comment_count]).toEqual([32, 'And at last.', 301]);
   });
 
-  test('of another side are as if they did not exist', async () => {
+  test('of another side are answered like findings that do not exist', async () => {
     const hidden = scene.records["findings/the broker's"];
     const nowhere = '01900000-0000-7000-8000-000000000000';
     for (const name of ['exclusive buyer', 'other buyer', 'viewer', 'outsider'])
@@ -122,13 +122,13 @@ describe('findings', () => {
         );
   });
 
-  test('are counted in characters, of which a bread is one, as by the other doors', async () => {
+  test('have titles of up to 120 characters, counting an emoji as one', async () => {
     const titled = async (title: string) =>
       (await as('broker').ask(`/deals/${scene.deal}/findings`, { ...finding, title })).status;
     expect([await titled('🥐'.repeat(120)), await titled('🥐'.repeat(121))]).toEqual([201, 400]);
   });
 
-  test('say what to change', async () => {
+  test('are rejected with the invalid fields, or if their owner could not open them', async () => {
     const { status, body } = await as('broker').ask(`/deals/${scene.deal}/findings`, {
       category: '',
       title: 'x'.repeat(121),
@@ -163,7 +163,7 @@ describe('findings', () => {
 });
 
 describe('financing', () => {
-  test('is added with every digit, moved forward, and totalled', async () => {
+  test('is added with exact amounts, moved only forward, and totalled', async () => {
     const added = await as('exclusive buyer').ask(`/deals/${scene.deal}/financing`, source);
     expect(added).toMatchObject({ status: 201, body: { ...source, commitment_status: 'identified', currency: 'USD' } });
     const moved = await as('exclusive buyer').ask(`/financing/${added.body.id}/status`, {
@@ -180,7 +180,7 @@ describe('financing', () => {
     expect((await as('other buyer').ask(`/deals/${scene.deal}/financing`)).body.items).toEqual([]);
   });
 
-  test('of rival buyers are told apart, and added up for each; a buyer meets their own alone', async () => {
+  test('of rival buyers is totalled per buyer for broker and seller; a buyer sees only their own', async () => {
     const rivals = ['exclusive buyer', 'other buyer'];
     for (const name of rivals) await as(name).ask(`/deals/${scene.deal}/financing`, source);
     const of = (name: string) => scene.people[name]!;
@@ -205,7 +205,7 @@ describe('financing', () => {
     expect(JSON.stringify(body)).not.toContain(of('exclusive buyer'));
   });
 
-  test('takes whole amounts only', async () => {
+  test('accepts only non-negative integers in the exact range as amounts', async () => {
     for (const commitment_amount of ['1.5', '-1', '1e6', '', '9007199254740992', '1'.repeat(400), 100])
       expect(await as('broker').ask(`/deals/${scene.deal}/financing`, { ...source, commitment_amount })).toMatchObject({
         status: 400,
@@ -214,7 +214,7 @@ describe('financing', () => {
   });
 });
 
-test('with the features off there is nothing there', async () => {
+test('findings and financing respond with 404 while these features are off', async () => {
   const plain = await openService({ scene: true });
   try {
     const there = plain.scene;

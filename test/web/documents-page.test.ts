@@ -77,7 +77,7 @@ const add = async (filename: string, body: Buffer, confidentiality = 'public') =
   expect(status).toBe(201);
 };
 
-test('several files are dropped at once, each with its progress, and what is refused says why', async () => {
+test('several files are uploaded at once, and each rejected file shows the reason', async () => {
   const page = await sharedRoomOf('broker');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Upload' }).click();
@@ -114,7 +114,7 @@ test('several files are dropped at once, each with its progress, and what is ref
   expect(await row(page, 'Invoice.pdf').count()).toBe(0);
 });
 
-test('a large file shows how far it is, goes on while the drawer is closed, and can be stopped', async () => {
+test('a large upload shows its progress, continues with the drawer closed, and can be stopped', async () => {
   const page = await roomOf('seller');
   // Slower than any network here, so that the progress can be seen.
   const devtools = await page.context().newCDPSession(page);
@@ -171,7 +171,7 @@ async function leaveUploading(page: Page, names: readonly string[]): Promise<Rea
   return held;
 }
 
-test('uploads go on while another page is shown, which says what failed, and are shown again on coming back', async () => {
+test('uploads continue on another page, failures are reported there, and the list shows them again on return', async () => {
   const page = await roomOf('seller');
   const held = await leaveUploading(page, ['Survey.pdf', 'Permit.pdf']);
   await held.get('Permit.pdf')!.abort();
@@ -190,7 +190,7 @@ test('uploads go on while another page is shown, which says what failed, and are
   await row(page, 'Permit.pdf').getByText('Tax').waitFor();
 });
 
-test('an upload whose answer was lost is not said to be one that did not arrive', async () => {
+test('an upload whose response was lost is reported as possibly arrived', async () => {
   const page = await roomOf('seller');
   const devtools = await page.context().newCDPSession(page);
   devtools.on('Fetch.requestPaused', ({ requestId }) => {
@@ -209,7 +209,7 @@ test('an upload whose answer was lost is not said to be one that did not arrive'
   await devtools.detach();
 });
 
-test('whoever signs out during an upload is asked, and it stops', async () => {
+test('signing out during an upload asks for confirmation and then aborts the upload', async () => {
   const page = await roomOf('seller');
   await leaveUploading(page, ['Roof.pdf']);
   const signOut = async () => {
@@ -226,7 +226,7 @@ test('whoever signs out during an upload is asked, and it stops', async () => {
   await page.unrouteAll();
 });
 
-test('what was typed for files that were not dropped yet is asked about before the page is left', async () => {
+test('leaving the page asks for confirmation if upload fields were filled in but no file was dropped', async () => {
   const page = await roomOf('broker');
   await page.getByRole('button', { name: 'Upload' }).click();
   const drawer = page.getByRole('dialog', { name: 'Upload documents' });
@@ -240,7 +240,7 @@ test('what was typed for files that were not dropped yet is asked about before t
   expect(await request.inputValue()).toBe('Leases, all of them');
 });
 
-test('files dragged over the page find the place to be dropped', async () => {
+test('dragging files over the page opens the upload drawer with its drop area', async () => {
   const page = await sharedRoomOf('broker');
   await page.evaluate(`(() => {
     const carried = new DataTransfer();
@@ -259,7 +259,7 @@ test('files dragged over the page find the place to be dropped', async () => {
   await row(page, 'Dropped.csv').waitFor();
 });
 
-test('a PDF and an image are shown in the page, and the broker reads who looked', async () => {
+test('PDFs and images are previewed in the page, and the broker sees who opened them', async () => {
   await add('Lease.pdf', aPdf());
   await add('Plan.png', aPng());
   const page = await roomOf('other buyer');
@@ -305,7 +305,7 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
   await expectAccessible(broker);
 });
 
-test('a page of a PDF that could not be fetched is said to have failed, and is there after another try', async () => {
+test('a PDF page that could not be fetched shows an error, and appears after "Try again"', async () => {
   await add('Scans of the yard.pdf', aLargePdf());
   const page = await roomOf('viewer');
   // PDF.js leaves a promise rejected without a handler, which the browser reports.
@@ -326,7 +326,7 @@ test('a page of a PDF that could not be fetched is said to have failed, and is t
   await close();
 });
 
-test('a download that is refused leaves the page where it is, which says why', async () => {
+test('a refused download shows an error without leaving the page', async () => {
   await add('Expired.pdf', aPdf());
   const page = await roomOf('viewer');
   await page.getByRole('button', { name: 'Preview Expired.pdf' }).click();
@@ -338,7 +338,7 @@ test('a download that is refused leaves the page where it is, which says why', a
   await page.getByRole('dialog').getByText('1 page').waitFor();
 });
 
-test('a download for which there is no connection says so', async () => {
+test('a download without a connection shows an error', async () => {
   await add('Roof.pdf', aPdf());
   const page = await roomOf('viewer');
   const download = page.getByRole('link', { name: 'Download Roof.pdf' });
@@ -349,7 +349,7 @@ test('a download for which there is no connection says so', async () => {
   await page.getByText(said, { exact: true }).waitFor();
 });
 
-test('a download after the session has ended goes on when the person has signed in again', async () => {
+test('a download in an expired session continues after the person signs in again', async () => {
   await add('Leases.pdf', aPdf());
   await givePassword('viewer');
   const page = await roomOf('viewer');
@@ -364,7 +364,7 @@ test('a download after the session has ended goes on when the person has signed 
   expect((await download).suggestedFilename()).toBe('Leases.pdf');
 });
 
-test('an upload after the session has ended is sent when the person has signed in again', async () => {
+test('an upload in an expired session is sent after the person signs in again', async () => {
   await givePassword('broker');
   const page = await roomOf('broker');
   await page.getByRole('button', { name: 'Upload' }).click();
@@ -380,7 +380,7 @@ test('an upload after the session has ended is sent when the person has signed i
   await row(page, 'Deed.pdf').waitFor();
 });
 
-test('a download is a file with its own name', async () => {
+test('a download keeps the name of the document', async () => {
   await add('Übersicht "neu".pdf', aPdf());
   const page = await roomOf('viewer');
   const download = page.waitForEvent('download');
@@ -389,7 +389,7 @@ test('a download is a file with its own name', async () => {
   expect((await download).suggestedFilename()).toMatch(/^Übersicht .neu.\.pdf$/);
 });
 
-test('gated documents open with the signature of the NDA, without a reload', async () => {
+test('gated documents appear after the NDA is signed, without a reload', async () => {
   await add('Margins by customer.pdf', aPdf(), 'nda_gated');
   await add('Teaser.pdf', aPdf(), 'public');
   await web.service.sql(
@@ -407,7 +407,7 @@ test('gated documents open with the signature of the NDA, without a reload', asy
   await page.getByRole('button', { name: 'Preview Margins by customer.pdf' }).waitFor();
 });
 
-test('a document is found, edited, taken out, and brought back by undo, for everybody at once', async () => {
+test('finding, editing, removing and undoing the removal of a document takes effect for all readers at once', async () => {
   await add('Draft of the lease.pdf', aPdf());
   const page = await sharedRoomOf('broker');
   const buyer = await roomOf('exclusive buyer');
@@ -444,7 +444,7 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   await row(buyer, 'Lease, final.pdf').waitFor();
 });
 
-test('what was removed within the last hour can be restored below the documents, also after the page was loaded again', async () => {
+test('documents removed within the last hour are listed for restoring, also after a reload', async () => {
   await add('Wrong deal.pdf', aPdf());
   const page = await roomOf('broker');
   const seller = await roomOf('seller');
@@ -464,7 +464,7 @@ test('what was removed within the last hour can be restored below the documents,
   await removed(seller).filter({ hasText: 'Wrong deal.pdf' }).waitFor({ state: 'detached' });
 });
 
-test('a category of one’s own stays among those to choose from, and chosen, whatever is found', async () => {
+test('a custom category stays listed and selected as a filter, even without results', async () => {
   for (const category of ['Zoning', 'Wetlands'])
     await upload(web.service, await web.as('broker'), web.scene.deal, aPdf(), {
       filename: `${category}.pdf`,
@@ -485,7 +485,7 @@ test('a category of one’s own stays among those to choose from, and chosen, wh
   expect(await shown()).toBe('All categories');
 });
 
-test('thousands of documents scroll, and a phone shows them without a jump sideways', async () => {
+test('long lists of documents are virtualized, limited to 2,000 per source, and fit a phone', async () => {
   await web.service.sql(
     `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)
      select $1, 'Scan ' || lpad(n::text, 4, '0') || '.pdf', 'operations', 'public', 1000, 'application/pdf', 'scan-of-a-page-' || n

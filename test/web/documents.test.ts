@@ -37,7 +37,7 @@ async function stored(): Promise<string[]> {
 }
 
 describe('adding documents', () => {
-  test('by a broker and a seller, for everybody to whom the confidentiality opens them', async () => {
+  test('is possible for brokers and sellers, and the confidentiality decides who sees the document', async () => {
     const body = aPdf();
     const { status, body: added } = await add('broker', body, { filename: 'Lease – Dunmore Road.pdf' });
     expect(status).toBe(201);
@@ -91,7 +91,7 @@ describe('adding documents', () => {
     );
   });
 
-  test('is refused to everybody else before anything of the file is read', async () => {
+  test('is refused to all other callers before the file is read', async () => {
     const before = await stored();
     for (const who of ['exclusive buyer', 'viewer', "broker's advisor", 'admin']) {
       // A body that never arrives: a server that waited for it would never respond.
@@ -105,7 +105,7 @@ describe('adding documents', () => {
     expect(await web.service.sql('select from vault.uploads')).toHaveLength(0);
   });
 
-  test('needs the token of the session, and a name, a category and who may open it', async () => {
+  test('requires the CSRF token, and a name, a category and a confidentiality', async () => {
     const person = await web.as('broker');
     const { 'x-csrf-token': _, ...headers } = person.headers;
     const bare = await upload(web.service, { ...person, headers }, web.scene.deal, aPdf());
@@ -129,13 +129,13 @@ describe('adding documents', () => {
     'lease.pdf.',
     'lease\u202efdp.exe.pdf',
     `${'x'.repeat(252)}.pdf`,
-  ])('refuses the name %j', async (filename) => {
+  ])('rejects the file name %j', async (filename) => {
     const { status, body } = await add('broker', aPdf(), { filename });
     expect(status).toBe(400);
     expect(body.error.details[0].path).toBe('filename');
   });
 
-  test('more than 2 GB is refused by its announced length', async () => {
+  test('rejects a Content-Length of more than 2 GB with 413', async () => {
     const person = await web.as('broker');
     const { hostname, port } = new URL(web.service.origin);
     const query = new URLSearchParams({ filename: 'a.pdf', category: 'tax', confidentiality: 'public' });
@@ -159,7 +159,7 @@ describe('adding documents', () => {
     expect(status).toBe(413);
   });
 
-  test('an upload that is broken off leaves nothing behind', async () => {
+  test('leaves no file and no row behind if the upload is aborted', async () => {
     const before = await stored();
     const stop = new AbortController();
     let parts = 0;
@@ -183,7 +183,7 @@ describe('adding documents', () => {
     expect(web.service.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   });
 
-  test('whoever loses the right while the file comes has added nothing', async () => {
+  test('stores nothing if the uploader is removed from the deal during the upload', async () => {
     const before = await stored();
     const mine = `where deal_id = $1 and user_id = $2`;
     const values = [web.scene.deal, web.scene.people['seller']];
@@ -218,7 +218,7 @@ describe('opening documents', () => {
   });
   const openings = async (who = 'broker') => (await web.as(who)).ask(`/documents/simple/${lease.id}/openings`);
 
-  test('gives the file whole, to be kept and never run', async () => {
+  test('sends the whole file as an attachment, with headers that prevent it from being executed', async () => {
     const response = await fetchBody(web.service, await web.as('other buyer'), lease);
     expect(response.status).toBe(200);
     expect(Buffer.from(await response.arrayBuffer())).toEqual(body);
@@ -240,7 +240,7 @@ describe('opening documents', () => {
     ['same-origin', 'SAMEORIGIN', "frame-ancestors 'self'"],
     ['same-site', 'DENY', "frame-ancestors 'none'"],
     ['cross-site', 'DENY', "frame-ancestors 'none'"],
-  ])('says why there is no file in a frame of our own pages alone: %s', async (site, frames, ancestors) => {
+  ])('allows a refused download to be framed only from the same origin: %s', async (site, frames, ancestors) => {
     const { headers } = await web.as('other buyer');
     const response = await fetch(`${web.service.origin}/api/web/documents/simple/${nowhere}/content`, {
       headers: { ...headers, 'sec-fetch-dest': 'iframe', 'sec-fetch-site': site },
@@ -250,7 +250,7 @@ describe('opening documents', () => {
     expect(await response.json()).toMatchObject({ error: { message: 'There is nothing here, or not for you.' } });
   });
 
-  test('tells of a file, to whom asks for the head alone, without opening it', async () => {
+  test('answers HEAD requests with headers only, without reading the file or recording an opening', async () => {
     const { headers } = await web.as('other buyer');
     const before = (await openings()).body.items;
     const { storage } = web.service.nodes[0]!.services;
@@ -276,7 +276,7 @@ describe('opening documents', () => {
     }
   });
 
-  test('shows PDF and images in the page, and says of other files that it cannot', async () => {
+  test('previews PDFs inline, and refuses other types with 415', async () => {
     const response = await fetchBody(web.service, await web.as('other buyer'), lease, 'preview');
     expect(response.headers.get('content-disposition')).toMatch(/^inline; /);
     expect(response.headers.get('content-security-policy')).toMatch(/; sandbox$/);
@@ -286,7 +286,7 @@ describe('opening documents', () => {
     expect((await fetchBody(web.service, await web.as('broker'), list, 'preview')).status).toBe(415);
   });
 
-  test('is as if it did not exist to whom it is not open', async () => {
+  test('is answered with the 404 of a missing document where the caller may not open it', async () => {
     for (const who of ['new buyer', 'viewer', 'admin', 'outsider']) {
       const person = await web.as(who);
       for (const how of ['content', 'preview'] as const) {
@@ -301,7 +301,7 @@ describe('opening documents', () => {
     expect((await fetchBody(web.service, await web.as('broker'), { ...lease, source: 'other' })).status).toBe(404);
   });
 
-  test('in parts, as readers of large files ask', async () => {
+  test('serves byte ranges', async () => {
     const person = await web.as('exclusive buyer');
     const part = async (range: string, more: Record<string, string> = {}) => {
       const response = await fetchBody(web.service, person, lease, 'content', { range, ...more });
@@ -322,7 +322,7 @@ describe('opening documents', () => {
     expect((await part('bytes=0-9', { 'if-range': etag }))[0]).toBe(206);
   });
 
-  test('leaves a record of each opening for brokers and sellers, and one for all the parts of it', async () => {
+  test('is recorded for brokers and sellers, with range requests counted as one opening', async () => {
     const [{ id }] = [(await add('broker', aPdf(), { filename: 'Watched.pdf' })).body];
     const watched = { source: 'simple', id };
     const buyer = await web.as('other buyer');
@@ -351,7 +351,7 @@ describe('opening documents', () => {
 });
 
 describe('the list', () => {
-  test('is filtered by category, confidentiality and words', async () => {
+  test('is filtered by category, confidentiality and search words', async () => {
     await add('broker', aPdf(), { filename: 'Payroll 2025.pdf', category: 'employees', confidentiality: 'public' });
     await add('broker', aPng(), { filename: 'Yard.png', diligence_request: 'Photographs of the yard' });
     const person = await web.as('broker');
@@ -375,7 +375,7 @@ describe('the list', () => {
 });
 
 describe('changing documents', () => {
-  test('name, category and who may open it, by brokers and sellers', async () => {
+  test('brokers and sellers can change the name, category and confidentiality', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Draft.pdf' })).body;
     const at = `/documents/simple/${id}`;
     const change = async (who: string, body: unknown) => (await web.as(who)).ask(at, body, 'PATCH');
@@ -399,13 +399,13 @@ describe('changing documents', () => {
     );
   });
 
-  test('a name keeps its ending, which says what the content was found to be', async () => {
+  test('a new name must keep its file extension', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Draft.pdf' })).body;
     const renamed = await (await web.as('broker')).ask(`/documents/simple/${id}`, { filename: 'Draft.exe' }, 'PATCH');
     expect(renamed).toMatchObject({ status: 400, body: { error: { details: [{ path: 'filename' }] } } });
   });
 
-  test('a document whose body is gone, or could be nowhere, is told of as missing and noted in the log', async () => {
+  test('a document whose stored file is missing is answered with an error, and the error is logged', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Lost.pdf' })).body;
     for (const key of ['0'.repeat(40), '../no_key']) {
       await web.service.sql('update documents set storage_key = $2 where id = $1', [id, key]);
@@ -421,7 +421,7 @@ describe('changing documents', () => {
     await web.service.sql('delete from documents where id = $1', [id]);
   });
 
-  test('taking one out hides it from everybody, and for an hour it can be put back', async () => {
+  test('a removed document is hidden from everybody and can be restored for an hour', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Wrong deal.pdf', confidentiality: 'public' })).body;
     const at = `/documents/simple/${id}`;
     expect((await (await web.as('exclusive buyer')).ask(at, undefined, 'DELETE')).status).toBe(403);
@@ -441,7 +441,7 @@ describe('changing documents', () => {
     expect((await (await web.as('broker')).ask(`${at}/restore`, {})).status).toBe(404);
   });
 
-  test('what can be put back is listed for an hour, to those who may put it back and to nobody else', async () => {
+  test('removed documents are listed for an hour, only for brokers and sellers', async () => {
     const listed = async (who: string) => (await web.as(who)).ask(`${roomOf()}/removed`);
     const take = async (filename: string, more = {}) => {
       const { id, source } = (await add('broker', aPdf(), { filename, ...more })).body;
@@ -473,7 +473,7 @@ describe('changing documents', () => {
     expect((await listed('broker')).body.items).toEqual([]);
   });
 
-  test('a week after it was taken out its body is cleared away, where no legal hold protects it, and so is what never became a document', async () => {
+  test('stored files are deleted a week after removal unless under legal hold, as are unfinished uploads', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Old.pdf' })).body;
     const [row] = await web.service.sql('select storage_key from documents where id = $1', [id]);
     await (await web.as('broker')).ask(`/documents/simple/${id}`, undefined, 'DELETE');

@@ -61,7 +61,7 @@ const brokersOf = (...deals: readonly string[]) =>
     [deals],
   );
 
-test('a broker who is erased while another takes them out of a deal is erased, and out of it', async () => {
+test('a broker is erased while another broker removes them from a deal: both succeed', async () => {
   const { deal, brokerage, people } = service.scene;
   const outsider = people['outsider']!;
   const [part] = await service.sql<{ id: string }>(
@@ -90,7 +90,7 @@ test('a broker who is erased while another takes them out of a deal is erased, a
   ]);
 });
 
-test('two who are removed with each other as successor: one hands over, the other cannot', async () => {
+test('two brokers are removed with each other as successor: the second removal fails', async () => {
   const { brokers, remove } = await addBrokers();
   const [bo, cy] = brokers;
   const [first, second] = await atOnce(
@@ -110,7 +110,7 @@ test('two who are removed with each other as successor: one hands over, the othe
   ]);
 });
 
-test('two who are on each other’s deals are removed with one successor, who has the deals of both', async () => {
+test('two brokers of each other’s deals are removed with the same successor, who gets both deals', async () => {
   const { brokers, join, remove } = await addBrokers();
   const [bo, cy] = brokers;
   const di = await join('broker', 'Di');
@@ -130,7 +130,7 @@ test('two who are on each other’s deals are removed with one successor, who ha
   ]);
 });
 
-test('two who are the brokers of one deal are removed at once: the second leaves it without one, and is said to', async () => {
+test('both brokers of a deal are removed: the second removal reports the deal as left without a broker', async () => {
   const { brokers, remove } = await addBrokers();
   const [bo, cy] = brokers;
   await service.sql(`update participants set role = 'broker' where deal_id = $1`, [bo.deal]);
@@ -154,7 +154,7 @@ test('two who are the brokers of one deal are removed at once: the second leaves
   ]);
 });
 
-test('a broker who is erased while an admin removes them from the brokerage is erased', async () => {
+test('a broker is erased while an admin removes them from the brokerage: they are erased and removed', async () => {
   const { brokerage, brokers, remove } = await addBrokers();
   const [bo, cy] = brokers;
   await service.sql(`update participants set role = 'broker' where deal_id = $1`, [bo.deal]);
@@ -171,7 +171,7 @@ test('a broker who is erased while an admin removes them from the brokerage is e
   ).toEqual([{ status: 'removed' }]);
 });
 
-test('a broker who is erased while another is removed with them as successor', async () => {
+test('a broker is erased while another is removed with them as successor: the removal fails', async () => {
   const { brokers, remove } = await addBrokers();
   const [bo, cy] = brokers;
   await service.sql(`update participants set role = 'broker' where deal_id = $1 and user_id = $2`, [cy.deal, bo.user]);
@@ -189,7 +189,7 @@ test('a broker who is erased while another is removed with them as successor', a
   ]);
 });
 
-test('an admin who is erased while another is removed', async () => {
+test('an admin is erased while another admin is removed: both succeed', async () => {
   const { brokers, join, remove } = await addBrokers();
   const [bo] = brokers;
   const [left, erased] = [await join('admin', 'Di'), await join('admin', 'Ed')];
@@ -205,7 +205,7 @@ test('an admin who is erased while another is removed', async () => {
   expect(pseudonym).toMatch(/^Former participant /);
 });
 
-test('a member who is made staff while they are erased', async () => {
+test('a broker is erased while an admin makes them staff: the role change finds no member', async () => {
   const { brokerage, brokers, admin } = await addBrokers();
   const [bo, cy] = brokers;
   await service.sql(`update participants set role = 'broker' where deal_id = $1 and user_id = $2`, [cy.deal, bo.user]);
@@ -219,7 +219,7 @@ test('a member who is made staff while they are erased', async () => {
   expect(status).toBe(404);
 });
 
-test('a member who changes their address while they are removed loses the invitations to deals that wait', async () => {
+test('a member changes their e-mail address during their removal: pending invitations to deals are removed', async () => {
   const { brokers, join, remove } = await addBrokers();
   const person = await join('broker', 'Di');
   // Of the two invitations, the one with the later id is first in the table.
@@ -264,7 +264,7 @@ describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise
     ({ admin, brokerage, brokers: [bo] }) =>
       admin.ask(`/brokerages/${brokerage}/members/${bo.user}`, { role: 'staff' }, 'PATCH'),
   ],
-])('a broker is %s while a deal is opened', (_, end) => {
+])('a broker is %s while opening a deal', (_, end) => {
   const title = 'A last deal';
   /** Adds a team; returns with it the ways to open a deal and the status with which the person reads it. */
   async function addOpeners(how: 'by themselves' | 'with a key that they made') {
@@ -292,7 +292,7 @@ describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise
     );
 
   describe.each(['by themselves', 'with a key that they made'] as const)('%s', (how) => {
-    test('they leave it, too', async () => {
+    test('they are removed from the deal as well if it was opened first', async () => {
       const team = await addOpeners(how);
       const { brokerage, seen } = team;
       // The request to open a deal waits for the brokerage's row after it has checked that the person is a broker
@@ -304,7 +304,7 @@ describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise
       expect(await seen(deal!.id)).toBe(404);
     });
 
-    test('they cannot when they have left', async () => {
+    test('the deal cannot be opened if their role ended first', async () => {
       const team = await addOpeners(how);
       const { brokerage, brokers } = team;
       const answers = await atOnce(service, ['members', 'user_id', brokers[0].user], () => end(team), team[how]);
@@ -316,7 +316,7 @@ describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise
   });
 });
 
-describe('somebody is invited while they are erased', () => {
+describe('an invitation during the erasure of the invited person', () => {
   /** The accounts that have an address, and the people invited under that address. */
   async function known(email: string) {
     const accounts = await service.sql<{ id: string }>('select id from users where email = $1', [email]);
@@ -335,7 +335,7 @@ describe('somebody is invited while they are erased', () => {
       ({ brokerage }: { brokerage: string }) => `/brokerages/${brokerage}/members`,
       { role: 'broker' },
     ],
-  ])('%s: their address is, with an account that has nothing of the one before', async (_, path, role) => {
+  ])('%s creates a new account for the address, separate from the erased one', async (_, path, role) => {
     const { brokers, brokerage, admin } = await addBrokers();
     const [bo, cy] = brokers;
     const person = await addPerson(service, 'Eve');
@@ -363,7 +363,7 @@ describe('somebody is invited while they are erased', () => {
   });
 });
 
-test('who accepts the invitation to a brokerage while they are invited again is a member', async () => {
+test('a person accepts an invitation to a brokerage while invited again: the second invitation is refused', async () => {
   const { brokerage, admin } = await addBrokers();
   const person = await addPerson(service, 'Eve');
   await insert(service, 'members', { brokerage_id: brokerage, user_id: person, role: 'broker', status: 'invited' });
@@ -393,7 +393,7 @@ test('who accepts the invitation to a brokerage while they are invited again is 
   ]);
 });
 
-test('who is invited to a brokerage while the only one that knew them is deleted is invited', async () => {
+test('a person is invited to a brokerage while their only other brokerage is deleted: the account remains', async () => {
   const { brokerage, admin } = await addBrokers();
   const deleted = await addBrokerage(service);
   const person = await addPerson(service, 'Eve');
@@ -415,7 +415,7 @@ test('who is invited to a brokerage while the only one that knew them is deleted
   ]);
 });
 
-test('who is erased cannot be invited again from the list of those who took part', async () => {
+test('an erased person cannot be invited again from the list of former participants', async () => {
   const { brokers, admin } = await addBrokers();
   const [bo] = brokers;
   const person = await addPerson(service, 'Eve');
@@ -431,7 +431,7 @@ test('who is erased cannot be invited again from the list of those who took part
   expect(await service.sql('select status from participants where id = $1', [part])).toEqual([{ status: 'removed' }]);
 });
 
-test('what requests of somebody’s own write while they are erased is cleared by the next run of a job', async () => {
+test('data written by requests during the person’s erasure is deleted by the next run of purge_sign_in', async () => {
   const { deal } = service.scene;
   const written: [method: string, path: string, body: object | undefined, left: string][] = [
     ['GET', `/deals/${deal}/report.xlsx`, undefined, 'audit_records where address is not null and user_id'],

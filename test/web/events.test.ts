@@ -85,7 +85,7 @@ function countAsked(database: Database): () => number {
 }
 
 // This test comes first, so that no other stream is still open.
-test('who asks for its head alone is not followed up', async () => {
+test('a HEAD request opens no stream', async () => {
   const person = await signInAs(service, scene.people['broker']!);
   const head = await fetch(`${service.origin}/api/web/events`, { method: 'HEAD', headers: person.headers });
   expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
@@ -98,7 +98,7 @@ test('who asks for its head alone is not followed up', async () => {
   stream.stop();
 });
 
-test('a change costs one query of each node, however many streams are open', async () => {
+test('a change costs one query per node, however many streams are open', async () => {
   const people = [...Object.values(scene.people), scene.people['outsider']!, scene.people['broker']!];
   const streams = await Promise.all(
     people.flatMap((user) =>
@@ -118,7 +118,7 @@ test('a change costs one query of each node, however many streams are open', asy
   for (const { stop } of [broker, ...streams]) stop();
 });
 
-test('a change is sent to those who see the record, and to nobody else', async () => {
+test('a change of an offer is sent only to the people who see the offer', async () => {
   const callers = ['broker', 'seller', 'exclusive buyer', 'other buyer', 'viewer', 'outsider'];
   const streams = await Promise.all(callers.map(follow));
   await service.sql(
@@ -142,7 +142,7 @@ test('a change is sent to those who see the record, and to nobody else', async (
   for (const stream of streams) stream.stop();
 });
 
-test('a move that another buyer may not know of is sent to those who see it', async () => {
+test('a move of the deal that rival buyers may not know of is sent only to the people who see it', async () => {
   const callers = [
     'broker',
     'seller',
@@ -167,7 +167,7 @@ test('a move that another buyer may not know of is sent to those who see it', as
   for (const stream of streams) stream.stop();
 });
 
-describe('a stream that says since when its page is loaded', () => {
+describe('a stream opened with the time its page was loaded', () => {
   const callers = ['broker', 'other buyer', 'viewer'];
 
   /**
@@ -185,7 +185,7 @@ describe('a stream that says since when its page is loaded', () => {
     return before;
   }
 
-  test('hears first what its person may know of what changed since, by one query for those that are opened together', async () => {
+  test('first sends earlier changes that its person may see, with shared queries for simultaneous streams', async () => {
     const since = await change();
     const asked = countAsked(service.nodes[0]!.services.database);
     const all = Array.from({ length: 24 }, (_, at) => callers[at % callers.length]!);
@@ -204,7 +204,7 @@ describe('a stream that says since when its page is loaded', () => {
     for (const { stop } of streams) stop();
   });
 
-  test('hears nothing of what was before, and nothing again where the browser opens it again', async () => {
+  test('omits changes before that time, and repeats nothing when the browser reconnects', async () => {
     const since = await change();
     const streams = [
       await followSince('broker', Date.now() + 60_000),
@@ -217,20 +217,20 @@ describe('a stream that says since when its page is loaded', () => {
     }
   });
 
-  test('hears that anything may have changed where that is longer ago than the node remembers', async () => {
+  test('sends a reload-everything event if that time is longer ago than the node remembers', async () => {
     const stream = await followSince('outsider', Date.now() - 60_000);
     await expect.poll(() => stream.received).toEqual([{ topic: 'deal', deal_id: null }]);
     stream.stop();
   });
 
-  test('is refused where that is no time', async () => {
+  test('is refused with 400 if the time is invalid', async () => {
     const { headers } = await signInAs(service, scene.people['broker']!);
     for (const since of ['-1', 'now', '1e3', '9'.repeat(16)])
       expect((await fetch(`${service.origin}/api/web/events?since=${since}`, { headers })).status).toBe(400);
   });
 });
 
-test('thousands of changes at once are sent to those who see them, and to nobody else', async () => {
+test('thousands of changes at once are sent only to the people who see them', async () => {
   const callers = ['broker', 'outsider', 'new buyer'];
   const [broker, ...blind] = await Promise.all(callers.map(follow));
   await service.sql(
@@ -251,7 +251,7 @@ test('thousands of changes at once are sent to those who see them, and to nobody
   for (const { stop } of [broker!, ...blind]) stop();
 });
 
-test('a person who sees changes of hundreds of deals at once gets one event that anything may have changed', async () => {
+test('changes of hundreds of deals at once are sent as a single reload-everything event', async () => {
   const [admin, outsider] = await Promise.all(['admin', 'outsider'].map(follow));
   await service.sql(
     `insert into deals (organization_id, title) select organization_id, 'Deal ' || n from deals, generate_series(1, 300) n
@@ -269,7 +269,7 @@ test('a person who sees changes of hundreds of deals at once gets one event that
   for (const { stop } of [admin!, outsider!]) stop();
 });
 
-test('when changes may have been missed, everybody gets the event that anything may have changed', async () => {
+test('after a lost database connection every stream gets a reload-everything event', async () => {
   const [broker, outsider] = await Promise.all(['broker', 'outsider'].map(follow));
   const cut = `select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'dealkeep changes' and datname = current_database()`;
@@ -280,7 +280,7 @@ test('when changes may have been missed, everybody gets the event that anything 
   }
 });
 
-test('a comment on a finding, whose row names no deal, is sent to those who see the finding', async () => {
+test('a comment on a finding is sent only to the people who see the finding', async () => {
   const [broker, other] = await Promise.all(['broker', 'other buyer'].map(follow));
   const [finding] = await service.sql<{ id: string }>(
     `insert into findings (deal_id, participant_id, category, title, severity)
@@ -309,7 +309,7 @@ const namedBy: Readonly<Record<string, string>> = {
   deal_tool_stops: 'deal_id',
 };
 
-test('of each record, those get an event who see it when they ask', async () => {
+test('a change of each kind of record is sent to exactly the people who can read the record', async () => {
   const announced = await service.sql<{ kind: string }>(
     `select distinct c.relname as kind from pg_trigger t join pg_class c on c.oid = t.tgrelid
      where t.tgname = 'announce' and c.relname not in ('deal_opt_ins', 'notifications') order by 1`,
@@ -364,7 +364,7 @@ test('of each record, those get an event who see it when they ask', async () => 
   expect([...kinds].toSorted()).toEqual(announced.map(({ kind }) => kind));
 });
 
-test('those who saw a record get an event when it is removed, and nobody else', async () => {
+test('a removal is sent only to the people who saw the record', async () => {
   const callers = ['admin', 'broker', 'exclusive buyer', 'other buyer', 'outsider'];
   const condition = crypto.randomUUID();
   await untilReceived(() =>
@@ -399,7 +399,7 @@ test('those who saw a record get an event when it is removed, and nobody else', 
   for (const { stop } of streams) stop();
 });
 
-test('without a session there is no stream', async () => {
+test('a request without a session is refused with 401', async () => {
   const response = await fetch(`${service.origin}/api/web/events`);
   expect(response.status).toBe(401);
   expect(await response.json()).toMatchObject({ error: { code: 'signed_out' } });
@@ -466,8 +466,8 @@ test('a stream that its client does not read is not written to, and is closed', 
   expect(still!.ended_at).toBe(null);
 });
 
-describe('a stream and its session', () => {
-  test('end together on every node: signed out, ended from elsewhere, suspended', async () => {
+describe('streams of a session', () => {
+  test('end on every node at sign-out, when the session is ended elsewhere, and on suspension', async () => {
     const user = scene.people['viewer']!;
     const ways: ((headers: Record<string, string>) => Promise<unknown>)[] = [
       (headers) => fetch(`${service.origin}/api/auth/sign-out`, { method: 'POST', body: '{}', headers }),
@@ -489,7 +489,7 @@ describe('a stream and its session', () => {
     unconcerned.stop();
   });
 
-  test('end, too, where its end was told while the node could hear nothing', async () => {
+  test('end even if the session ended while the node was disconnected from the database', async () => {
     const network = await startNetwork(service.connections.server);
     onTestFinished(network.stop);
     const { user, password, host, port, database } = network.connection;
@@ -514,7 +514,7 @@ describe('a stream and its session', () => {
     unconcerned.stop();
   });
 
-  test('are ten at most, and thirty of a person', async () => {
+  test('are limited to ten per session and thirty per person', async () => {
     const user = scene.people['viewer']!;
     const sessions = await Promise.all(Array.from({ length: 4 }, () => signInAs(service, user)));
     const streams: Awaited<ReturnType<typeof openStream>>[] = [];
@@ -537,7 +537,7 @@ describe('a stream and its session', () => {
   });
 });
 
-describe('a stream that is left open', () => {
+describe('an open stream', () => {
   let quiet: TestService;
   beforeAll(async () => {
     quiet = await openService({ config: { streamHeartbeatSeconds: 1 } });
@@ -550,7 +550,7 @@ describe('a stream that is left open', () => {
   };
   const hour = 3_600_000;
 
-  test('keeps no session alive, and ends with it without any change', async () => {
+  test('does not keep its session alive, and ends when the session expires', async () => {
     const [user] = await quiet.sql(`insert into users (email, name) values ($1, 'Lee') returning id`, [
       `${crypto.randomUUID()}@open.example`,
     ]);

@@ -97,7 +97,7 @@ async function letItLapse(sale: Sale) {
 
 const outcomeOf = ({ status, body }: Answer) => (status < 300 ? status : [status, body.error.code]);
 
-describe('at once', () => {
+describe('concurrently', () => {
   interface AtOnce {
     readonly begin?: (sale: Sale) => Promise<Sale>;
     readonly held?: (sale: Sale) => readonly [table: string, column: string, value: string];
@@ -267,7 +267,7 @@ describe('at once', () => {
   });
 });
 
-describe('a proposed change of the agreed terms is decided by two brokers at once', () => {
+describe('a proposed change of the agreed terms, decided by two brokers concurrently,', () => {
   async function addProposal() {
     const sale = await addSale();
     expect((await sale.accept()).status).toBe(200);
@@ -288,14 +288,14 @@ describe('a proposed change of the agreed terms is decided by two brokers at onc
     return { ...sale, decide, decided };
   }
 
-  test.each(['declined', 'accepted'] as const)('accepted by the first, and %s by the second', async (second) => {
+  test.each(['declined', 'accepted'] as const)('is accepted if accepted first and %s second', async (second) => {
     const { deal, broker, colleague, decide, decided } = await addProposal();
     const given = await atOnce(service, ['deals', 'id', deal], decide(broker, 'accepted'), decide(colleague, second));
     expect(given.map(outcomeOf)).toEqual([200, [409, 'offer_accepted']]);
     expect(await decided()).toEqual({ decision: 'accepted', decided_by: broker.user, records: 1 });
   });
 
-  test('accepted while the exclusivity is released: it is over', async () => {
+  test('cannot be accepted once the exclusivity is released', async () => {
     const { deal, broker, release, decide, decided } = await addProposal();
     const given = await atOnce(service, ['deals', 'id', deal], release, decide(broker, 'accepted'));
     expect(given.map(outcomeOf)).toEqual([200, [409, 'no_exclusivity']]);
@@ -303,7 +303,7 @@ describe('a proposed change of the agreed terms is decided by two brokers at onc
   });
 });
 
-test('an exclusivity has lapsed on a deal that is withdrawn: the scheduled job leaves it alone', async () => {
+test('the scheduled job skips a lapsed exclusivity on a deal that is being withdrawn', async () => {
   const sale = await letItLapse(await grantIt(await addSale()));
   const [withdrawn] = await atOnce(
     service,
@@ -315,7 +315,7 @@ test('an exclusivity has lapsed on a deal that is withdrawn: the scheduled job l
   expect(await sale.stands()).toEqual({ state: 'withdrawn', holder: null });
 });
 
-test('an exclusivity has lapsed on a deal that somebody else had a hold of: the next run of the job ends it', async () => {
+test('the scheduled job skips a lapsed exclusivity on a locked deal, and ends it in the next run', async () => {
   const sale = await letItLapse(await grantIt(await addSale()));
   const holder = await connect(service.connections.owner);
   try {
@@ -338,7 +338,7 @@ test.each<[string, (sale: Sale) => { user: string }, (sale: Sale) => Promise<Ans
   ['a buyer who revises their offer', ({ buyer }) => buyer, (sale) => sale.revise(), 201],
   ['the broker who accepts the offer', ({ broker }) => broker, (sale) => sale.accept(), 200],
   ['the advisor of the buyer whose offer is accepted', ({ advisor }) => advisor, (sale) => sale.accept(), 200],
-])('%s is erased', async (_, who, change, status) => {
+])('%s is erased concurrently', async (_, who, change, status) => {
   const sale = await addSale();
   const [answer, { pseudonym }] = await atOnce(
     service,
@@ -349,7 +349,7 @@ test.each<[string, (sale: Sale) => { user: string }, (sale: Sale) => Promise<Ans
   expect([outcomeOf(answer), pseudonym]).toEqual([status, expect.stringMatching(/^Former participant /)]);
 });
 
-test.each(['again', 'by their address'])('somebody is invited %s who uses the link that they have', async (how) => {
+test.each(['again', 'by their address'])('a person accepts by link while invited %s: the second invitation is refused', async (how) => {
   const { deal, broker, invited } = await addSale();
   const link = mintToken();
   await service.sql(

@@ -31,11 +31,11 @@ const ask = (path: string, method: string, headers: Record<string, string>) =>
     ...(readOnly.has(method) ? {} : { body: '{}' }),
   });
 
-test('there are routes to hold to this', () => {
+test('the checks below cover more than 30 routes', () => {
   expect(routes.length).toBeGreaterThan(30);
 });
 
-test('nothing is read without a session, and nothing is kept by a cache', async () => {
+test('no GET route responds without a session or allows caching', async () => {
   for (const { method, path } of routes.filter((route) => route.method === 'GET')) {
     const response = await ask(path, method, {});
     // A required query parameter may be missing, too; the response then reports that first, and nothing else.
@@ -45,7 +45,7 @@ test('nothing is read without a session, and nothing is kept by a cache', async 
   }
 });
 
-test('whoever was signed out is told so, whatever they wanted to do', async () => {
+test('requests with an ended session are answered with 401 signed_out, for reads and changes', async () => {
   const buyer = await signInAs(web.service, web.scene.people['other buyer']!);
   await web.service.sql('delete from vault.sessions where user_id = $1', [web.scene.people['other buyer']]);
   const { deal, participants } = web.scene;
@@ -61,7 +61,7 @@ test('whoever was signed out is told so, whatever they wanted to do', async () =
   }
 });
 
-test('what one does not see is answered like what does not exist, to the last byte', async () => {
+test('records that the caller may not see get exactly the response of missing ones, and nothing is recorded', async () => {
   const { deal, participants, records } = web.scene;
   const until = new Date(Date.now() + 86_400_000).toISOString();
   const nda = { participant_id: participants['other buyer'], terms: 'X', expires_at: null };

@@ -56,7 +56,7 @@ async function aBroker(status: 'active' | 'invited' = 'active'): Promise<Account
 const standing = async ({ id }: Account) =>
   (await service.sql<{ status: string }>('select status from participants where user_id = $1', [id]))[0]?.status;
 
-test('with the brokerage, when an admin removes them or makes them staff', async () => {
+test('an admin removes a broker or makes them staff within the extended statement timeout', async () => {
   const admin = await signInAs(service, brokerage.admin.id);
   for (const [method, body] of [
     ['DELETE', undefined],
@@ -68,14 +68,14 @@ test('with the brokerage, when an admin removes them or makes them staff', async
   }
 });
 
-test('when they erase themselves', async () => {
+test('a broker erases their own account within the extended statement timeout', async () => {
   const broker = await aBroker();
   const browser = await signedInVisitor(service, broker);
   expect((await browser.change('/api/auth/erase', { confirmation: broker.email })).status).toBe(200);
   expect(await standing(broker)).toBe('removed');
 });
 
-test('when they move to a mailbox without having shown that the one before was theirs', async () => {
+test('a person with an unproven address changes it within the extended statement timeout', async () => {
   const broker = await aBroker('invited');
   await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [broker.id]);
   const browser = await signedInVisitor(service, broker);

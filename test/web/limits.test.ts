@@ -32,7 +32,7 @@ const from = (person: SignedIn | null, address: string) => async () => {
 };
 const many = <T>(count: number, send: () => Promise<T>) => Promise.all(Array.from({ length: count }, send));
 
-test('a person has so many requests a minute in all sessions together, and nobody else has fewer', async () => {
+test('a person’s rate limit covers all their sessions together, and nobody else’s requests', async () => {
   standInNewMinute();
   const broker = web.scene.people['broker']!;
   const [one, two] = [await signInAs(web.service, broker), await signInAs(web.service, broker)];
@@ -54,7 +54,7 @@ test('a person has so many requests a minute in all sessions together, and nobod
   expect((await from(one, '203.0.113.1')()).status).toBe(200);
 });
 
-test('a session that has ended uses up nothing of its person', async () => {
+test('requests with an ended session do not count towards the person’s rate limit', async () => {
   standInNewMinute();
   const seller = web.scene.people['seller']!;
   const [ended, own] = [await signInAs(web.service, seller), await signInAs(web.service, seller)];
@@ -73,7 +73,7 @@ test('a session that has ended uses up nothing of its person', async () => {
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(59);
 });
 
-test('an address has so many, whatever sessions it makes up', async () => {
+test('an IP address has a rate limit of its own, however many sessions it invents', async () => {
   standInNewMinute();
   let made = 0;
   const madeUp = () => {
@@ -86,7 +86,7 @@ test('an address has so many, whatever sessions it makes up', async () => {
   expect((await from(await web.as('broker'), '203.0.113.4')()).status).toBe(200);
 });
 
-test('a session has as many beside those, for what is done about an account, and another session of its person has its own', async () => {
+test('requests about an account have a separate rate limit for each session', async () => {
   standInNewMinute();
   const [taken, own] = [await signInAs(web.service, web.scene.people['seller']!), await web.as('seller')];
   const about = (person: SignedIn, address: string) => async () => {
@@ -107,7 +107,7 @@ test('a session has as many beside those, for what is done about an account, and
   expect((await many(210, madeUp)).filter((status) => status === 429)).toHaveLength(10);
 });
 
-test('links that unsubscribe count for their address together with the pages', async () => {
+test('unsubscribe links count towards the rate limit of the IP address, together with the pages', async () => {
   standInNewMinute();
   const follow = (method: 'GET' | 'POST') => async () => {
     const headers = { 'X-Forwarded-For': '203.0.113.9' };
@@ -119,7 +119,7 @@ test('links that unsubscribe count for their address together with the pages', a
   expect((await from(null, '203.0.113.9')()).status).toBe(429);
 });
 
-test('data are taken along three times a minute, from whatever session', async () => {
+test('a data export is limited to three a minute per person, across sessions', async () => {
   standInNewMinute();
   const sessions = [await web.as('exclusive buyer'), await signInAs(web.service, web.scene.people['exclusive buyer']!)];
   const take = async (nth: number) => {
@@ -137,7 +137,7 @@ test('data are taken along three times a minute, from whatever session', async (
   expect((await take(0))[0]).toBe(200);
 });
 
-test('a page that is told to wait says so, waits, and continues by itself', async () => {
+test('a page shows that it is rate-limited or the service is busy, and continues on its own', async () => {
   // The page gives up after three tries. At this second they take long enough for a busy machine to reach the next
   // minute below.
   standInNewMinute(54);
@@ -170,7 +170,7 @@ test('a page that is told to wait says so, waits, and continues by itself', asyn
   await testPage.close();
 });
 
-test('of a report that is refused the page says when to ask again, and then gives it', async () => {
+test('a rate-limited report download shows when to try again, and works after that', async () => {
   standInNewMinute();
   const broker = await signInAs(web.service, web.scene.people['broker']!);
   const testPage = await openTestPage(browser, web.service.origin, { cookie: broker.cookie });

@@ -66,7 +66,7 @@ const paths: Record<string, (deal: string) => string[]> = {
   ],
 };
 
-test.each(Object.keys(paths))('as the %s sees them', { timeout: 240_000 }, async (caller) => {
+test.each(Object.keys(paths))('names of the maximum length do not make pages scroll sideways for the %s', { timeout: 240_000 }, async (caller) => {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
   const { page, visit, close } = await openTestPage(browser, web.service.origin, { cookie });
   const wide: string[] = [];

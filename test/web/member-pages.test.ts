@@ -34,7 +34,7 @@ async function fits({ page }: TestPage): Promise<void> {
   await expect.poll(over).toBe(0);
 }
 
-test('a brokerage requires a second factor; the pages lead a member to it', async () => {
+test('a member of a brokerage that requires a second factor is led to setting one up', async () => {
   const { admin, broker } = full.people;
   await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
     admin.userId,
@@ -69,7 +69,7 @@ test('a brokerage requires a second factor; the pages lead a member to it', asyn
   await testPage.close();
 });
 
-test('an admin ends a member’s sessions, having shown who they are', async () => {
+test('an admin ends a member’s sessions after confirming their password', async () => {
   const { admin, broker } = full.people;
   const password = crypto.randomUUID();
   await service.sql('delete from vault.totp where user_id = $1', [admin.userId]);
@@ -97,7 +97,7 @@ test('an admin ends a member’s sessions, having shown who they are', async () 
   await testPage.close();
 });
 
-test('a removal names the deals left without a broker, and hands them to a successor', async () => {
+test('removing a member lists the deals left without a broker and hands them to a successor', async () => {
   const { admin, broker } = full.people;
   const successor = await addPerson(service, 'Suki Marsh');
   await insert(service, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
@@ -147,7 +147,7 @@ test('a removal names the deals left without a broker, and hands them to a succe
   );
 });
 
-test('a link that was passed on offers to sign in and to open an account', async () => {
+test('an invitation link opened by a visitor offers signing in and creating an account', async () => {
   const admin = await signInAs(service, full.people.admin.userId);
   const invited = await admin.ask(`/deals/${full.deal}/participants`, {
     email: 'somebody@example.test',
@@ -168,7 +168,7 @@ test('a link that was passed on offers to sign in and to open an account', async
   await testPage.close();
 });
 
-test('who is staff in the brokerage they work for opens deals for the one that they are a broker of', async () => {
+test('a person who is staff in one brokerage and broker in another opens deals for the latter', async () => {
   const [staffOf, ownedBy] = [
     await addBrokerage(service, 'Aspen Brokers'),
     await addBrokerage(service, 'Birch Brokers'),

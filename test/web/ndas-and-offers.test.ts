@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => web?.close());
 
 describe('an NDA', () => {
-  test('starts from the standard terms, and from then on from those sent last', async () => {
+  test('has the standard terms as template, or the terms sent last on the deal', async () => {
     const broker = await web.as('broker');
     const standard = await broker.ask(`/deals/${web.scene.idle}/ndas/template`);
     expect(standard.body.terms).toContain(
@@ -24,7 +24,7 @@ describe('an NDA', () => {
     expect((await broker.ask(`/deals/${deal}/ndas/template`)).body).toEqual({ terms: 'Keep it to yourself.' });
   });
 
-  test('is seen by the deal side and the side that signs it', async () => {
+  test('is visible to the deal side and to the signing buyer’s side', async () => {
     const names = async (caller: string) =>
       (await (await web.as(caller)).ask(`/deals/${deal}/ndas`)).body.items
         .map((one: { participant_name: string }) => one.participant_name)
@@ -36,7 +36,7 @@ describe('an NDA', () => {
     for (const caller of ['new buyer', 'viewer', 'admin']) expect(await names(caller)).toEqual([]);
   });
 
-  test('is sent by a broker, once at a time, to a buyer', async () => {
+  test('is sent only by a broker and to a buyer, with one pending at a time', async () => {
     const { participants } = web.scene;
     const nda = {
       participant_id: participants['new buyer'],
@@ -73,7 +73,7 @@ describe('an NDA', () => {
     });
   });
 
-  test('is signed by the buyer alone, whose name, time and address are kept, and opens what it gates', async () => {
+  test('is signed only by its buyer, with name, time and address recorded, and grants access', async () => {
     const buyer = await web.as('new buyer');
     const before = (await buyer.ask(`/deals/${deal}`)).body;
     expect(before).toMatchObject({ capacities: { can_sign_nda: true, can_ask: false }, counts: { ndas_waiting: 1 } });
@@ -100,7 +100,7 @@ describe('an NDA', () => {
     expect(after.participants.find((one: { name: string }) => one.name === 'new buyer').nda_status).toBe('active');
   });
 
-  test('is revoked by a broker, and what it opened closes', async () => {
+  test('is revoked only by a broker, which ends the access it granted', async () => {
     const broker = await web.as('broker');
     const { items } = (await broker.ask(`/deals/${deal}/ndas`)).body;
     const { id } = items.find((one: { participant_name: string }) => one.participant_name === 'new buyer');
@@ -115,7 +115,7 @@ describe('an NDA', () => {
     expect((await (await web.as('new buyer')).ask(`/deals/${deal}`)).body.capacities.can_ask).toBe(false);
   });
 
-  test('that has run out counts as expired at once, and another can be sent', async () => {
+  test('counts as expired right after its expiry, and a new one can be sent', async () => {
     const broker = await web.as('broker');
     const participant_id = web.scene.participants['new buyer'];
     const sent = await broker.ask(`/deals/${deal}/ndas`, {
@@ -137,7 +137,7 @@ describe('an NDA', () => {
     }
   });
 
-  test('is listed page by page: those that wait, those that are active, the others, however old they are', async () => {
+  test('is listed page by page: pending ones first, then active ones, then the others', async () => {
     const of = await insert(web.service, 'deals', {
       organization_id: web.scene.brokerage,
       title: 'Many',
@@ -171,7 +171,7 @@ describe('an NDA', () => {
   });
 });
 
-test('an NDA on a withdrawn deal is neither sent nor signed, and can still be revoked', async () => {
+test('an NDA on a withdrawn deal can be neither sent nor signed, but can be revoked', async () => {
   const { service, scene } = web;
   const deal_id = await insert(service, 'deals', { organization_id: scene.brokerage, title: 'Ends', state: 'listed' });
   const joins = (name: string, role: string) =>
@@ -194,7 +194,7 @@ test('an NDA on a withdrawn deal is neither sent nor signed, and can still be re
   expect((await broker.ask(`/ndas/${id}/revoke`, {})).body.status).toBe('revoked');
 });
 
-describe('until their NDA is active', () => {
+describe('before the NDA is active', () => {
   const sellers = ['seller', "seller's advisor"];
   /** Returns which names of the seller's side appear anywhere in a caller's responses about a deal. */
   const named = async (caller: string, on: string) => {
@@ -221,7 +221,7 @@ describe('until their NDA is active', () => {
     );
   });
 
-  test('a buyer and their advisors read no name of the seller’s side, also not one that they know from another deal', async () => {
+  test('a buyer and their advisors see no name of the seller’s side, even if known from another deal', async () => {
     const { idle } = web.scene;
     expect(await named('new buyer', deal)).toEqual([]);
     expect(await named('other buyer', deal)).toEqual(['seller']);
@@ -232,7 +232,7 @@ describe('until their NDA is active', () => {
     expect(items).toMatchObject([{ filename: 'teaser.pdf', uploaded_by_name: null }]);
   });
 
-  test('the seller stays hidden, in a draft too, and is again when the NDA is revoked or expires', async () => {
+  test('the seller is hidden in every state of the deal, also after the NDA is revoked or expires', async () => {
     for (const state of ['draft', 'listed', 'under_offer']) {
       const deal_id = await insert(web.service, 'deals', { organization_id: web.scene.brokerage, title: state, state });
       const joins = (name: string, role: string) =>
@@ -254,7 +254,7 @@ describe('until their NDA is active', () => {
     }
   });
 
-  test('a broker says that a deal needs no NDA, and then its buyers see who sells', async () => {
+  test('buyers see the seller of a deal that a broker has marked as needing no NDA', async () => {
     const { idle } = web.scene;
     const broker = await web.as('broker');
     expect((await broker.ask(`/deals/${idle}`)).body.deal.needs_nda).toBe(true);
@@ -286,7 +286,7 @@ describe('an offer', () => {
     path = `/deals/${web.scene.idle}/offers`;
   });
 
-  test('is submitted and revised by buyers, and keeps what it does not know', async () => {
+  test('is submitted and revised by buyers, and keeps unknown fields', async () => {
     const buyer = await web.as('new buyer');
     const first = await buyer.ask(path, { payload });
     expect(first).toMatchObject({
@@ -315,7 +315,7 @@ describe('an offer', () => {
       expect([caller, (await (await web.as(caller)).ask(path, { payload })).status]).toEqual([caller, 403]);
   });
 
-  test('says which of its fields do not fit', async () => {
+  test('is rejected with a list of its invalid fields', async () => {
     const buyer = await web.as('new buyer');
     const faulty = await buyer.ask(path, {
       payload: {
@@ -334,7 +334,7 @@ describe('an offer', () => {
     ]);
   });
 
-  test('keeps every digit of a number that it does not know, and takes none that fills pages, nor nests without end', async () => {
+  test('keeps every digit of unknown numbers, and is rejected for extreme numbers or deep nesting', async () => {
     const buyer = await web.as('new buyer');
     const send = async (more: string) => {
       const response = await fetch(`${web.service.origin}/api/web${path}`, {
@@ -358,7 +358,7 @@ describe('an offer', () => {
     expect((await (await web.as('broker')).ask(path)).status).toBe(200);
   });
 
-  test('takes at most 32 kB as it is stored, and is not over before it came', async () => {
+  test('is rejected over 32 kB as stored, or with an expiry or close date in the past', async () => {
     const buyer = await web.as('new buyer');
     const { length } = (await buyer.ask(`${path}/${web.scene.people['new buyer']}/revisions`)).body.items;
     const send = async (more: string) => {
@@ -382,7 +382,7 @@ describe('an offer', () => {
     expect((await buyer.ask(`${path}/${web.scene.people['new buyer']}/revisions`)).body.items).toHaveLength(length);
   });
 
-  test('comes in pages, each buyer’s current one without the revisions before it', async () => {
+  test('is listed page by page, one current offer per buyer, with revisions listed separately', async () => {
     const broker = await web.as('broker');
     const [{ id: many }] = (await web.service.sql(
       `insert into deals (organization_id, title, state) values ($1, 'Many bids', 'listed') returning id`,
@@ -419,7 +419,7 @@ describe('an offer', () => {
       expect([wrong, (await broker.ask(`/deals/${many}/offers?${wrong}`)).status]).toEqual([wrong, 400]);
   });
 
-  test('of a buyer who was removed stays on record; neither it nor their NDA waits for anybody', async () => {
+  test('of a removed buyer stays on record, but neither it nor their NDA counts as waiting', async () => {
     const broker = await web.as('broker');
     const [{ id: left }] = (await web.service.sql(
       `insert into deals (organization_id, title, state) values ($1, 'Left by a buyer', 'listed') returning id`,
@@ -474,7 +474,7 @@ describe('an offer', () => {
     expect((await broker.ask(`/offers/${gone.id}/accept`, accept)).body.error.code).toBe('not_an_active_buyer');
   });
 
-  test('is seen by the deal side and by its own', async () => {
+  test('is visible to the deal side and to its own buyer', async () => {
     await (await web.as('other buyer')).ask(path, { payload: { ...payload, purchase_price: '1250000' } });
     const buyers = async (caller: string) =>
       new Set((await (await web.as(caller)).ask(path)).body.items.map((one: { buyer_name: string }) => one.buyer_name));
@@ -487,7 +487,7 @@ describe('an offer', () => {
     );
   });
 
-  test('is accepted by a broker into exclusivity, if it is the latest', async () => {
+  test('is accepted into exclusivity only by a broker, and only in its latest unexpired revision', async () => {
     const broker = await web.as('broker');
     const items = (
       await Promise.all(
@@ -552,7 +552,7 @@ describe('an offer', () => {
     expect((await (await web.as('other buyer')).ask(path, { payload })).status).toBe(201);
   });
 
-  test('stays as accepted: what its buyer submits later is a proposal that waits for the broker', async () => {
+  test('stays agreed once accepted: later revisions are proposals for the broker to decide', async () => {
     const [broker, seller, buyer, other] = await Promise.all(
       ['broker', 'seller', 'new buyer', 'other buyer'].map(web.as),
     );
@@ -628,7 +628,7 @@ describe('an offer', () => {
     expect((await decide('broker', theirs.id, 'accepted')).body.error.code).toBe('no_exclusivity');
   });
 
-  test('is accepted anew in the next exclusivity of its buyer, where nothing is agreed', async () => {
+  test('can be accepted again in a later exclusivity of the same buyer', async () => {
     const { service, scene } = web;
     const [{ id: kiln }] = (await service.sql(
       `insert into deals (organization_id, title, state) values ($1, 'Kiln', 'listed') returning id`,
@@ -675,7 +675,7 @@ describe('an offer', () => {
     ]);
   });
 
-  test('that was declined waits for nobody, also once the exclusivity has ended; a revision of it does', async () => {
+  test('counts as waiting for nobody once declined, until it is revised', async () => {
     const { service, scene } = web;
     const [{ id: forge }] = (await service.sql(
       `insert into deals (organization_id, title, state) values ($1, 'Forge', 'listed') returning id`,
@@ -724,7 +724,7 @@ describe('an offer', () => {
     expect(await toConsider()).toEqual([2, 2]);
   });
 
-  test('is not taken while the deal is a draft or over', async () => {
+  test('is refused while the deal is a draft or withdrawn', async () => {
     const [draft] = await web.service.sql<{ id: string }>(
       `insert into deals (organization_id, title, state) values ($1, 'Not listed yet', 'draft') returning id`,
       [web.scene.brokerage],

@@ -27,7 +27,7 @@ async function ask(): Promise<void> {
 
 const pictures = process.env['DEALKEEP_PICTURES'];
 
-test('the bell says what is new as it comes, leads there, and forgets what was read', async () => {
+test('the bell counts new notifications live, links to their page, and resets when they are read', async () => {
   const { cookie } = await web.as('broker');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, viewport: { width: 320, height: 640 } });
   const { page } = testPage;
@@ -64,7 +64,7 @@ test('the bell says what is new as it comes, leads there, and forgets what was r
   await testPage.close();
 });
 
-test('the list goes on behind more than a page of what can no longer be opened', async () => {
+test('the list continues past more than a page of notifications that can no longer be opened', async () => {
   const { people, deal, idle, records } = web.scene;
   await web.service.sql(
     `insert into vault.notifications (event_id, user_id, kind, deal_id, at) values (app.uuid_v7(), $1, 'nda_sent', $2, app.now() - interval '1 hour')`,
@@ -83,7 +83,7 @@ test('the list goes on behind more than a page of what can no longer be opened',
   await testPage.close();
 });
 
-test('a broker reminds whoever something waits for, once a day', async () => {
+test('a broker sends reminders for an NDA, a condition and a question, once each', async () => {
   const { deal, participants, people } = web.scene;
   const broker = await web.as('broker');
   const add = async (path: string, json: object) => {
@@ -143,7 +143,7 @@ test('a broker reminds whoever something waits for, once a day', async () => {
   await testPage.close();
 });
 
-test('settings that are changed one right after the other are all kept', async () => {
+test('rapid changes of notification settings are all saved', async () => {
   const { cookie, ask: asks } = await web.as('other buyer');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
   const { page } = testPage;
@@ -172,7 +172,7 @@ test('settings that are changed one right after the other are all kept', async (
   await testPage.close();
 });
 
-test('the settings keep how loud each kind is, the hour, and what is quieter', async () => {
+test('notification settings are saved: per kind, per deal, the digest hour and the calendar link', async () => {
   const { cookie } = await web.as('seller');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
   const { page } = testPage;

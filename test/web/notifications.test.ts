@@ -25,8 +25,8 @@ const does = (who: string, path: string, body?: unknown, method?: string) => doe
 const dealSide = ['broker', "broker's advisor", 'seller', "seller's advisor"];
 const but = (left: string, people: readonly string[]) => people.filter((one) => one !== left);
 
-describe('who hears of it', () => {
-  test('a question, on its way to the seller and back', async () => {
+describe('notifications', () => {
+  test('report each step of a question to its readers, from asking to the distributed answer', async () => {
     const { id } = await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, {
       category: 'legal',
       question_text: 'Is the lease assignable?',
@@ -46,7 +46,7 @@ describe('who hears of it', () => {
     });
   });
 
-  test('an NDA, and what it opens', async () => {
+  test('report an NDA being sent and signed, and new documents to the people with access', async () => {
     const { id } = await does('broker', `/deals/${web.scene.deal}/ndas`, {
       participant_id: web.scene.participants['new buyer'],
       terms: 'Keep it to yourself.',
@@ -73,7 +73,7 @@ describe('who hears of it', () => {
     expect(await notified()).toEqual({ document_added: [...others, ...buyers, 'new buyer', 'viewer'].toSorted() });
   });
 
-  test('an offer, its revision, its acceptance, and the exclusivity that comes with it', async () => {
+  test('report an offer, its revision, its acceptance and the resulting exclusivity', async () => {
     const { deal, idle } = web.scene;
     await does('new buyer', `/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
     expect(await notified()).toEqual({ offer_submitted: dealSide });
@@ -94,7 +94,7 @@ describe('who hears of it', () => {
     });
   });
 
-  test('what is theirs to meet or resolve, when it becomes theirs', async () => {
+  test('report a condition or finding to its new owner', async () => {
     const { deal, people } = web.scene;
     const { id } = await does('broker', `/deals/${deal}/conditions`, {
       name: 'Lease assigned',
@@ -116,7 +116,7 @@ describe('who hears of it', () => {
     expect(await notified()).toEqual({ finding_assigned: ["exclusive buyer's advisor"] });
   });
 
-  test('whoever something waits for, when a broker reminds them, once a day', async () => {
+  test('remind the responsible person of an NDA, question or condition, once a day', async () => {
     const { service, scene } = web;
     const { deal, idle, people } = scene;
     const nda = await does('broker', `/deals/${idle}/ndas`, {
@@ -191,7 +191,7 @@ describe('who hears of it', () => {
     expect(await refused('broker', 'ndas', nda.id)).toEqual([409, 'nobody_to_remind']);
   });
 
-  test('people who are invited, join and are removed', async () => {
+  test('report invitations, joins and removals', async () => {
     const { deal, participants } = web.scene;
     await does('broker', `/deals/${deal}/participants`, {
       email: 'newcomer@example.test',
@@ -215,13 +215,13 @@ describe('who hears of it', () => {
     });
   });
 
-  test('admins of an API key, also of one that they make themselves', async () => {
+  test('report a new API key to the admins, including its creator', async () => {
     const key = { name: 'Site', environment: 'live', scopes: ['contacts:read'] };
     await does('admin', `/brokerages/${web.scene.brokerage}/keys`, key);
     expect(await notified()).toEqual({ api_key_made: ['admin'] });
   });
 
-  test('each of what the clock brings, once', async () => {
+  test('report each approaching or missed deadline once', async () => {
     const { service, scene } = web;
     const { deal, idle, people } = scene;
     const from = service.clock.now();
@@ -269,7 +269,7 @@ describe('who hears of it', () => {
     expect(await pass(30)).toEqual({});
   });
 
-  test('what does not go on: a question, an offer, an exclusivity, the deal', async () => {
+  test('report the end of a question, an offer, an exclusivity and the deal', async () => {
     await signInAnew();
     const { service, scene } = web;
     const { deal, idle, people, records } = scene;
@@ -330,7 +330,7 @@ describe('who hears of it', () => {
   });
 });
 
-test('each notification is one that its reader can open', async () => {
+test('each notification is listed for its recipient', async () => {
   const rows = await web.service.sql<{ id: string; user_id: string; kind: string }>(
     // The invitations and participations of these kinds may have ended since: their notifications are not shown any
     // more.
@@ -366,7 +366,7 @@ describe('an event', () => {
     does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: text });
   const count = async (text: string) => Number((await web.service.sql(`select count(*) from ${text}`))[0]!['count']);
 
-  test('is lost and doubled by no crash between it and what it tells', async () => {
+  test('is notified exactly once, even if a node crashes while processing it', async () => {
     await signInAnew();
     await ask();
     const before = await count('vault.notifications');
@@ -390,7 +390,7 @@ describe('an event', () => {
     expect(await count('vault.events')).toBe(0);
   });
 
-  test('that cannot be told is tried again later, and holds up no other', async () => {
+  test('that fails is retried later and does not block others', async () => {
     await web.service.sql(
       `insert into vault.events (kind, person_id) values ('new_device', '01900000-0000-7000-8000-000000000000')`,
     );
@@ -412,8 +412,8 @@ const signInAnew = () =>
     .sql('update vault.sessions set last_seen_at = app.now(), created_at = app.now() where ended_at is null')
     .then(() => {}));
 
-describe('what somebody chooses', () => {
-  test('holds from then on: off, and in the application only', async () => {
+describe('notification choices', () => {
+  test('apply from then on: off, and in the application only', async () => {
     await signInAnew();
     await notified();
     const advisor = await web.as("exclusive buyer's advisor");
@@ -431,7 +431,7 @@ describe('what somebody chooses', () => {
     expect(row).toEqual({ mail: null, mail_due_at: null });
   });
 
-  test('a deal is at most as loud as was chosen for it', async () => {
+  test('turn off a single deal, and are listed even among many for deals left since', async () => {
     const seller = await web.as('seller');
     expect((await seller.ask(`/deals/${web.scene.deal}/notifications`, { delivery: 'off' }, 'PUT')).status).toBe(204);
     expect((await seller.ask(`/deals/${web.scene.deal}/notifications`)).body).toEqual({ delivery: 'off' });
@@ -454,14 +454,14 @@ describe('what somebody chooses', () => {
     expect((await outsider.ask(`/deals/${web.scene.deal}/notifications`, { delivery: 'off' }, 'PUT')).status).toBe(404);
   });
 
-  test('what concerns the security of the account is never off', async () => {
+  test('cannot turn off notifications about account security', async () => {
     const seller = await web.as('seller');
     const { status, body } = await seller.ask('/notifications/choices/new_device', { delivery: 'off' }, 'PUT');
     expect({ status, code: body.error?.code ?? body.code }).toMatchObject({ status: 409 });
     expect((await seller.ask('/notifications/choices/new_device', { delivery: 'app' }, 'PUT')).status).toBe(204);
   });
 
-  test('each kind has its words, and the list what holds', async () => {
+  test('list every kind, with its default delivery if unchanged', async () => {
     const { body } = await (await web.as('viewer')).ask('/notifications/choices');
     expect(body.kinds.map(({ kind }: { kind: string }) => kind)).toEqual(Object.keys(notificationKinds));
     for (const { delivery, standard } of body.kinds) expect(delivery).toBe(standard);
@@ -469,7 +469,7 @@ describe('what somebody chooses', () => {
   });
 });
 
-test('what was heard of is read one by one and all at once, by its reader alone', async () => {
+test('notifications are marked as read individually or all at once, only by their recipient', async () => {
   const [broker, seller] = [await web.as('broker'), await web.as('seller')];
   await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'Where?' });
   await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'Whence?' });
@@ -492,7 +492,7 @@ test('what was heard of is read one by one and all at once, by its reader alone'
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 0 });
 });
 
-test('however much was heard of, all of it is read at once', async () => {
+test('any number of notifications is marked as read at once', async () => {
   const { service, scene } = web;
   const [reader, { ask }] = [scene.people['outsider'], await web.as('outsider')];
   await service.sql(
@@ -509,7 +509,7 @@ test('however much was heard of, all of it is read at once', async () => {
   expect((await ask('/notifications/unread')).body).toMatchObject({ count: 0 });
 });
 
-test('what can no longer be opened hides nothing that happened before', async () => {
+test('notifications that can no longer be opened do not hide earlier ones', async () => {
   const { service, scene } = web;
   const reader = scene.people['other buyer']!;
   const { ask } = await web.as('other buyer');

@@ -51,7 +51,7 @@ async function saleIn(state: 'exclusivity' | 'diligence' | 'closing'): Promise<s
 
 const everybody = ['broker', 'other buyer', 'seller'];
 
-test('a document that is opened to more people is new to these alone', async () => {
+test('opening a document to more people notifies only the people who gain access', async () => {
   const { deal } = web.scene;
   const under = (name: string) => [name, `${name}'s advisor`];
   const query = { filename: 'Lease 2024.pdf', confidentiality: 'selected_buyer_only' };
@@ -76,7 +76,7 @@ test('a document that is opened to more people is new to these alone', async () 
   expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
 });
 
-test('an NDA that a broker revokes has ended for whoever sees it but that broker, if it was signed', async () => {
+test('revoking a signed NDA notifies everybody who sees it except the broker; an unsigned one, nobody', async () => {
   const { deal, records, participants } = web.scene;
   await does('broker', `/ndas/${records["ndas/the other buyer's"]}/revoke`);
   expect(await notified()).toEqual({
@@ -91,7 +91,7 @@ test('an NDA that a broker revokes has ended for whoever sees it but that broker
   expect(await notified()).toEqual({});
 });
 
-test('an NDA that expires has ended, once, if it was signed, its buyer is there, and the deal goes on', async () => {
+test('the expiry of an NDA is notified once if it was signed, its buyer remains, and the deal is open', async () => {
   /** Adds a deal on which the buyer has an NDA that ends in one day. */
   const withNda = async (signed: boolean) => {
     const deal = await saleIn('closing');
@@ -121,7 +121,7 @@ test('an NDA that expires has ended, once, if it was signed, its buyer is there,
 });
 
 test.each(['exclusivity', 'diligence', 'closing'] as const)(
-  'an exclusivity that passes its date in %s is told then, once',
+  'an exclusivity that passes its end date in %s is notified once',
   async (state) => {
     const deal = await saleIn(state);
     const lapsed = inDays(2.1);
@@ -137,7 +137,7 @@ test.each(['exclusivity', 'diligence', 'closing'] as const)(
   },
 );
 
-test('an exclusivity that gets another end is told to those who see it, except to who changed it', async () => {
+test('a changed end of an exclusivity is notified to everybody who sees it except its author', async () => {
   const { deal } = web.scene;
   const change = (end: Date) =>
     does('broker', `/deals/${deal}/exclusivity`, { expires_at: end.toISOString() }, 'PATCH');
@@ -162,7 +162,7 @@ test('an exclusivity that gets another end is told to those who see it, except t
   expect(await notified()).toEqual({ exclusivity_lapsed: told });
 });
 
-test('an exclusivity that is released after its date, before the clock has told of it, is told once', async () => {
+test('an exclusivity released after its end date is notified once', async () => {
   const deal = await saleIn('diligence');
   web.service.clock.set(inDays(2.1));
   await does('broker', `/deals/${deal}/exclusivity`, undefined, 'DELETE');
@@ -170,14 +170,14 @@ test('an exclusivity that is released after its date, before the clock has told 
   expect(await notifiedBy(web, inDays(1))).toEqual({});
 });
 
-test('of an exclusivity on a deal that has closed nobody is told any more', async () => {
+test('an exclusivity on a closed deal is no longer notified when its end date passes', async () => {
   const deal = await saleIn('closing');
   await does('broker', `/deals/${deal}/moves`, { to: 'closed', confirm: true });
   await notified();
   expect(await notifiedBy(web, inDays(3))).toEqual({});
 });
 
-test('a condition whose deadline is moved to within its last days is due at once, or overdue, to all but who moved it', async () => {
+test('a deadline moved close or into the past notifies the owner of the condition unless they moved it', async () => {
   const deal = await saleIn('closing');
   const dayOf = (days: number) => inDays(days).toISOString().slice(0, 10);
   const { id } = await does('broker', `/deals/${deal}/conditions`, {

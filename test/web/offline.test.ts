@@ -90,14 +90,14 @@ const forms: Form[] = [
   },
 ];
 
-describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept, rest }) => {
+describe.each(forms)('$what submitted offline', ({ path, opens, sends, field, kept, rest }) => {
   const write = async (page: Page, words: string) => {
     await page.getByRole('button', { name: opens }).first().click();
     await rest(page);
     await page.getByRole('dialog').getByLabel(field).fill(words);
   };
 
-  test('is refused at once, and is not sent on reconnecting once it was cancelled', async () => {
+  test('is refused at once, and is not sent on reconnecting after being cancelled', async () => {
     const words = `Cancelled ${path}`;
     const page = await at('new buyer', `/deals/${web.scene.idle}${path}`);
     await write(page, words);
@@ -113,7 +113,7 @@ describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept
     expect(await kept(words)).toBe(0);
   });
 
-  test('is sent once by the person who tries again when connected', async () => {
+  test('is sent once when submitted again after reconnecting', async () => {
     const words = `Sent later ${path}`;
     const page = await at('new buyer', `/deals/${web.scene.idle}${path}`);
     await write(page, words);
@@ -131,7 +131,7 @@ describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept
   });
 });
 
-test('a condition that is met offline is not said to be, and goes back to what it was', async () => {
+test('a condition set to satisfied offline reverts to its status with an error message', async () => {
   const page = await at('broker', `/deals/${web.scene.deal}/closing`);
   const status = page.getByRole('button', { name: 'Status of Lease assigned' });
   await status.click();
@@ -144,7 +144,7 @@ test('a condition that is met offline is not said to be, and goes back to what i
   expect(await reconnect(page)).toEqual([]);
 });
 
-test('what was sent before the connection broke is not said to have been held back', async () => {
+test('a request sent before the connection broke is reported as possibly arrived', async () => {
   const words = 'Arrived without an answer';
   const page = await at('new buyer', `/deals/${web.scene.idle}/questions`);
   await page.getByRole('button', { name: 'Ask a question' }).first().click();
@@ -164,7 +164,7 @@ test('what was sent before the connection broke is not said to have been held ba
   await page.context().setOffline(false);
 });
 
-describe('a part of the application that was not fetched before', () => {
+describe('a part of the application that is not loaded yet', () => {
   const open = async (): Promise<Page> => {
     const { cookie } = await signInAs(web.service, web.scene.people['broker']!);
     const testPage = await openTestPage(browser, web.service.origin, { cookie, alone: true });
@@ -175,7 +175,7 @@ describe('a part of the application that was not fetched before', () => {
   };
   const isSame = (page: Page) => page.locator('body[data-same=yes]');
 
-  test('is said to be out of reach offline, by a page that stays, and is there when connected', async () => {
+  test('shows an error offline without a reload, and loads on "Try again" after reconnecting', async () => {
     const page = await open();
     await page.context().setOffline(true);
     const contacts = page.getByRole('link', { name: 'Contacts', exact: true }).first();
@@ -192,7 +192,7 @@ describe('a part of the application that was not fetched before', () => {
     expect(await isSame(page).count()).toBe(1);
   });
 
-  test('and is gone, since a new version was put up, is had by loading the page anew', async () => {
+  test('is loaded by a page reload on "Try again" if a new version has replaced it', async () => {
     const page = await open();
     await page.route('**/assets/contacts-*', (route) => route.fulfill({ status: 404, body: '' }));
     const contacts = page.getByRole('link', { name: 'Contacts', exact: true }).first();
@@ -210,7 +210,7 @@ describe('a part of the application that was not fetched before', () => {
   });
 });
 
-test('an answer that is not of ours is said to have gone wrong, and what was written stays', async () => {
+test('a response from a proxy shows an error, and the typed text stays', async () => {
   const page = await at('new buyer', `/deals/${web.scene.idle}/questions`);
   await page.getByRole('button', { name: 'Ask a question' }).first().click();
   const dialog = page.getByRole('dialog');
@@ -226,7 +226,7 @@ test('an answer that is not of ours is said to have gone wrong, and what was wri
   expect(await dialog.getByLabel('Question').inputValue()).toBe('Answered by a proxy');
 });
 
-test('a change made offline, whichever it is, is tried at once and never waits for a connection', async () => {
+test('a mutation made offline is attempted at once and never paused until reconnecting', async () => {
   // The client listens for user input on the window, which does not exist here.
   vi.stubGlobal('addEventListener', () => {});
   // Imported by URL: these modules are written for the browser, whose types tests do not have.

@@ -40,24 +40,24 @@ afterAll(() => service?.close());
 
 const named = (items: readonly Record<string, string>[], name: string) => items.map((one) => one[name]);
 
-test('the brokerages of a person', async () => {
+test('the brokerages of a person are sorted by name regardless of case', async () => {
   expect(named((await person.ask('/me')).body.memberships, 'brokerage_name')).toEqual(brokerages);
   const client_id = await addClient(service, ada);
   expect(await markupOf(visit(authorizeUrl(service, { client_id }), ada))).toContain(brokerages.join(', '));
 });
 
-test('the deals for which somebody has chosen how they are notified', async () => {
+test('the deals with notification choices are sorted by title regardless of case', async () => {
   for (const deal of deals)
     expect((await person.ask(`/deals/${deal}/notifications`, { delivery: 'off' }, 'PUT')).status).toBe(204);
   expect(named((await person.ask('/notifications/choices')).body.deals, 'deal_title')).toEqual(titles);
 });
 
-test('the people of a workspace', async () => {
+test('the members of a QoE workspace are sorted by name regardless of case', async () => {
   const { items } = (await person.ask(`/deals/${deals[0]}/qoe/members`)).body;
   expect(named(items, 'name')).toEqual(['Ada', 'bertha', 'Carl']);
 });
 
-test('the brokerages that are closed to a person until they show a second factor', async () => {
+test('the brokerages that require a second factor are sorted by name regardless of case', async () => {
   await service.sql('update brokerages set requires_second_factor = true where name = any ($1)', [brokerages]);
   expect(named((await person.ask('/me')).body.second_factor_owed, 'brokerage_name')).toEqual(brokerages);
 });

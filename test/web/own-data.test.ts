@@ -43,7 +43,7 @@ async function returnToAdvise(caller: string, advised: string): Promise<void> {
   await web.service.sql(`update participants set status = 'active' where id = $1`, [participants[caller]]);
 }
 
-test('not the terms of an NDA for which somebody is invited, until they have joined', async () => {
+test('an export contains the terms of an NDA only after the invited person has joined', async () => {
   const { deal, participants } = web.scene;
   await web.service.sql(
     `insert into ndas (deal_id, participant_id, terms, status) values ($1, $2, 'About the bakery.', 'sent')`,
@@ -54,7 +54,7 @@ test('not the terms of an NDA for which somebody is invited, until they have joi
   expect((await ownData('invited'))['ndas']).toMatchObject([{ terms: 'About the bakery.' }]);
 });
 
-test('not as what somebody is invited again, until they have shown that the mailbox is theirs', async () => {
+test('an export hides the role of a renewed invitation until the e-mail address is proven', async () => {
   const { service, scene } = web;
   const part = scene.participants['viewer'];
   const phc = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
@@ -78,7 +78,7 @@ test('not as what somebody is invited again, until they have shown that the mail
   expect(await own()).toMatchObject({ role: 'seller', status: 'invited' });
 });
 
-test('when somebody joined who was removed and is back', async () => {
+test('an export dates participations and memberships from the latest joining', async () => {
   const { service, scene } = web;
   for (const [table, caller, of] of [
     ['participants', "broker's advisor", 'participations'],
@@ -105,7 +105,7 @@ test('when somebody joined who was removed and is back', async () => {
   }
 });
 
-test('not how others changed what somebody recorded on a deal that they have left', async () => {
+test('an export omits others’ changes to records on a deal that the person has left', async () => {
   const { service, scene } = web;
   const { deal, participants } = scene;
   await author('seller', {
@@ -140,7 +140,7 @@ test('not how others changed what somebody recorded on a deal that they have lef
   }
 });
 
-test('not what became of questions that somebody asked on a deal that they have left', async () => {
+test('an export omits the later status of questions on a deal that the person has left', async () => {
   const { service, scene } = web;
   const asker = "other buyer's advisor";
   const statusOf = async () => (await ownData(asker))['questions']?.map(({ status }) => status);
@@ -163,7 +163,7 @@ test('not what became of questions that somebody asked on a deal that they have 
   ]);
 });
 
-test('of an NDA that somebody signed on a deal that they have left what they signed, not what became of it', async () => {
+test('an export keeps a signed NDA after the person has left the deal, without its later revocation', async () => {
   const { service, scene } = web;
   const { deal, participants } = scene;
   const part = participants['other buyer'];
@@ -192,7 +192,7 @@ test('of an NDA that somebody signed on a deal that they have left what they sig
   expect((await ownData('other buyer'))['ndas']).toEqual([signed]);
 });
 
-test('nothing of an NDA that somebody did not sign, once they are on another side', async () => {
+test('an export omits an unsigned NDA once the person is on another side', async () => {
   const { service, scene } = web;
   const { deal, participants } = scene;
   const part = participants['new buyer'];
@@ -206,7 +206,7 @@ test('nothing of an NDA that somebody did not sign, once they are on another sid
   expect((await ownData('new buyer'))['ndas']).toEqual([]);
 });
 
-test('of financials that somebody uploaded on a deal that they have left what they uploaded, not what became of it', async () => {
+test('an export keeps uploaded financials after the person has left the deal, without their later status', async () => {
   const { service, scene } = web;
   const uploads = async () => (await ownData('exclusive buyer'))['accounting_snapshots'];
   const [upload] = await service.sql<{ id: string }>(
@@ -233,7 +233,7 @@ test('of financials that somebody uploaded on a deal that they have left what th
   ]);
 });
 
-test('of a client that somebody shared with a brokerage only that they made it, once they have left', async () => {
+test('an export shows only the creation of a shared client after its creator has left the brokerage', async () => {
   const { service, scene } = web;
   const clients = async () => (await ownData('colleague'))['clients'];
   await service.sql(
@@ -246,7 +246,7 @@ test('of a client that somebody shared with a brokerage only that they made it, 
   expect(await clients()).toEqual([{ id: expect.any(String), created_at: expect.any(String) }]);
 });
 
-test('of API keys that somebody made nothing while the brokerage asks them for a second factor', async () => {
+test('an export omits details of API keys while the brokerage requires a second factor', async () => {
   const { service, scene } = web;
   expect((await ownData('admin'))['api_keys']).toMatchObject([{ id: scene.key, last_four: expect.any(String) }]);
   await service.sql('update brokerages set requires_second_factor = true where id = $1', [scene.brokerage]);
@@ -255,7 +255,7 @@ test('of API keys that somebody made nothing while the brokerage asks them for a
   ]);
 });
 
-test('the text that PostgreSQL made of them, which is not read again: amounts have every digit', async () => {
+test('an export contains amounts with every digit', async () => {
   const { service, scene } = web;
   const amount = '12345678901234567890.1234567890';
   await service.sql(
@@ -270,7 +270,7 @@ test('the text that PostgreSQL made of them, which is not read again: amounts ha
   expect(JSON.parse(text)).toMatchObject({ account: { id: scene.people['broker'] } });
 });
 
-test('the latest, where there is more than the service could hold, and how much is left out', async () => {
+test('an export over the size limit contains the latest entries and the number of omitted ones', async () => {
   const { service, scene } = web;
   const [person, finding] = [scene.people['exclusive buyer'], scene.records["findings/the broker's"]];
   await service.sql(

@@ -64,7 +64,7 @@ describe('API keys of the brokerage', () => {
     await web.service.sql(`update api_keys set revoked_at = app.now() where name = 'Revoked'`);
   });
 
-  test('its broker lets them in and out, which the trail tells, and reads which there are', async () => {
+  test('are admitted to the deal and shut out by its broker, who also sees their list', async () => {
     const key = expect.objectContaining({
       name: 'Accounting',
       environment: 'live',
@@ -92,7 +92,7 @@ describe('API keys of the brokerage', () => {
       ]);
   });
 
-  test('an admin reads it and cannot switch it; others on the deal are told nothing, those elsewhere find nothing', async () => {
+  test('are visible to an admin, who cannot admit them; other participants get 403, outsiders 404', async () => {
     expect(await (await web.as('admin')).ask(keys())).toMatchObject({ status: 200, body: { admitted: false } });
     expect((await admits('admin', true)).status).toBe(403);
     for (const caller of ['seller', 'exclusive buyer', "broker's advisor", 'viewer']) {
@@ -107,7 +107,7 @@ describe('API keys of the brokerage', () => {
     expect(await web.service.sql('select from deals where keys_admitted')).toEqual([]);
   });
 
-  test('those that nobody issues any more take no place in the list of a hundred', async () => {
+  test('are omitted from the list of a hundred once their issuer has left', async () => {
     const { brokerage, people } = web.scene;
     await web.service.sql(
       `select app.issue_api_key($1, $2, 'Left behind', 'live', '{deals:read}', null, null, sha256(n::text::bytea), '0000') from generate_series(1, 100) n`,
@@ -121,7 +121,7 @@ describe('API keys of the brokerage', () => {
     expect(body.keys.map(({ name }: { name: string }) => name)).toEqual(['Accounting']);
   });
 
-  test('what one of them did is told as done by a key to its brokers and admins, as done by the brokerage to others who may see it', async () => {
+  test('appear as a key in the activity for brokers and admins, and as the brokerage for others', async () => {
     const { brokerage, people, deal } = web.scene;
     await admits('broker', true);
     const scopes = ['deals:read', 'conditions:read', 'conditions:write'] as const;
@@ -146,7 +146,7 @@ describe('API keys of the brokerage', () => {
       expect(JSON.stringify((await (await web.as('other buyer')).ask(shown)).body)).not.toContain('Lease assigned');
   });
 
-  test('people on the deal do not find it changed', async () => {
+  test('do not change the deal for other participants when admitted', async () => {
     const buyer = await web.as('exclusive buyer');
     const before = await buyer.ask(`/deals/${web.scene.deal}`);
     await admits('broker', true);
@@ -156,7 +156,7 @@ describe('API keys of the brokerage', () => {
 });
 
 describe('an invitation', () => {
-  test('is made by brokers of the deal and admins of its brokerage, and its link works', async () => {
+  test('is sent by brokers of the deal and admins of its brokerage, and its link works', async () => {
     for (const caller of ['broker', 'admin']) {
       const invited = await (await web.as(caller)).ask(path, person(`By.${caller}@example.test`));
       expect(invited).toMatchObject({
@@ -190,7 +190,7 @@ describe('an invitation', () => {
     expect(await web.service.sql(`select from users where email = 'nobody@example.test'`)).toEqual([]);
   });
 
-  test('attaches an advisor to whom they advise, and nobody else to anybody', async () => {
+  test('links an advisor to the advised participant, and is rejected for other combinations', async () => {
     const broker = await web.as('broker');
     const { participants } = web.scene;
     const advisor = await broker.ask(path, person('counsel@example.test', 'advisor', participants['seller']));
@@ -224,7 +224,7 @@ describe('an invitation', () => {
   });
 
   test.each(['who is advised', 'the advisor'])(
-    'makes no advisor of an advisor, also when both are invited at once: first %s',
+    'is refused for an advisor of an advisor, also with concurrent invitations: first %s',
     async (first) => {
       const broker = await web.as('broker');
       const { participants, deal } = web.scene;
@@ -241,7 +241,7 @@ describe('an invitation', () => {
     },
   );
 
-  test('makes nobody the advisor of who is removed meanwhile', async () => {
+  test('is refused for the advisor of a participant who is removed meanwhile', async () => {
     const broker = await web.as('broker');
     const { body } = await broker.ask(path, person('leaves@example.test'));
     const { id } = body.participant;
@@ -253,7 +253,7 @@ describe('an invitation', () => {
     expect([answer.status, answer.body.error?.code]).toEqual([409, 'advised_removed']);
   });
 
-  describe('of an admin to a deal of their own brokerage, while they are removed from it,', () => {
+  describe('of an admin to a deal of their brokerage, during their removal from the brokerage,', () => {
     async function addLeaver() {
       const email = `${randomUUID()}@example.test`;
       const [leaver] = await web.service.sql<{ id: string }>(
@@ -271,7 +271,7 @@ describe('an invitation', () => {
         user,
       ]);
 
-    test('is refused', async () => {
+    test('is refused if the removal is first', async () => {
       const { id, inviteThemself } = await addLeaver();
       const removal = [`update members set status = 'removed' where user_id = $1`, [id]] as const;
       const { status, body } = await whileChanging(web.service, [removal], inviteThemself);
@@ -279,7 +279,7 @@ describe('an invitation', () => {
       expect(await parts(id)).toEqual([]);
     });
 
-    test('lets nobody join', async () => {
+    test('cannot be accepted if it was sent first', async () => {
       const { id, ask, inviteThemself } = await addLeaver();
       const admin = await web.as('admin');
       const [invited, removed] = await atOnce(web.service, ['deals', 'id', web.scene.deal], inviteThemself, () =>
@@ -293,7 +293,7 @@ describe('an invitation', () => {
     });
   });
 
-  test('is refused to who takes part already, and says which fields do not fit', async () => {
+  test('is refused for existing participants, and rejected with its invalid fields', async () => {
     const broker = await web.as('broker');
     expect((await broker.ask(path, person('seller@example.test'))).body.error.code).toBe('already_participant');
     const lines = await broker.ask(path, { ...person('lines@example.test'), name: 'Ann\nBcc: everybody@example.test' });
@@ -307,7 +307,7 @@ describe('an invitation', () => {
     );
   });
 
-  test('is renewed with a new link, and the earlier one stops working; also for somebody who was removed', async () => {
+  test('is renewed with a new link that invalidates the earlier one, also for a removed participant', async () => {
     const broker = await web.as('broker');
     const first = await broker.ask(path, person('again@example.test', 'viewer'));
     const { id } = first.body.participant;
@@ -330,7 +330,7 @@ describe('an invitation', () => {
     expect((await (await web.as('other buyer')).ask(`${path}/${id}/invitation`, {})).status).toBe(404);
   });
 
-  test('is answered by the person invited alone, once', async () => {
+  test('is accepted only by the invited person, and only once', async () => {
     const participation = web.scene.participants['invited']!;
     const invited = await web.as('invited');
     expect((await invited.ask('/home')).body.invitations).toMatchObject([
@@ -347,7 +347,7 @@ describe('an invitation', () => {
     ]);
   });
 
-  test('waits for nobody whose account a passed-on link may have opened for a stranger', async () => {
+  test('is hidden from an account created with a stranger’s link until its mailbox is proven', async () => {
     const email = 'careful@example.test';
     const invited = (await (await web.as('broker')).ask(path, person(email))).body.participant.id;
     // A broker of another brokerage invites the same address, and keeps the link.
@@ -400,14 +400,14 @@ describe('an invitation', () => {
     expect(await answer('accept')).toBe(200);
   });
 
-  test('sent together are all sent', async () => {
+  test('succeeds for 24 people at once', async () => {
     const broker = await web.as('broker');
     const together = Array.from({ length: 24 }, (_, nth) => broker.ask(path, person(`together-${nth}@example.test`)));
     const statuses = (await Promise.all(together)).map(({ status }) => status);
     expect(statuses).toEqual(Array.from({ length: 24 }, () => 201));
   });
 
-  test('of one brokerage do not crowd out those of others', async () => {
+  test('is listed even among many invitations from another brokerage', async () => {
     const [{ id: flooded } = { id: '' }] = await web.service.sql<{ id: string }>(
       `insert into users (email, name) values ('flooded@example.test', 'Flooded') returning id`,
     );
@@ -424,7 +424,7 @@ describe('an invitation', () => {
     expect([titles.length, titles.filter((title) => title === 'Corner bakery').length]).toEqual([21, 1]);
   });
 
-  test('may be declined, which ends its link', async () => {
+  test('can be declined, which invalidates its link', async () => {
     const broker = await web.as('broker');
     const invited = await broker.ask(path, person('outsider@example.test'));
     const { id } = invited.body.participant;
@@ -437,8 +437,8 @@ describe('an invitation', () => {
   });
 });
 
-describe('a person', () => {
-  test('is removed by a broker or an admin, and loses sight of the deal at once', async () => {
+describe('a participant', () => {
+  test('is removed by a broker and loses access to the deal at once, as do their advisors', async () => {
     const broker = await web.as('broker');
     const other = web.scene.participants['other buyer']!;
     expect((await (await web.as('seller')).ask(`${path}/${other}`, undefined, 'DELETE')).status).toBe(403);
@@ -453,7 +453,7 @@ describe('a person', () => {
     expect(new Set(removed)).toEqual(new Set([other, web.scene.participants["other buyer's advisor"]]));
   });
 
-  test('takes along who advises them: these are told as of any removal, and are not back when the person is', async () => {
+  test('is removed together with their advisors, who do not return with them', async () => {
     const broker = await web.as('broker');
     const id = web.scene.participants['new buyer']!;
     const invite = async (caller: string, role: string, advises: string | null = null) => {
@@ -510,7 +510,7 @@ describe('a person', () => {
     expect(await asShown()).toMatchObject({ status: 'active', side: 'seller' });
   });
 
-  test('comes back in another role to what that role sees, and to no more', async () => {
+  test('returns in another role with only the access of that role', async () => {
     const broker = await web.as('broker');
     const buyer = await web.as('exclusive buyer');
     const id = web.scene.participants['exclusive buyer']!;
@@ -556,14 +556,14 @@ describe('a person', () => {
     }
   });
 
-  test('who leaves by their own hand is answered without the page', async () => {
+  test('gets an empty response after removing themselves', async () => {
     const gone = await (await web.as('broker')).ask(`${path}/${web.scene.participants['broker']}`, undefined, 'DELETE');
     expect(gone).toEqual({ status: 204, body: null });
   });
 });
 
-describe('where mail is set up', () => {
-  test('an invitation is mailed and the link shown to nobody, unless it is asked for', async () => {
+describe('with SMTP', () => {
+  test('an invitation is mailed without showing its link, unless the link is requested', async () => {
     const mailing = await openScene({ config: { smtpUrl: 'smtp://mail.example.test' } });
     try {
       const broker = await signInAs(mailing.service, mailing.scene.people['broker']!);

@@ -70,7 +70,7 @@ async function given(): Promise<Record<string, string>> {
 
 const pathOf = (link: string): string => new URL(link, service.origin).pathname;
 
-test('every link of the server leads to a page of the application', async () => {
+test('every link built by the server leads to a page of the application', async () => {
   const all = await given();
   expect(Object.keys(all).toSorted()).toEqual(
     Object.keys(links)
@@ -92,7 +92,7 @@ test('every link of the server leads to a page of the application', async () => 
   await testPage.close();
 });
 
-test('what is mailed, redirected to and linked on pages of the server are these links and no others', async () => {
+test('mails, redirects and server-rendered pages contain only links from links.ts', async () => {
   const known = new Set(Object.values(await given()).map(pathOf));
   const account = await openAccount(service);
   await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
@@ -140,7 +140,7 @@ test('what is mailed, redirected to and linked on pages of the server are these 
   for (const path of [...mailed, paths.clients, paths.signOut]) expect(known).toContain(path);
 });
 
-test('so are those of mails about notifications, of the page that unsubscribes from them, and of the short path of the status page', async () => {
+test('notification mails, the unsubscribe page and /status contain only links from links.ts', async () => {
   const account = await openAccount(service);
   // Notifications of two kinds, so that the mail also links to the list of all: a sign-in with a new browser, and an
   // assistant.

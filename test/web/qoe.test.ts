@@ -43,8 +43,8 @@ const stored = async () =>
     )
   )[0]?.count;
 
-describe('what is in the workspace', () => {
-  test.each(['broker', 'seller', 'buyer'])('the %s reads', async (name) => {
+describe('the QoE workspace', () => {
+  test.each(['broker', 'seller', 'buyer'])('is readable for the %s', async (name) => {
     const [overview, periods, customers, , bridge, members] = await Promise.all(reads.map((path) => get(name, path)));
     expect(overview?.body.editor).toBe(true);
     expect(overview?.body.progress.length).toBeGreaterThan(5);
@@ -57,7 +57,7 @@ describe('what is in the workspace', () => {
     expect(members?.body.items.length).toBeGreaterThan(2);
   });
 
-  test('a buyer without a place reads nothing, and an outsider finds nothing', async () => {
+  test('is empty for a buyer who is not a member, and does not exist for an outsider', async () => {
     expect((await get('other_buyer', '')).body).toEqual({
       progress: [],
       recent_accounting_snapshots: [],
@@ -77,7 +77,7 @@ describe('what is in the workspace', () => {
       expect(await get('outsider', path)).toEqual(await as('outsider').ask(`/deals/${nowhere}/qoe${path}`));
   });
 
-  test('a newer upload of profit and loss alone leaves the concentration, and what offers are without the largest customer', async () => {
+  test('keeps concentration and offer valuations after a newer upload of profit and loss only', async () => {
     const worth = async () => (await as('broker').ask(`/deals/${deal}/offers/worth`)).body;
     const before = [(await get('broker', '/customers')).body, await worth()];
     expect(before[0].items.length).toBeGreaterThan(0);
@@ -85,7 +85,7 @@ describe('what is in the workspace', () => {
     expect([(await get('broker', '/customers')).body, await worth()]).toEqual(before);
   });
 
-  test('the concentration is of the period that is asked for', async () => {
+  test('shows the customer concentration of the requested period', async () => {
     const { first, last } = (await get('broker', '/customers')).body.periods.at(-1);
     const { body } = await get('broker', `/customers?start_date=${first}&end_date=${last}`);
     expect(body.period).toMatchObject({ first, last });
@@ -93,14 +93,14 @@ describe('what is in the workspace', () => {
   });
 });
 
-describe('what is computed of the books', () => {
+describe('computed figures', () => {
   interface Computed {
     earnings: { label: string; reported_ebitda: string; adjusted_ebitda: string; rows: string[] }[];
     contradictions: { items: { kind: string }[] };
   }
   const computed = async (name: string) => (await get(name, '/computed')).body as Computed;
 
-  test('agrees with the bridge of each period, for everybody in the workspace', async () => {
+  test('agree with the bridge of each period, for every member', async () => {
     const { earnings } = await computed('buyer');
     expect(earnings.map(({ label }) => label)).toContain('TTM');
     expect(await computed('seller')).toMatchObject({ earnings });
@@ -114,7 +114,7 @@ describe('what is computed of the books', () => {
     }
   });
 
-  test('agrees with the bridge where the last twelve months are of long ago, and a year has a name of its own', async () => {
+  test('agree with the bridge for past twelve-month periods and years with custom labels', async () => {
     const own = service.demo.deals.draft;
     const snapshot_id = await insert(service, 'accounting_snapshots', {
       deal_id: own,
@@ -157,7 +157,7 @@ describe('what is computed of the books', () => {
       expect([label, (await ask(`/bridge?period_label=${label}`)).adjusted_ebitda]).toEqual([label, adjusted_ebitda]);
   });
 
-  test('is nothing to who is outside of the workspace, and contradictions are for the brokers’ and the sellers’ side', async () => {
+  test('are empty outside the workspace, and include contradictions only for brokers and sellers', async () => {
     expect((await get('other_buyer', '/computed')).body).toEqual({
       currency: 'USD',
       uploads: [],
@@ -181,7 +181,7 @@ describe('what is computed of the books', () => {
 });
 
 describe('the checklist', () => {
-  test('is added to and ticked off by editors, which leaves a record', async () => {
+  test('is extended and completed by editors, with audit records', async () => {
     const row = { category: 'Payroll', title: 'Tie payroll to the returns' };
     const added = await as('buyer').ask(`/deals/${deal}/qoe/checklist`, row);
     expect(added).toMatchObject({ status: 201, body: { ...row, status: 'not_started', completed_at: null } });
@@ -208,7 +208,7 @@ describe('normalizations', () => {
     rationale: 'A lawsuit.',
   };
 
-  test('are kept to the last digit, totalled in the bridge, and taken out again', async () => {
+  test('keep every digit, appear in the bridge, and can be removed', async () => {
     const added = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, input);
     expect(added).toMatchObject({ status: 201, body: { ...input, can_delete: true } });
     expect((await get('broker', '/bridge?period_label=FY1999')).body).toMatchObject({
@@ -220,7 +220,7 @@ describe('normalizations', () => {
     expect((await as('broker').ask(path, undefined, 'DELETE')).status).toBe(204);
   });
 
-  test('of a period that there are no figures of stand apart: no bridge takes them over, and a warning names them', async () => {
+  test('for a period without figures are left out of the bridge and reported as unmatched', async () => {
     const before = (await get('broker', '/bridge')).body;
     const added = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, { ...input, period_label: 'fy 2025' });
     const after = (await get('broker', '/bridge')).body;
@@ -229,7 +229,7 @@ describe('normalizations', () => {
     expect((await as('buyer').ask(`/qoe/normalizations/${added.body.id}`, undefined, 'DELETE')).status).toBe(204);
   });
 
-  test('know a year by its twelve months: what has fewer is called by them', async () => {
+  test('are offered a year as FY only if it has twelve months of figures', async () => {
     const { period_labels: labels } = (await get('broker', '/bridge')).body as { period_labels: string[] };
     const months = (await get('broker', '/periods')).body.items as { period_start_date: string }[];
     const perYear = Map.groupBy(months, ({ period_start_date }) => period_start_date.slice(0, 4));
@@ -245,13 +245,13 @@ describe('normalizations', () => {
     expect((await get('broker', `/bridge?period_label=${whole}`)).body).toMatchObject({ period_count: 0 });
   });
 
-  test.each(['1e5', '1'.repeat(41), '', 'NaN', '1,000', '.'])('refuse the amount %j', async (amount) => {
+  test.each(['1e5', '1'.repeat(41), '', 'NaN', '1,000', '.'])('are rejected with the amount %j', async (amount) => {
     const answer = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, { ...input, adjustment_amount: amount });
     expect(answer).toMatchObject({ status: 400, body: { error: { details: [{ path: 'adjustment_amount' }] } } });
   });
 });
 
-test('brokers alone let people in and out', async () => {
+test('only brokers add and remove members of the workspace', async () => {
   const { body } = await as('broker').ask(`/deals/${deal}`);
   const partOf = (who: 'buyer' | 'other_buyer' | 'seller'): string =>
     body.participants.find((one: { user_id: string }) => one.user_id === service.demo.people[who].user_id).id;
@@ -278,7 +278,7 @@ test('brokers alone let people in and out', async () => {
     ).toMatchObject({ status: 409, body: { error: { code } } });
 });
 
-test('nobody is let in at the moment of their removal from the deal', async () => {
+test('a participant cannot be added to the workspace during their removal from the deal', async () => {
   const user = (await insert(service, 'users', { name: 'Vic', email: 'vic@people.example' })) as string;
   const part = await insert(service, 'participants', {
     deal_id: deal,
@@ -296,7 +296,7 @@ test('nobody is let in at the moment of their removal from the deal', async () =
   expect(await service.sql('select from qoe_workspace_members where participant_id = $1', [part])).toEqual([]);
 });
 
-test('a buyer and their advisors lose their places with the NDA, and a later one does not give them back', async () => {
+test('a buyer and their advisors lose membership with the NDA, and do not regain it with a new one', async () => {
   const joins = async (name: string, role: string, advises?: string) => {
     const user = (await insert(service, 'users', { name, email: `${name.toLowerCase()}@people.example` })) as string;
     const part = (await insert(service, 'participants', {
@@ -366,7 +366,7 @@ test('a buyer and their advisors lose their places with the NDA, and a later one
   ).toMatchObject({ status: 409, body: { error: { code: 'no_active_nda' } } });
 });
 
-describe('a file', () => {
+describe('an uploaded file', () => {
   const good = [
     'Month;Net Sales;COGS;EBITDA',
     'Jan 1991;"1,234,567,890,123.4567";(12.50);$ 1.5',
@@ -374,7 +374,7 @@ describe('a file', () => {
     '1991-03;0.0001;7-;',
   ].join('\r\n');
 
-  test('is shown with its faults, and nothing is stored', async () => {
+  test('is previewed with its errors, and not stored', async () => {
     const before = await stored();
     const bad =
       'month,revenue,cogs\n2025-13,5,1\n2025-02,five,1\n2025-03,,1\n2025-04,1,1.23456\n2025-05,1,1\nMay 2025,2,2\n';
@@ -393,7 +393,7 @@ describe('a file', () => {
     expect(await stored()).toBe(before);
   });
 
-  test('is shown which rows have more digits than are kept, or a year that is none of a business', async () => {
+  test('is previewed with errors for amounts with too many digits and years out of range', async () => {
     const rows = [
       ['1900-01', '1234567890123456.1234'],
       ['1900-02', '12345678901234567'],
@@ -427,7 +427,7 @@ describe('a file', () => {
     expect(body.faults[0].message).toContain('at most 16 digits before the point');
   });
 
-  test('is stored whole, every digit of it', async () => {
+  test('is stored with every digit', async () => {
     const preview = await send('seller', '/preview', good);
     expect(preview.body).toMatchObject({ faults: [], row_count: 3 });
     expect(await send('seller', '', good)).toMatchObject({ status: 201, body: { status: 'completed', failure: null } });
@@ -439,7 +439,7 @@ describe('a file', () => {
     ]);
   });
 
-  test('whose texts are cut within a character is stored as it was looked at', async () => {
+  test('is stored as previewed, even if a long text is cut within a character', async () => {
     const heading = ['period', 'period_start_date', 'period_end_date', 'revenue', 'note'];
     const rows = [`${'x'.repeat(63)}😀`, '1990-01-01', '1990-12-31', '1', `${'x'.repeat(999)}😀`];
     const csv = [heading, rows].map((cells) => cells.join(',')).join('\n');
@@ -455,7 +455,7 @@ describe('a file', () => {
     }
   });
 
-  test('that the database refuses in the middle leaves nothing but the reason', async () => {
+  test('stores only its failure reason if the database rejects a row', async () => {
     const before = await stored();
     await service.sql(`alter table pl_periods add constraint no_such_month check (period_label <> '1992-02')`);
     const answer = await send('seller', '', 'month,revenue\n1992-01,1\n1992-02,1\n');
@@ -465,7 +465,7 @@ describe('a file', () => {
     expect(await stored()).toBe(before);
   });
 
-  test('can be a workbook, whose numbers are taken as they are written', async () => {
+  test('can be a workbook, whose numbers are read as written', async () => {
     const n = (number: string) => ({ number });
     const files = workbook({
       'P and L': [
@@ -486,7 +486,7 @@ describe('a file', () => {
     expect((await send('broker', '', archive(files), 'full')).body.status).toBe('completed');
   });
 
-  test('of which several sheets can be read is refused by their names, hidden ones too', async () => {
+  test('with several readable sheets is rejected with their names, including hidden ones', async () => {
     const heading = ['Month', 'Revenue'];
     const refused = async (sheets: Parameters<typeof workbook>[0], type?: string) => {
       const files = workbook(sheets);
@@ -533,7 +533,7 @@ describe('a file', () => {
     ).toBe('200 1');
   });
 
-  test('says which columns it leaves out', async () => {
+  test('is previewed with the names of ignored columns', async () => {
     const heading = 'Month,,Sales,COGS,Rent,Net income,Wages,Amortization,Empty,';
     const { body } = await send(
       'broker',
@@ -562,7 +562,7 @@ describe('a file', () => {
   test.each([
     ['Month,Sales,Depreciation,Amortization\n1994-01,9,1,2', 'Depreciation” and “Amortization'],
     ['Month,Gross sales,Tax,Net sales,Income tax\n1994-01,9,1,2,3', 'Gross sales” and “Net sales'],
-  ])('with two columns of one line is refused by their names: %s', async (csv, names) => {
+  ])('with two columns for the same line is rejected with their names: %s', async (csv, names) => {
     for (const path of ['/preview', ''])
       expect(await send('broker', path, csv)).toMatchObject({
         status: 400,
@@ -574,7 +574,7 @@ describe('a file', () => {
       });
   });
 
-  test('with commas in amounts that are not quoted is refused by row', async () => {
+  test('with unquoted commas in amounts is rejected by row', async () => {
     const csv = 'month,revenue,\n2025-01,1,234,567\n2025-02,"1,234,567",\n2025-03,five,6,7';
     const message =
       'More cells than the first line names: put quotation marks around amounts with commas, or write them without commas.';
@@ -583,7 +583,7 @@ describe('a file', () => {
     expect((await send('broker', '', csv)).body).toMatchObject({ status: 'failed' });
   });
 
-  test('that would grow beyond measure is refused before it does', async () => {
+  test('is rejected before it expands to an excessive size', async () => {
     const files = workbook({
       Books: [
         ['Month', 'Revenue'],
@@ -643,7 +643,7 @@ describe('a file', () => {
     expect((await send('broker', '/preview', 'a,b\n1,2\n')).body.error.message).toMatch(/first line must name/);
   });
 
-  test('to fill in can be had, and is read again', async () => {
+  test('can be the downloaded template, which has no errors', async () => {
     for (const type of ['profit_and_loss', 'customer_revenue']) {
       const { headers } = as('seller');
       const response = await fetch(`${service.origin}/api/web/qoe/template?snapshot_type=${type}`, { headers });
@@ -655,7 +655,7 @@ describe('a file', () => {
   });
 });
 
-test('no change without the token of the session', async () => {
+test('changes without the CSRF token are rejected', async () => {
   const { 'x-csrf-token': _, ...headers } = as('broker').headers;
   for (const path of ['checklist', 'normalizations', 'snapshots', 'snapshots/preview'])
     expect(
@@ -663,7 +663,7 @@ test('no change without the token of the session', async () => {
     ).toBe(403);
 });
 
-test('in the browser: a normalization, a file with faults, and the same file mended', async () => {
+test('in the browser, an adjustment, a corrected file and a QuickBooks export are saved', async () => {
   const browser = await openBrowser();
   try {
     const testPage = await openTestPage(browser, service.origin, { cookie: as('buyer').cookie });

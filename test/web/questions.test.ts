@@ -27,8 +27,8 @@ async function ask(name = 'other buyer'): Promise<string> {
   return body.id;
 }
 
-describe('the way of a question', () => {
-  test('from asking to the answer that the asker reads, each seeing their part', async () => {
+describe('a question', () => {
+  test('goes from the buyer to the distributed answer, with each participant seeing only their part', async () => {
     const id = await ask();
     const seen = async (name: string) =>
       (await as(name).ask(`/deals/${scene.deal}/questions`)).body.items.find((one: { id: string }) => one.id === id);
@@ -62,7 +62,7 @@ describe('the way of a question', () => {
     });
   });
 
-  test('every step leaves a record without its words', async () => {
+  test('has an audit record of every step, without its text', async () => {
     const id = await ask();
     await as('broker').ask(`/questions/${id}/reject`, { rejection_reason: 'Already in the data room.' });
     const records = await service.sql<{ action: string; details: unknown }>(
@@ -74,7 +74,7 @@ describe('the way of a question', () => {
   });
 });
 
-test('of more questions than a page shows, those that go on are there, however old', async () => {
+test('open questions are always listed, even if older than the 500 shown', async () => {
   const [oldest] = await service.sql<{ id: string }>(
     `with made as (
        insert into questions (deal_id, category, question_text, asked_by, participant_id, status, asked_at)
@@ -99,8 +99,8 @@ test('of more questions than a page shows, those that go on are there, however o
   await service.sql(`delete from questions where question_text like 'Number %'`);
 });
 
-describe('what is refused', () => {
-  test('to send an answer that the seller has corrected since it was read, also at the same moment', async () => {
+describe('refused requests', () => {
+  test('sending an answer that was corrected since it was read, even concurrently', async () => {
     const id = await ask();
     await as('broker').ask(`/questions/${id}/release`, {});
     const answer = (answer_text: string) => as('seller').ask(`/questions/${id}/answer`, { answer_text });
@@ -121,7 +121,7 @@ describe('what is refused', () => {
     expect(await send({ answer_text: 'Perhaps.' })).toMatchObject({ status: 200, body: { status: 'distributed' } });
   });
 
-  test('to correct an answer that somebody else has corrected since it was read, also at the same moment', async () => {
+  test('correcting an answer that was corrected since it was read, even concurrently', async () => {
     const id = await ask();
     await as('broker').ask(`/questions/${id}/release`, {});
     const answer = (answer_text: string, read_answer?: string | null) =>
@@ -142,7 +142,7 @@ describe('what is refused', () => {
     expect(await answer('Certainly.', 'Perhaps.')).toMatchObject({ status: 200, body: { answer_text: 'Certainly.' } });
   });
 
-  test('a step that is not theirs, in words', async () => {
+  test('a step that the role or the status does not allow, with an explanation', async () => {
     const id = await ask();
     expect(await as('other buyer').ask(`/questions/${id}/release`, {})).toMatchObject({
       status: 409,
@@ -162,7 +162,7 @@ describe('what is refused', () => {
     });
   });
 
-  test('to release a question where no seller can answer it; it can still be rejected', async () => {
+  test('releasing a question without an active seller, which can still be rejected', async () => {
     const id = await ask();
     const release = () => as('broker').ask(`/questions/${id}/release`, {});
     const refused = {
@@ -189,7 +189,7 @@ describe('what is refused', () => {
     }
   });
 
-  test('asking without an NDA, and asking nothing', async () => {
+  test('asking without an NDA, as a seller, or without a text', async () => {
     const path = `/deals/${scene.deal}/questions`;
     expect(await as('new buyer').ask(path, asked)).toMatchObject({
       status: 409,
@@ -205,7 +205,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('what one does not see is as if it did not exist', async () => {
+  test('steps on an invisible question, with the response for a missing one', async () => {
     const id = await ask();
     const nowhere = '01900000-0000-7000-8000-000000000000';
     for (const step of ['release', 'withdraw'])
@@ -217,7 +217,7 @@ describe('what is refused', () => {
     );
   });
 
-  test('a change without the token of the session', async () => {
+  test('a change without the CSRF token', async () => {
     const id = await ask();
     const { 'x-csrf-token': _, ...headers } = as('other buyer').headers;
     const response = await fetch(`${service.origin}/api/web/questions/${id}/withdraw`, { method: 'POST', headers });

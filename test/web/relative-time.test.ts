@@ -18,4 +18,4 @@ test.each([
   [new Date(2024, 10, 26, 12, 0), '2 years ago'],
   [new Date(2026, 10, 27, 20, 0), 'tomorrow'],
   [new Date(2026, 10, 28, 9, 0), 'in 2 days'],
-])('%s is %s', (at, words) => expect(formatRelative(at.toISOString(), evening.getTime())).toBe(words));
+])('%s is shown as %s', (at, words) => expect(formatRelative(at.toISOString(), evening.getTime())).toBe(words));

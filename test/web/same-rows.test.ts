@@ -103,7 +103,7 @@ function walkOf(caller: string): Promise<Map<List, Beside>> {
 const nameOf = ({ what, tool, differs }: List): string => `${what}: ${tool}${differs ? ` (${differs})` : ''}`;
 
 describe.each(callers)('%s', (caller) => {
-  test('reads that there is nothing on every page to which they have no tab, and the tools find nothing of it', async () => {
+  test('sees nothing on pages without a tab, and gets nothing from their tools', async () => {
     const found = await walkOf(caller);
     for (const { title, lists: here } of dealPages)
       for (const list of here) {
@@ -119,7 +119,7 @@ describe.each(callers)('%s', (caller) => {
   });
 });
 
-describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
+describe.each(['broker', 'other buyer'])('%s gets the same rows from filters on pages and in tools', (caller) => {
   let person: Person;
   let testPage: TestPage;
   beforeAll(async () => {
@@ -155,7 +155,7 @@ describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
   });
 });
 
-test('what the operator has not switched on is refused by the tools, and shown on no page', async () => {
+test('features that are switched off are refused by the tools and missing from the pages', async () => {
   const plain = await openRichScene(false);
   try {
     const { cookie } = await plain.as('broker');
@@ -179,7 +179,7 @@ test('what the operator has not switched on is refused by the tools, and shown o
   }
 });
 
-describe('the scene tells a wrong list from a right one', () => {
+describe('the scene has different rows for different callers', () => {
   const { records } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
   const answeredTo = async (caller: string, list: List): Promise<string[]> =>
     (await walkOf(caller)).get(list)!.answered.map((facts) => JSON.stringify(facts));
@@ -206,7 +206,7 @@ describe('the scene tells a wrong list from a right one', () => {
     expect(most).toBeGreaterThan(list.most ?? 0);
   });
 
-  test.each(['Documents', 'Questions', 'Offers'])('%s of the other buyer are some of the broker’s', async (title) => {
+  test.each(['Documents', 'Questions', 'Offers'])('%s of the other buyer are a proper subset of the broker’s', async (title) => {
     const [list] = dealPages.find((page) => page.title === title)!.lists;
     const [all, some] = await Promise.all(
       ['broker', 'other buyer'].map(async (who) => (await walkOf(who)).get(list!)!),

@@ -72,7 +72,7 @@ async function lastMethod({ id }: Account): Promise<unknown> {
   return record?.['method'];
 }
 
-test('a passkey is added, signs in by itself, is renamed and removed', async () => {
+test('a passkey is added, used to sign in, renamed and removed', async () => {
   const account = await openAccount(service);
   const testPage = await signedInTestPage(account);
   const { page: at } = testPage;
@@ -135,7 +135,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', async () 
   await testPage.close();
 });
 
-test('123. with an authenticator, a code or a recovery code is asked for once, until it is removed', async () => {
+test('123. an authenticator requires a code or a one-time recovery code at sign-in until it is removed', async () => {
   const account = await openAccount(service);
   const testPage = await signedInTestPage(account);
   const { page: at } = testPage;
@@ -196,7 +196,7 @@ test('123. with an authenticator, a code or a recovery code is asked for once, u
  */
 const click = (at: Locator) => at.dispatchEvent('click');
 
-describe('where one is signed in', () => {
+describe('the list of sessions', () => {
   const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:148.0) Gecko/20100101 Firefox/148.0';
   const phone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Version/19.0 Safari/604.1';
   const isOut = (at: Page) => at.waitForURL((url) => url.pathname === '/sign-in');
@@ -208,7 +208,7 @@ describe('where one is signed in', () => {
   };
   const devices = (at: Page) => card(at, 'Where you are signed in').getByRole('listitem');
 
-  test('124. each browser is listed; one is signed out, and that one alone, then all others', async () => {
+  test('124. shows each browser, and signs out a single one or all others', async () => {
     const account = await openAccount(service);
     const here = await signedInTestPage(account);
     const office = await signedInTestPage(account, { userAgent: firefox });
@@ -252,7 +252,7 @@ describe('where one is signed in', () => {
     }
   });
 
-  test('signing out everywhere ends this one too', async () => {
+  test('signs out everywhere, including the current browser', async () => {
     const account = await openAccount(service);
     const here = await signedInTestPage(account);
     const there = await signedInTestPage(account, { userAgent: firefox });
@@ -267,7 +267,7 @@ describe('where one is signed in', () => {
   });
 });
 
-test('what was asked for while the password changes goes on with the new session', async () => {
+test('a request rejected during a password change is repeated with the new session', async () => {
   const account = await openAccount(service);
   const other = await signedInTestPage(account);
   const testPage = await signedInTestPage(account, { alone: true });
@@ -309,7 +309,7 @@ test('what was asked for while the password changes goes on with the new session
 });
 
 test(
-  'after signing in again over the page both lists of what belongs to the account are there',
+  'after the "Sign in again" dialog, both the passkeys and the sessions are loaded',
   { timeout: 120_000 },
   async () => {
     const account = await openAccount(service);
@@ -343,7 +343,7 @@ test(
   },
 );
 
-test('on the page "Profile" people take their data along, and erase their account by typing their address', async () => {
+test('the profile page exports the data of a person, and erases the account after the address is typed', async () => {
   const account = await openAccount(service);
   const testPage = await signedInTestPage(account);
   const amount = '12345678901234567890.1234567890';

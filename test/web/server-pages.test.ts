@@ -44,7 +44,7 @@ async function consentPath(): Promise<string> {
 }
 
 describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
-  test('the consent page and what says that it cannot be are accessible and fit a phone', async () => {
+  test('the consent page and error pages are accessible and fit a phone', async () => {
     const paths = [await consentPath(), '/api/mcp/authorize?client_id=unknown', '/nowhere'];
     await inBrowser({ colorScheme, viewport: { width: 390, height: 800 } }, async (page, to) => {
       for (const path of paths) {
@@ -56,7 +56,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
   });
 });
 
-test('colours and fonts are the application’s, without a script', async () => {
+test('server-rendered pages have the application’s colours and fonts, without CSP violations', async () => {
   await inBrowser({ colorScheme: 'dark', signedIn: false }, async (page, to) => {
     const refused: string[] = [];
     page.on('console', (message) => /Content Security Policy/.test(message.text()) && refused.push(message.text()));
@@ -71,7 +71,7 @@ test('colours and fonts are the application’s, without a script', async () => 
   });
 });
 
-test('the theme chosen in the application holds on the pages that the server draws', async () => {
+test('server-rendered pages have the theme chosen in the application', async () => {
   await inBrowser({}, async (page, to) => {
     await to('/settings/profile');
     await page.getByRole('radio', { name: 'Dark' }).check({ force: true });
@@ -83,7 +83,7 @@ test('the theme chosen in the application holds on the pages that the server dra
   });
 });
 
-test('without scripts a page says what it needs, and where there is none that too', async () => {
+test('pages of the application show a message if JavaScript is disabled', async () => {
   await inBrowser({ javaScriptEnabled: false }, async (page, to) => {
     for (const path of ['/', '/sign-in', '/settings/security']) {
       await to(path);
@@ -92,7 +92,7 @@ test('without scripts a page says what it needs, and where there is none that to
   });
 });
 
-test('an unknown address says so, and leads home; a program gets JSON', async () => {
+test('an unknown address gets a 404 page with a link home, or JSON for a program', async () => {
   await inBrowser({ javaScriptEnabled: false, signedIn: false }, async (page, to) => {
     const answer = await to('/nowhere');
     expect(answer?.status()).toBe(404);

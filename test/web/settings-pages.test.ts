@@ -49,7 +49,7 @@ async function testPageOf(who: Who): Promise<TestPage> {
   return testPage;
 }
 
-test.each(['admin', 'broker', 'buyer'] as const)('each page is accessible and fits: %s', async (who) => {
+test.each(['admin', 'broker', 'buyer'] as const)('each settings page is accessible and does not scroll sideways: %s', async (who) => {
   const { page, complaints, visit } = await testPageOf(who);
   let before = '';
   for (const name of pages) {
@@ -75,7 +75,7 @@ test.each(['admin', 'broker', 'buyer'] as const)('each page is accessible and fi
 });
 
 describe('an admin', () => {
-  test('corrects the year of a time by typing it, also where zones had seconds long ago', async () => {
+  test('corrects the year of an expiry time by typing, in a zone that once had an offset with seconds', async () => {
     const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
     const { page, go, close } = await openTestPage(browser, service.origin, { cookie, timezoneId: 'Europe/Berlin' });
     await go('/settings/keys');
@@ -89,7 +89,7 @@ describe('an admin', () => {
     await close();
   });
 
-  test('creates a key whose token shows once, and revokes it', async () => {
+  test('creates an API key whose token is shown once, and revokes it', async () => {
     const { page, visit } = await testPageOf('admin');
     await visit('/settings/keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
@@ -121,7 +121,7 @@ describe('an admin', () => {
     expect((await ask()).status).toBe(401);
   });
 
-  test('is asked for the password when the sign-in is long ago', async () => {
+  test('has to enter the password if the sign-in is long ago', async () => {
     const { page, visit } = await testPageOf('admin');
     const password = crypto.randomUUID();
     await service.sql(
@@ -151,7 +151,7 @@ describe('an admin', () => {
     await page.getByRole('button', { name: 'I have copied it' }).click();
   });
 
-  test('invites a member by link, gives another role, takes it back', async () => {
+  test('invites a member by link, changes their role, and withdraws the invitation', async () => {
     const { page, visit } = await testPageOf('admin');
     await visit('/settings/members');
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
@@ -175,7 +175,7 @@ describe('an admin', () => {
     await page.getByText(email).waitFor({ state: 'detached' });
   });
 
-  test('sees which mails have not arrived and why, and sends one again', async () => {
+  test('sees undelivered mails with their errors, and sends one again', async () => {
     const { page, go } = await testPageOf('admin');
     const lost = `${crypto.randomUUID()}@example.test`;
     await service.sql(
@@ -198,7 +198,7 @@ describe('an admin', () => {
     expect((await service.deliver()).map(({ to }) => to)).toContain(lost);
   });
 
-  test('sees when scheduled work last ran, and whether it failed', async () => {
+  test('sees when scheduled jobs last ran, and whether they failed', async () => {
     const { page, visit, go } = await testPageOf('admin');
     await service.sql(`select app.note_job_run('sweep', true), app.note_job_run('purge_mails', false)`);
     await visit('/settings/status');
@@ -212,7 +212,7 @@ describe('an admin', () => {
     await expectAccessible(page);
   });
 
-  test('renames the brokerage, and reads who did in the audit trail', async () => {
+  test('renames the brokerage, and finds the change in the audit trail', async () => {
     const { page, visit } = await testPageOf('admin');
     await visit('/settings/brokerage');
     const renamed = `Brokers ${crypto.randomUUID()}`;
@@ -249,7 +249,7 @@ describe('an admin', () => {
     expect((await download).suggestedFilename()).toBe('audit-trail.csv');
   });
 
-  test('reads the hour at which the brokerage is deleted, in their own zone', async () => {
+  test('sees the deletion time of the brokerage in the time zone of the browser', async () => {
     const { user_id } = service.demo.people.admin;
     const { cookie } = await signInAs(service, user_id);
     const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
@@ -268,8 +268,8 @@ describe('an admin', () => {
   });
 });
 
-describe('anybody', () => {
-  test('registers a client from a preset and allows it a tool until a time', async () => {
+describe('any person', () => {
+  test('registers a client from a preset and grants it a tool with an end date', async () => {
     const testPage = await testPageOf('buyer');
     const { page } = testPage;
     await testPage.visit('/settings/clients');
@@ -327,7 +327,7 @@ describe('anybody', () => {
     await allowed.filter({ hasText: 'Ask a question on a deal' }).first().waitFor();
   });
 
-  test('is led from the choice of an assistant to the lines to paste there', async () => {
+  test('gets the configuration for the chosen assistant', async () => {
     const { page, visit } = await testPageOf('buyer');
     await visit('/settings/assistants');
     await page.getByRole('button', { name: 'VS Code' }).click();
@@ -346,7 +346,7 @@ describe('anybody', () => {
     await expectAccessible(page);
   });
 
-  test('changes name and password, sets up an authenticator, and ends another session', async () => {
+  test('changes name, address and password, sets up an authenticator, and ends another session', async () => {
     const { id, password } = await openAccount(service);
     const [other, testPage] = [await newTestPageOf(id), await newTestPageOf(id)];
     const { page } = testPage;

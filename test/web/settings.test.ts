@@ -48,7 +48,7 @@ async function long(name: string): Promise<SignedIn> {
 }
 
 describe('the brokerage', () => {
-  test('is seen by its members and renamed by its admins', async () => {
+  test('is visible to its members and renamed only by its admins', async () => {
     for (const [name, role] of [
       ['admin', 'admin'],
       ['broker', 'broker'],
@@ -60,7 +60,7 @@ describe('the brokerage', () => {
     expect(await actionsOn(scene.brokerage)).toEqual(['brokerage.rename']);
   });
 
-  test('has its admins told how the service does, and of no other brokerage’s mails', async () => {
+  test('shows its admins the status of the service, counting only its own mails', async () => {
     const before = await as('admin').ask(ours('/status'));
     expect(before.body).toEqual({
       versions: {
@@ -102,7 +102,7 @@ describe('the brokerage', () => {
     expect((await as('admin').ask(`/brokerages/${foreign}/status`)).status).toBe(404);
   });
 
-  test('has its admins told of events that nobody could be told of, and of backups', async () => {
+  test('shows its admins the status of failed notifications and of backups', async () => {
     await service.sql('delete from vault.events');
     await service.sql(
       `insert into vault.events (kind, deal_id, last_error) select 'question_asked', d.id, e.error
@@ -130,7 +130,7 @@ describe('the brokerage', () => {
     await service.sql('delete from vault.events');
   });
 
-  test.each(outside)('and its members are as if they did not exist: %s', async (name) => {
+  test.each(outside)('and its members are answered like missing ones: %s', async (name) => {
     for (const [path, body, method] of [
       ['', undefined, 'GET'],
       ['', { name: 'X' }, 'PATCH'],
@@ -147,7 +147,7 @@ describe('the brokerage', () => {
     expect((await as(name).ask(ours())).status).toBe(404);
   });
 
-  test('of somebody else is nothing to an admin', async () => {
+  test('is answered like a missing one for an admin of another brokerage', async () => {
     for (const path of ['', '/members', '/keys'])
       expect(await as('admin').ask(`/brokerages/${foreign}${path}`)).toEqual(
         await as('admin').ask(`/brokerages/${nowhere}${path}`),
@@ -164,7 +164,7 @@ describe('the logo of a brokerage', () => {
     return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
   };
 
-  test('is uploaded, replaced and removed by its admins, and shown to whoever sees the brokerage', async () => {
+  test('is uploaded, replaced and removed only by its admins, and visible on its deals', async () => {
     for (const [sent, type] of [
       [aPng(60, 20), 'image/png'],
       [aJpeg, 'image/jpeg'],
@@ -209,7 +209,7 @@ describe('the logo of a brokerage', () => {
     ]);
   });
 
-  test('is a picture by its content, small in bytes and pixels, and nothing that was hidden in the file is kept', async () => {
+  test('must be a small image by its content, and is stored without metadata', async () => {
     const cut = (file: Buffer, bytes: number) => file.subarray(0, file.length - bytes);
     const changed = (file: Buffer, at: number, to: number) => {
       const copy = Buffer.from(file);
@@ -263,7 +263,7 @@ describe('the logo of a brokerage', () => {
 describe('members', () => {
   const nora = { email: 'Nora@Example.test', name: 'Nora Vale', role: 'staff' };
 
-  test('are invited by a link that works, renewed, given roles and removed', async () => {
+  test('are invited by a working link, renewed, given roles and removed', async () => {
     const invited = await as('admin').ask(ours('/members'), nora);
     expect(invited).toMatchObject({
       status: 201,
@@ -301,7 +301,7 @@ describe('members', () => {
     expect(await actionsOn(member.user_id)).toEqual(['member.invite', 'member.invite', 'member.role', 'member.remove']);
   });
 
-  test('become admins, and are invited as such, by who has signed in lately', async () => {
+  test('are made or invited as admins only after a recent sign-in', async () => {
     const admin = await long('admin');
     const colleague = ours(`/members/${scene.people['colleague']}`);
     const stale = { status: 403, body: { error: { code: 'recent_sign_in_required' } } };
@@ -320,7 +320,7 @@ describe('members', () => {
     await as('admin').ask(ours(`/members/${body.member.user_id}`), undefined, 'DELETE');
   });
 
-  test('are managed by admins alone, of whom one stays', async () => {
+  test('are managed only by admins, and the last admin stays', async () => {
     const colleague = ours(`/members/${scene.people['colleague']}`);
     for (const [path, body, method] of [
       [ours('/members'), nora, 'POST'],
@@ -351,7 +351,7 @@ describe('API keys', () => {
   const works = async (token: string) =>
     (await fetch(`${service.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } })).status === 200;
 
-  test('126, 129, 130. show their token once, rotate with an overlap, and end when revoked', async () => {
+  test('126, 129, 130. show their token once, rotate with an overlap, and stop working when revoked', async () => {
     const made = await as('admin').ask(ours('/keys'), input);
     expect(made).toMatchObject({ status: 201, body: { key: { ...input, state: 'active', created_by_name: 'admin' } } });
     const { key, token } = made.body;
@@ -376,7 +376,7 @@ describe('API keys', () => {
     expect(await actionsOn(key.id)).toEqual(['api_key.create', 'api_key.rotate', 'api_key.rotate', 'api_key.revoke']);
   });
 
-  test('124. need a recent sign-in, which undoes everything', async () => {
+  test('124. require a recent sign-in to be created or rotated, but not to be revoked', async () => {
     const admin = await long('admin');
     const { key } = (await as('admin').ask(ours('/keys'), input)).body;
     const count = async () => (await service.sql('select id from api_keys')).length;
@@ -394,7 +394,7 @@ describe('API keys', () => {
     expect((await admin.ask(`/keys/${key.id}/revoke`, {})).status).toBe(200);
   });
 
-  test('are shown as not working once whoever was last shown the token has left, and work again when rotated', async () => {
+  test('are shown as stopped once the last recipient of their token has left, until rotated', async () => {
     const live = { ...input, environment: 'live', scopes: ['deals:read'] };
     const admins = await Promise.all(
       ['Vera', 'Walt'].map(async (name) => {
@@ -434,7 +434,7 @@ describe('API keys', () => {
     expect(await looked()).toEqual([stopped, stopped, working]);
   });
 
-  test('belong to admins', async () => {
+  test('are accessible only to admins', async () => {
     const { key } = (await as('admin').ask(ours('/keys'), input)).body;
     for (const name of ['broker', ...outside]) {
       const { status, body } = await as(name).ask(ours('/keys'));
@@ -451,7 +451,7 @@ describe('API keys', () => {
     expect((await as('broker').ask(`/keys/${key.id}/revoke`, {})).status).toBe(404);
   });
 
-  test('are refused with each fault', async () => {
+  test('are rejected with all invalid fields', async () => {
     const bad = { name: '', environment: 'prod', scopes: [], ceiling: 0, expires_at: 'soon' };
     const { body } = await as('admin').ask(ours('/keys'), bad);
     expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(Object.keys(bad));
@@ -474,7 +474,7 @@ describe('connected clients', () => {
   const seenBy = async (name: string, id: string) =>
     (await as(name).ask('/clients')).body.items.find((client: { id: string }) => client.id === id);
 
-  test('are registered, changed, switched off, and deleted by who made them', async () => {
+  test('are registered, changed, disabled and deleted only by their creator', async () => {
     const id = await register('exclusive buyer');
     const { body } = await as('exclusive buyer').ask('/clients');
     expect(body.tool_server).toBe(`${service.config.baseUrl}/api/mcp`);
@@ -509,7 +509,7 @@ describe('connected clients', () => {
     expect(await actionsOn(id)).toEqual(['client.create', 'client.change', 'client.disable', 'client.delete']);
   });
 
-  test('are shared by admins with the members of their brokerage, who use and do not manage them', async () => {
+  test('are shared by admins with the members of their brokerage, who cannot manage them', async () => {
     const id = await register('admin');
     const shared = await as('admin').ask(`/clients/${id}/share`, { brokerage_id: scene.brokerage });
     expect(shared.body).toMatchObject({ brokerage_id: scene.brokerage, can_manage: true });
@@ -525,7 +525,7 @@ describe('connected clients', () => {
     expect(await seenBy('broker', id)).toBeUndefined();
   });
 
-  test('say what they are authorized for, until they are disconnected', async () => {
+  test('show their scopes until they are disconnected', async () => {
     const id = await register('seller');
     await service.sql(
       `with family as (
@@ -543,7 +543,7 @@ describe('connected clients', () => {
       });
   });
 
-  test('112. are refused with what is wrong with an address', async () => {
+  test('112. are rejected with the error of an invalid redirect URI', async () => {
     const { status, body } = await as('broker').ask('/clients', {
       name: 'x\u202ey',
       redirect_uris: ['http://evil.test/'],
@@ -557,7 +557,7 @@ describe('connected clients', () => {
   });
 });
 
-test('a client is shared, and a shared one pointed elsewhere, by who has signed in lately', async () => {
+test('sharing a client, or adding a redirect URI to a shared one, requires a recent sign-in', async () => {
   const admin = await long('admin');
   const client = await register('admin');
   const stale = { status: 403, body: { error: { code: 'recent_sign_in_required' } } };
@@ -572,7 +572,7 @@ test('a client is shared, and a shared one pointed elsewhere, by who has signed 
 });
 
 describe('tools', () => {
-  test('are granted by client and tool, until a time, for oneself', async () => {
+  test('are granted per client and tool, with an end date, by the owner of the client', async () => {
     const client = await register('colleague');
     const grant = { client_id: client, tool: 'svc_questions_create', expires_at: service.clock.inDays(2) };
     const { status, body } = await as('colleague').ask('/tools/grants', grant, 'PUT');
@@ -605,7 +605,7 @@ describe('tools', () => {
       expect((await as('colleague').ask(off, undefined, 'DELETE')).body.grants).toEqual([]);
   });
 
-  test('list the deals that were opted in, and who shut them off', async () => {
+  test('list the opted-in deals, and the broker who shut tools off', async () => {
     await as('exclusive buyer').ask(`/deals/${scene.deal}/tools/opt-in`, { expires_at: null }, 'PUT');
     await as('broker').ask(`/deals/${scene.deal}/tools/shut-off`, {}, 'PUT');
     expect((await as('exclusive buyer').ask('/tools')).body.opt_ins).toEqual([
@@ -644,7 +644,7 @@ describe('the audit trail', () => {
     return found;
   };
 
-  test('shows everybody their own, and admins the brokerage’s, page by page', async () => {
+  test('shows everybody their own records, and admins those of the brokerage, page by page', async () => {
     const own = await service.sql<{ id: string }>('select id from audit_records where user_id = $1', [
       scene.people['seller'],
     ]);
@@ -663,7 +663,7 @@ describe('the audit trail', () => {
     expect(await read('admin', { brokerage_id: foreign })).toEqual([]);
   });
 
-  test('does not tell of a deal that one cannot see', async () => {
+  test('does not reveal whether an invisible deal exists', async () => {
     const access = await addToken(service, scene.people['outsider']!);
     const call = caller(service, access);
     await call('svc_deals_get', { deal_id: scene.deal });
@@ -724,7 +724,7 @@ describe('the audit trail', () => {
     expect((await as('admin').ask('/audit?outcome=maybe')).body.error.details[0].path).toBe('outcome');
   });
 
-  test('is exported as it is filtered, and safely', async () => {
+  test('is exported as CSV with its filters', async () => {
     await as('admin').ask(ours('/keys'), {
       name: '=HYPERLINK("x")',
       environment: 'test',
@@ -747,7 +747,7 @@ describe('the audit trail', () => {
     expect((await foreignFile.text()).trim().split('\r\n')).toHaveLength(1);
   });
 
-  test('shows whoever runs no deal of a brokerage what they did there themselves, filtered alike', async () => {
+  test('shows people who run no deal of the brokerage only their own actions there, with all filters', async () => {
     const of = { brokerage_id: scene.brokerage };
     const shownTo = async (name: string, condition: string) =>
       (
@@ -788,7 +788,7 @@ describe('the audit trail', () => {
     }
   });
 
-  describe('when it is long', () => {
+  describe('with thousands of records', () => {
     // Five batches: while nobody reads the response, the first four are read ahead and buffered by the service and the
     // connection.
     const many = 4_500;
@@ -803,7 +803,7 @@ describe('the audit trail', () => {
     );
     afterAll(() => service.sql(`delete from audit_records where action = 'long.file'`));
 
-    test('is exported whole, in portions, the latest first', async () => {
+    test('is exported completely, latest records first', async () => {
       const { headers } = as('admin');
       const response = await fetch(service.origin + path + scene.brokerage, { headers });
       const lines = (await response.text()).trim().split('\r\n').slice(1);
@@ -814,7 +814,7 @@ describe('the audit trail', () => {
       expect(times).toEqual(times.toSorted().toReversed());
     });
 
-    test('says where the file stops, and breaks off, when whoever reads it may not go on', async () => {
+    test('aborts the export with a note if the reader signs out meanwhile', async () => {
       const leaving = await signInAs(service, scene.people['admin']!);
       const asked = get(service.origin + path + scene.brokerage, { headers: leaving.headers });
       const [response] = (await once(asked, 'response')) as [IncomingMessage];

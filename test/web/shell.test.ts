@@ -82,12 +82,12 @@ describe('the first page', () => {
   });
 });
 
-describe('every page of the frame', () => {
+describe('pages of the application frame', () => {
   const ways = [
     { name: 'desktop', own: { width: 1280, height: 800 } },
     { name: 'phone', own: { width: 390, height: 844 } },
   ];
-  test.each(ways)('is accessible, keeps to its policy and fits ($name)', async ({ own }) => {
+  test.each(ways)('are accessible, cause no errors and do not scroll sideways ($name)', async ({ own }) => {
     const deal = `/deals/${demo.deals.with_everything}`;
     const { page, complaints, to } = await visit('broker', '/contacts', own);
     for (const path of ['/', '/deals', deal, `${deal}/people`, `${deal}/activity`, '/settings/profile', '/contacts']) {
@@ -105,7 +105,7 @@ describe('every page of the frame', () => {
 });
 
 describe('by keyboard', () => {
-  test('the first stop leads past the navigation', async () => {
+  test('the first Tab stop skips the navigation', async () => {
     const { page } = await visit('broker', '/deals');
     await page.reload();
     await loaded(page);
@@ -114,7 +114,7 @@ describe('by keyboard', () => {
     expect(await page.evaluate('location.hash')).toBe('#main');
   });
 
-  test('what has the focus on a phone is behind neither bar', async () => {
+  test('a focused element on a phone is not hidden by the bars', async () => {
     const { page } = await visit('broker', `/deals/${demo.deals.with_everything}`, { width: 390, height: 600 });
     const hidden = await page.evaluate(`(() => {
       const stops = [...document.querySelectorAll('main a, main button')].filter((one) => one.offsetHeight > 0 && !one.closest('nav'));
@@ -133,7 +133,7 @@ describe('by keyboard', () => {
     expect(hidden).toEqual([]);
   });
 
-  test('the palette goes to a deal, which is then announced', async () => {
+  test('the palette opens a deal, whose title is announced', async () => {
     const { page } = await visit('broker', '/');
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').fill('hvac');
@@ -153,7 +153,7 @@ describe('by keyboard', () => {
 });
 
 describe('the palette', () => {
-  test('finds a contact and opens it; without a brokerage there are none', async () => {
+  test('finds and opens a contact, and offers no contacts without a brokerage', async () => {
     const { page } = await visit('broker', '/');
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').fill('sabletree');
@@ -169,7 +169,7 @@ describe('the palette', () => {
     expect(await buyers.getByRole('option', { name: 'New contact' }).count()).toBe(0);
   });
 
-  test('is closed by a button, as a screen reader on a phone has no Escape', async () => {
+  test('can be closed by a button, for screen readers on phones without Escape', async () => {
     const { page } = await visit('broker', '/');
     await page.keyboard.press('Control+k');
     const palette = page.getByRole('dialog');
@@ -182,7 +182,7 @@ describe('the palette', () => {
     expect(new URL(page.url()).pathname).toBe('/');
   });
 
-  test('does what it says: a new contact, an import', async () => {
+  test('opens the dialogs for a new contact and for an import', async () => {
     const { page } = await visit('broker', '/');
     for (const deed of ['New contact', 'Import contacts']) {
       await page.keyboard.press('Control+k');
@@ -197,7 +197,7 @@ describe('the palette', () => {
 describe('a long list', () => {
   const focused = `document.activeElement?.getAttribute('data-index')`;
 
-  test('holds only the rows in sight, and keys go through all of it', async () => {
+  test('renders only visible rows, and is fully operable by keyboard', async () => {
     const name = `Route ${crypto.randomUUID()}`;
     await service.sql(
       `with opened as (
@@ -227,8 +227,8 @@ describe('a long list', () => {
   });
 });
 
-describe('what changes elsewhere', () => {
-  test('shows without a reload', async () => {
+describe('a change in another session', () => {
+  test('appears without a reload', async () => {
     const deal = demo.deals.with_everything;
     const { testPage } = await signIn('seller');
     const { page } = testPage;
@@ -244,7 +244,7 @@ describe('what changes elsewhere', () => {
   });
 });
 
-test('an answer that arrives at a page at which nobody is counts as read once somebody touches the page', async () => {
+test('an answer that arrives on an unattended page counts as read after the next key press', async () => {
   const deal = demo.deals.with_everything;
   const { testPage, person: buyer } = await signIn('buyer', { alone: true });
   const { page } = testPage;
@@ -274,7 +274,7 @@ test('an answer that arrives at a page at which nobody is counts as read once so
   await testPage.close();
 });
 
-describe('what changes while a page is being loaded', () => {
+describe('a change during the loading of a page', () => {
   const deal = () => demo.deals.with_everything;
   /** Gives the deal another title, and waits until open streams have received the event. */
   const rename = async () => {
@@ -286,7 +286,7 @@ describe('what changes while a page is being loaded', () => {
     return title;
   };
 
-  test('shows as soon as the page hears of changes', async () => {
+  test('appears once the event stream is open', async () => {
     const { testPage } = await signIn('seller', { alone: true });
     const { page } = testPage;
     const opens = Promise.withResolvers<() => Promise<void>>();
@@ -298,7 +298,7 @@ describe('what changes while a page is being loaded', () => {
     await page.locator('h1', { hasText: title }).waitFor();
   });
 
-  test('shows in the other tabs once the tab is closed that heard of changes for all', async () => {
+  test('appears in other tabs after the tab with the event stream is closed', async () => {
     const { testPage } = await signIn('seller', { alone: true });
     const { page: first } = testPage;
     await testPage.go(`/deals/${deal()}`);
@@ -319,7 +319,7 @@ describe('what changes while a page is being loaded', () => {
 });
 
 describe('without a connection', () => {
-  test('the page says so, until there is one again', async () => {
+  test('the page shows an offline notice until it is reconnected', async () => {
     const { page } = await visit('broker', '/deals');
     const notice = page.getByRole('status').filter({ hasText: 'You are offline' });
     await page.context().setOffline(true);
@@ -339,8 +339,8 @@ describe('without a connection', () => {
   });
 });
 
-describe('who may not', () => {
-  test('is led to sign in, and back', async () => {
+describe('a person whose session has ended', () => {
+  test('is led to the sign-in page, with a return address', async () => {
     const { person, testPage } = await signIn('broker');
     const { page } = testPage;
     await testPage.go('/deals');

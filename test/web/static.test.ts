@@ -52,7 +52,7 @@ function ask(
 }
 
 describe('pages', () => {
-  test('say so where nothing is built, to people and to programs', async () => {
+  test('respond with 503 if the application is not built, as HTML or JSON', async () => {
     const app = new Hono().use(publicOrigin(service.config.baseUrl)).route('/', staticRoutes('/nothing/is/built/here'));
     for (const path of ['/', '/sign-in', '/deals/0191/questions']) {
       const page = await app.request(path, { headers: { accept: 'text/html' } });
@@ -64,7 +64,7 @@ describe('pages', () => {
   });
 
   test.each(['/', '/deals', '/deals/0191', '/deals/0191/questions', '/contacts', '/settings', '/settings/profile'])(
-    '%s is the application, asked anew each time',
+    '%s is the application, revalidated on each request',
     async (path) => {
       const { status, headers, body } = await ask(path);
       expect(status).toBe(200);
@@ -74,7 +74,7 @@ describe('pages', () => {
     },
   );
 
-  test('only our own files run in them, and nobody frames them', async () => {
+  test('allow only scripts and styles of the service, and no framing', async () => {
     const { headers } = await ask('/deals');
     const policy = String(headers['content-security-policy']);
     expect(policy).toContain("script-src 'self';");
@@ -90,12 +90,12 @@ describe('pages', () => {
     });
   });
 
-  test('the page has no script or style of its own, and nothing from elsewhere', async () => {
+  test('contain no inline script or style, and nothing from other origins', async () => {
     const page = (await ask('/')).body.toString();
     expect(page).not.toMatch(/<script(?![^>]*\ssrc="\/)[^>]*>|<style|\sstyle=|\son\w+=|https?:\/\//);
   });
 
-  test('https is held to, behind https alone', async () => {
+  test('have a Strict-Transport-Security header only behind https', async () => {
     expect((await ask('/')).headers['strict-transport-security']).toBeUndefined();
     expect((await ask('/', {}, 'GET', secure.origin)).headers['strict-transport-security']).toMatch(
       /^max-age=31536000/,
@@ -110,13 +110,13 @@ describe('pages', () => {
     '/api/web/nothing',
     '/.env',
     '/assets/../index.html',
-  ])('%s is no page', async (path) => {
+  ])('%s does not serve the application', async (path) => {
     const { status, body } = await ask(path);
     expect([400, 401, 404]).toContain(status);
     expect(body.toString()).not.toContain('<div id="root">');
   });
 
-  test('a page is not changed by another method', async () => {
+  test('respond to HEAD without a body, and to POST with 404', async () => {
     expect((await ask('/deals', {}, 'POST')).status).toBe(404);
     const head = await ask('/deals', {}, 'HEAD');
     expect(head.status).toBe(200);
@@ -125,18 +125,18 @@ describe('pages', () => {
 });
 
 describe('files', () => {
-  test('hashed ones are kept for good', async () => {
+  test('with a hash in their name are cached permanently', async () => {
     expect((await ask(script)).headers['cache-control']).toBe('public, max-age=31536000, immutable');
     expect((await ask('/theme.js')).headers['cache-control']).toBe('no-cache');
   });
 
-  test('one that a newer build has taken away is 404, not the page', async () => {
+  test('of an older build are answered with 404, not with the page', async () => {
     const { status, headers } = await ask('/assets/index-gone.js');
     expect(status).toBe(404);
     expect(headers['cache-control'] ?? '').not.toContain('immutable');
   });
 
-  test('compressed as the browser takes it, the same bytes each way', async () => {
+  test('are compressed as the browser accepts, with identical contents', async () => {
     const plain = await ask(script);
     const brotli = await ask(script, { 'accept-encoding': 'gzip, deflate, br, zstd' });
     const gzip = await ask(script, { 'accept-encoding': 'br;q=0, gzip;q=0.5' });
@@ -152,7 +152,7 @@ describe('files', () => {
     }
   });
 
-  test('one that the browser has is not sent again', async () => {
+  test('that the browser has cached are answered with 304', async () => {
     const { headers } = await ask('/theme.js');
     const again = await ask('/theme.js', { 'if-none-match': `"other", W/${headers['etag']}` });
     expect(again.status).toBe(304);

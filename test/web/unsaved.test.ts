@@ -159,10 +159,10 @@ async function write(dialog: Locator): Promise<{ before: string; now: () => Prom
   return { before, now: () => first.inputValue() };
 }
 
-describe('a dialog with something typed into it', () => {
+describe('a dialog with unsaved text', () => {
   const callers = [...new Set(dialogs.map(({ caller }) => caller))];
 
-  test.each(callers)('asks before it closes, whichever it is (%s)', async (caller) => {
+  test.each(callers)('asks before it closes, for every kind of dialog (%s)', async (caller) => {
     const { page, visit } = await testPageOf(caller);
     for (const { kind, at, open } of dialogs.filter((one) => one.caller === caller)) {
       if (new URL(page.url()).pathname !== at(web.scene)) await visit(at(web.scene));
@@ -194,7 +194,7 @@ describe('a dialog with something typed into it', () => {
     }
   });
 
-  test('is one of all that there are', async () => {
+  test('is tested for every kind of dialog in the source', async () => {
     const source = path.join(import.meta.dirname, '../../web/src');
     const files = (await readdir(source, { recursive: true })).filter((file) => file.endsWith('.tsx'));
     const texts = await Promise.all(files.map((file) => readFile(path.join(source, file), 'utf8')));
@@ -207,7 +207,7 @@ describe('a dialog with something typed into it', () => {
     );
   });
 
-  test('asks when it is cancelled, closed by its cross, or left by Back, a link and the palette', async () => {
+  test('asks when it is cancelled, closed by its cross, or left by Back', async () => {
     const { page, visit } = await testPageOf('exclusive buyer');
     await visit(`/deals/${web.scene.deal}`);
     await page.getByRole('link', { name: 'Questions' }).click();
@@ -234,7 +234,7 @@ describe('a dialog with something typed into it', () => {
     await page.waitForURL(`**/deals/${web.scene.deal}`);
   });
 
-  test('closes without a word when nothing was typed, or what was typed is taken back', async () => {
+  test('closes without asking if nothing was typed or the text was deleted', async () => {
     const { page, visit } = await testPageOf('exclusive buyer');
     await visit(`/deals/${web.scene.deal}/questions`);
     for (const typed of ['', 'x']) {
@@ -248,8 +248,8 @@ describe('a dialog with something typed into it', () => {
   });
 });
 
-describe('a change of a record leaves what somebody else changes of it meanwhile', () => {
-  test('also where it was kept as a draft; an amount and its currency are sent together', async () => {
+describe('saving an edited record keeps concurrent changes of its other fields', () => {
+  test('after a draft is restored, and sends an amount together with its currency', async () => {
     const { page, go } = await ownTestPageOf('broker');
     const { ask } = await web.as('broker');
     const at = `/deals/${web.scene.deal}`;
@@ -279,7 +279,7 @@ describe('a change of a record leaves what somebody else changes of it meanwhile
     });
   });
 
-  test('whichever it is', async () => {
+  test('for contacts, closing conditions, documents and clients', async () => {
     const { page, visit } = await testPageOf('broker');
     for (const { table, name, at, open, typed, others } of [
       {
@@ -331,7 +331,7 @@ describe('a change of a record leaves what somebody else changes of it meanwhile
   });
 });
 
-test('a form that is being sent cannot be changed, so that nothing is typed into it in vain', async () => {
+test('a form cannot be edited while it is being submitted', async () => {
   const { page, visit } = await testPageOf('broker');
   await visit(`/deals/${web.scene.idle}`);
   await choose(page, 'More actions', 'Edit deal');
@@ -359,7 +359,7 @@ test('a form that is being sent cannot be changed, so that nothing is typed into
   await page.unrouteAll({ behavior: 'wait' });
 });
 
-describe('what was typed', () => {
+describe('a draft', () => {
   const words = 'Is the lease transferable? Words that nobody else is to read.';
 
   /** Types a question, and waits until its draft is stored. */
@@ -369,7 +369,7 @@ describe('what was typed', () => {
     await expect.poll(() => drafts(page)).toHaveLength(1);
   }
 
-  test('is there again after a reload, which asks first, and can be given up', async () => {
+  test('is restored after a reload, which asks first, and can be discarded', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
@@ -392,7 +392,7 @@ describe('what was typed', () => {
     await expect.poll(() => drafts(page)).toEqual([]);
   });
 
-  test('of a comment on a finding, too, and is shown with its comments', async () => {
+  test('of a comment on a finding is restored and shown with its comments', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/findings`);
     await page
@@ -408,7 +408,7 @@ describe('what was typed', () => {
     await expect.poll(() => drafts(page)).toEqual([]);
   });
 
-  test('in one field of a form leaves another to what the form begins with, which comes later', async () => {
+  test('of one field does not replace the initial value of another field that loads later', async () => {
     const { page, go } = await ownTestPageOf('broker');
     await go(`/deals/${web.scene.deal}/nda`);
     const dialog = page.getByRole('dialog');
@@ -434,7 +434,7 @@ describe('what was typed', () => {
     await page.unroute('**/ndas/template');
   });
 
-  test('is gone once it is taken back, and once it is sent', async () => {
+  test('is deleted when its text is deleted, and when it is submitted', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
@@ -449,7 +449,7 @@ describe('what was typed', () => {
     await expect.poll(() => drafts(page)).toEqual([]);
   });
 
-  test('is sealed for the person: another who signs in on the device neither sees nor can read it', async () => {
+  test('is encrypted per person: another person on the device can neither see nor read it', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
@@ -500,7 +500,7 @@ describe('what was typed', () => {
     expect(await drafts(page)).toEqual([]);
   });
 
-  test('is kept in thirty forms, those that were typed in last', async () => {
+  test('is kept for the thirty most recently edited forms', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await page.evaluate(`for (let nth = 1; nth <= 31; nth += 1)
@@ -517,7 +517,7 @@ describe('what was typed', () => {
     ).toEqual(Array.from({ length: 29 }, (_, nth) => nth + 1));
   });
 
-  test('is not kept where it is too much for the browser, and what was kept of it before is dropped', async () => {
+  test('is deleted when its text becomes too long to store', async () => {
     const { page, go } = await ownTestPageOf('broker');
     await go(`/deals/${web.scene.deal}/nda`);
     await button(page, 'Send NDA').first().click();
@@ -530,7 +530,7 @@ describe('what was typed', () => {
     await expect.poll(() => drafts(page)).toEqual([]);
   });
 
-  test('is forgotten with the sign-out in another tab, also what was typed since', async () => {
+  test('is deleted on sign-out in another tab', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
@@ -539,7 +539,7 @@ describe('what was typed', () => {
     expect(await drafts(page)).toEqual([]);
   });
 
-  test('is forgotten at signing out, which asks first; passwords are never kept', async () => {
+  test('is deleted on sign-out, which asks first', async () => {
     const { page, go } = await ownTestPageOf('broker');
     await go('/settings/profile');
     await page.getByLabel('Name', { exact: true }).fill('Another name');
@@ -553,7 +553,7 @@ describe('what was typed', () => {
     expect(await drafts(page)).toEqual([]);
   });
 
-  test('in a field for a password is neither kept nor asked about', async () => {
+  test('is never stored for a password field, nor asked about', async () => {
     const { page, visit } = await testPageOf('broker');
     await visit('/settings/security');
     await page.getByLabel('Current password').fill('correct horse battery staple');
@@ -563,7 +563,7 @@ describe('what was typed', () => {
   });
 });
 
-describe('a session that ends', () => {
+describe('an ended session', () => {
   const password = 'seven quiet geese over the harbour';
 
   beforeAll(async () => {
@@ -588,7 +588,7 @@ describe('a session that ends', () => {
     await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
     return page;
   }
-  test('is begun anew over the page, after which the same request goes on', async () => {
+  test('is renewed in a dialog, after which the same request continues', async () => {
     const page = await writing('Sent after signing in again');
     const over = page.getByRole('dialog', { name: 'Sign in again' });
     expect(await over.getByLabel('E-mail').inputValue()).toBe('exclusive-buyer@example.test');
@@ -609,7 +609,7 @@ describe('a session that ends', () => {
     expect(await asks('Sent after signing in again')).toBe(1);
   });
 
-  test('goes back to the password when the code came too late', async () => {
+  test('returns to the password if the code was entered too late', async () => {
     const person = web.scene.people['exclusive buyer'];
     await web.service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, 'A', app.now())`, [
       person,
@@ -629,7 +629,7 @@ describe('a session that ends', () => {
     }
   });
 
-  test('and is begun by somebody else shows the page as theirs, and sends nothing of what was written', async () => {
+  test('replaced by another person’s reloads the page as theirs and submits nothing typed before', async () => {
     const page = await writing('Not for the other buyer to send');
     const over = page.getByRole('dialog', { name: 'Sign in again' });
     await over.getByLabel('E-mail').fill('other-buyer@example.test');
@@ -644,7 +644,7 @@ describe('a session that ends', () => {
     expect(await asks('Not for the other buyer to send')).toBe(0);
   });
 
-  test('leads to the sign-in page on demand, and what was written is there afterwards', async () => {
+  test('can be renewed on the sign-in page, after which the typed text is restored', async () => {
     const page = await writing('Written before the sign-in page');
     await button(page.getByRole('dialog', { name: 'Sign in again' }), 'Go to the sign-in page').click();
     await page.waitForURL('**/sign-in?*');
@@ -658,7 +658,7 @@ describe('a session that ends', () => {
     expect(await asks('Written before the sign-in page')).toBe(0);
   });
 
-  test('and is begun by somebody else in another tab shows the page as theirs, and sends nothing of what waited', async () => {
+  test('replaced by another person’s in another tab reloads the page and submits no pending request', async () => {
     const page = await writing('Waiting while the other buyer signs in');
     await becomeOther(page);
     await page.getByText('other-buyer@example.test').first().waitFor({ timeout: 60_000 });
@@ -699,7 +699,7 @@ describe('two tabs', () => {
     return { first: first.page, second, field };
   }
 
-  test('are both left when a person signs out in one, with what is written in the other', async () => {
+  test('are both signed out at once, and the text typed in the other one is deleted', async () => {
     const { first, second, field } = await openTabs('Written in another tab');
     await choose(first, /exclusive-buyer@example.test|exclusive buyer/, 'Sign out');
     for (const page of [first, second]) await page.waitForURL('**/sign-in');
@@ -710,7 +710,7 @@ describe('two tabs', () => {
     expect(await field.inputValue()).toBe('');
   });
 
-  test('show somebody else who has signed in in one a page of theirs in the other, too', async () => {
+  test('both switch to another person who signs in in one of them', async () => {
     const { second, field } = await openTabs('Still in the form of the other tab');
     await becomeOther(second);
     // As happens on any refetch, or when the event stream reconnects.
@@ -721,7 +721,7 @@ describe('two tabs', () => {
     expect(await field.inputValue()).toBe('');
   });
 
-  test('send nothing that one has written as somebody else, neither as they sign in nor until the page is theirs', async () => {
+  test('never submit a typed text as another person who is signing in', async () => {
     const { second } = await openTabs('Asked by the former person');
     await second.getByRole('dialog').getByLabel('About').selectOption('legal');
     await web.service.sql('delete from vault.sessions where user_id = $1', [web.scene.people['exclusive buyer']]);
@@ -749,7 +749,7 @@ describe('two tabs', () => {
     expect(await asks('Asked by the former person')).toBe(0);
   });
 
-  test('send what one has written when another has given the browser a new session of the same person, and of nobody else', async () => {
+  test('submit a typed text with a new session of the same person, but not of another', async () => {
     const { second } = await openTabs('Asked with the session before');
     const dialog = second.getByRole('dialog');
     await dialog.getByLabel('About').selectOption('legal');
@@ -769,7 +769,7 @@ describe('two tabs', () => {
   });
 
   test.each(['nobody', 'somebody else', 'the same person'])(
-    'let a person sign out of one after the other has ended the session, now that of %s',
+    'can sign out after the session has ended, with the browser now in a session of %s',
     async (who) => {
       const { page, go } = await ownTestPageOf('exclusive buyer');
       await go(`/deals/${web.scene.deal}`);

@@ -115,9 +115,9 @@ async function tableOf(name: string, given?: Parameters<typeof show>[1]): Promis
 const money = (amount: string | null | undefined, currency: string | null | undefined): string =>
   amount === null || amount === undefined ? '–' : formatMoney(amount, currency);
 
-describe('a host draws', () => {
+describe('a view in a host', () => {
   test.each(['monthly', 'bridge', 'customers', 'offers', 'conditions'])(
-    '%s, light and dark, wide and narrow, and axe finds nothing wrong',
+    '%s is accessible and fits, in light and dark, wide and narrow',
     async (name) => {
       await host.page.setViewportSize({ width: 900, height: 800 });
       await show(name);
@@ -142,8 +142,8 @@ describe('a host draws', () => {
   );
 });
 
-describe('by keyboard, a reader has', () => {
-  test('every month of the books in a table, and each in the drawing', async () => {
+describe('a view shows', () => {
+  test('every month of the books, in a table and by keyboard in the chart', async () => {
     const periods = rowsOf('monthly', 'periods').toReversed();
     const expected = periods.map(({ period_label, revenue, ebitda, currency }) => [
       period_label,
@@ -166,7 +166,7 @@ describe('by keyboard, a reader has', () => {
     await expect.poll(() => tip.innerText()).toBe('');
   });
 
-  test('of several snapshots that which was completed last, and each by its name', async () => {
+  test('the snapshot completed last, with the others selectable by name', async () => {
     const snapshots = [
       { snapshot_id: 'a', currency: 'USD', completed_at: '2026-02-01T12:00:00.000Z' },
       { snapshot_id: 'b', currency: 'USD', completed_at: '2026-03-01T12:00:00.000Z' },
@@ -190,7 +190,7 @@ describe('by keyboard, a reader has', () => {
     await expect.poll(() => host.view.getByRole('cell').allInnerTexts()).toContain(money('90', 'USD'));
   });
 
-  test('years, where there are no months, by what they are', async () => {
+  test('years with their labels, if there are no months', async () => {
     const snapshots = [{ snapshot_id: 'a', currency: 'USD', completed_at: '2026-02-01T12:00:00.000Z' }];
     const year = { period_label: 'FY2025', period_start_date: '2025-01-01', period_end_date: '2025-12-31' };
     const structuredContent = { snapshots, columns: ['revenue'], periods: [{ ...year, amounts: ['900'] }] };
@@ -200,7 +200,7 @@ describe('by keyboard, a reader has', () => {
     await host.view.getByRole('table', { name: 'Revenue and EBITDA by period' }).waitFor();
   });
 
-  test('the EBITDA that the page, what is computed of the books, and the bridge have', async () => {
+  test('the same EBITDA as the page, the computed figures and the bridge', async () => {
     const own = await addFullDeal(service);
     const snapshot_id = await insert(service, 'accounting_snapshots', {
       deal_id: own.deal,
@@ -254,7 +254,7 @@ describe('by keyboard, a reader has', () => {
     }
   });
 
-  test('the way from reported to adjusted EBITDA', async () => {
+  test('the steps from reported to adjusted EBITDA', async () => {
     const bridge = of('bridge').result.structuredContent['ebitda_bridge'] as unknown as Row;
     const rows = await tableOf('bridge');
     expect(rows[0]).toEqual(['Reported', money(bridge['reported_ebitda'], bridge['currency'])]);
@@ -262,7 +262,7 @@ describe('by keyboard, a reader has', () => {
     expect(rows).toHaveLength(2 + (bridge['adjustments']?.length ?? 0));
   });
 
-  test('the customers with their shares, one by one and together', async () => {
+  test('customers with their individual and cumulative shares', async () => {
     const customers = rowsOf('customers', 'customers');
     const rows = await tableOf('customers');
     expect(rows.map((row) => row.slice(0, 3))).toEqual(
@@ -277,7 +277,7 @@ describe('by keyboard, a reader has', () => {
     expect(rows[2]?.[3]).toBe(formatShare(`0.${String(third).padStart(6, '0')}`));
   });
 
-  test('customers in two currencies, of which no shares are added up', async () => {
+  test('shares of customers in two currencies without adding them up', async () => {
     const customer = (customer_name: string, currency: string, revenue_share: string) => ({
       customer_name,
       currency,
@@ -309,7 +309,7 @@ describe('by keyboard, a reader has', () => {
       expect(cells[place]).toContain(money(payload['purchase_price'], payload['currency']));
   });
 
-  test('the agreed terms beside the rivals, with what was decided, and nothing that was declined', async () => {
+  test('the agreed terms and decisions beside rival offers, without declined proposals', async () => {
     const offer = (id: string, buyer_user_id: string, purchase_price: string, more: object = { is_current: true }) => ({
       id,
       buyer_user_id,
@@ -350,7 +350,7 @@ describe('by keyboard, a reader has', () => {
     ]);
   });
 
-  test('the conditions, what is overdue first and what is met last', async () => {
+  test('the conditions, overdue ones first and met ones last', async () => {
     await show('conditions');
     const items = host.view.getByRole('listitem');
     await items.first().waitFor();
@@ -362,7 +362,7 @@ describe('by keyboard, a reader has', () => {
     expect(texts.at(-1)).toMatch(/Satisfied|Waived/);
   });
 
-  test('the way to the page, which the host opens', async () => {
+  test('a button for the page in Dealkeep, which the host opens', async () => {
     await show('offers');
     await tabTo('Open in Dealkeep');
     await host.page.keyboard.press('Enter');
@@ -379,7 +379,7 @@ describe('a view', () => {
   const style = (property: string) =>
     host.frame().evaluate<string>(`getComputedStyle(document.body).getPropertyValue('${property}')`);
 
-  test('takes the colours and the type of the host, and from it nothing but colours and type', async () => {
+  test('uses the colours and fonts of the host, and no other styles', async () => {
     const variables = {
       '--color-background-primary': 'rgb(1, 2, 3)',
       '--color-text-primary': 'rgb(250, 251, 252)',
@@ -408,13 +408,13 @@ describe('a view', () => {
     ],
     ['is empty', { content: [], structuredContent: { offers: [] } }, 'There are no offers to compare.'],
     ['is nothing that it knows', { content: [{ type: 'text', text: 'no JSON' }] }, 'There are no offers to compare.'],
-  ])('says so where its result %s', async (_what, result, words) => {
+  ])('shows a message if its result %s', async (_what, result, words) => {
     await show('offers', { result });
     await expect.poll(() => host.view.getByRole('status').innerText()).toBe(words);
     await expectQuiet();
   });
 
-  test('says of a call that was canceled that it was', async () => {
+  test('shows a message if its call was canceled', async () => {
     await show('monthly', { result: undefined });
     await host.view.getByText('One moment…').waitFor();
     await host.page.evaluate('bridge.sendToolCancelled({ reason: "The person has stopped it." })');
@@ -422,7 +422,7 @@ describe('a view', () => {
     await expectQuiet();
   });
 
-  test('reads a result that came as text alone', async () => {
+  test('reads a result that is text only', async () => {
     const { structuredContent } = of('conditions').result;
     await show('conditions', { result: { content: [{ type: 'text', text: JSON.stringify(structuredContent) }] } });
     await host.view.getByRole('listitem').first().waitFor();

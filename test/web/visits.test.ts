@@ -26,7 +26,7 @@ const visit = async (who: string, deal: string, tab: string) => {
   return status === 200 ? body.since : status;
 };
 
-test('a visit begins half an hour after the one before, and is written down once', async () => {
+test('a visit begins half an hour after the previous one, and is stored once', async () => {
   const { service, scene } = web;
   const { clock } = service;
   clock.stand(clock.now());
@@ -56,7 +56,7 @@ async function come(testPage: TestPage, tab: string): Promise<void> {
   await testPage.page.getByRole('heading', { level: 2 }).first().waitFor();
 }
 
-test('documents, answers and offers that came since are marked for everybody but who made them', async () => {
+test('documents, answers and offers since the last visit are marked for everybody except their author', async () => {
   const { service, scene } = web;
   const open = async (who: string, width = 1280) =>
     openTestPage(browser, service.origin, { cookie: (await web.as(who)).cookie, viewport: { width, height: 844 } });
@@ -106,7 +106,7 @@ test('documents, answers and offers that came since are marked for everybody but
   }
 });
 
-test('a visit is not begun again by a connection that was lost, after which everything on the page is asked anew', async () => {
+test('a reconnected page reloads its data without beginning a new visit', async () => {
   const { service, scene } = web;
   const testPage = await openTestPage(browser, service.origin, { cookie: (await web.as('viewer')).cookie });
   const { page } = testPage;

@@ -96,7 +96,7 @@ describe('a sale', () => {
     await expectAccessible(page('admin'));
   });
 
-  test('a list with nothing in it has one button that adds to it', async () => {
+  test('each empty list has exactly one button for adding to it', async () => {
     for (const [path, name] of [
       ['/deals', 'New deal'],
       ['/contacts', 'New contact'],
@@ -139,7 +139,7 @@ describe('a sale', () => {
     await expectAccessible(page('broker'));
   });
 
-  test('and invites the seller, two buyers, and an advisor of the seller, who join', async () => {
+  test('the broker invites the seller, two buyers and an advisor of the seller, and they join', async () => {
     await tab('broker', '/people');
     for (const [who, role] of [
       ['seller', 'Seller'],
@@ -170,7 +170,7 @@ describe('a sale', () => {
     await expectAccessible(page('broker'));
   });
 
-  test('a buyer sees the brokers and themself, and nobody else before they sign an NDA', async () => {
+  test('a buyer sees only the brokers and themself before signing an NDA', async () => {
     await tab('bea', '/people');
     for (const seen of [names.broker, names.bea]) await page('bea').getByRole('main').getByText(seen).first().waitFor();
     await page('bea').getByText('The seller is shown here once your NDA is active.').waitFor();
@@ -184,7 +184,7 @@ describe('a sale', () => {
     await expectAccessible(page('bea'));
   });
 
-  test('the broker lists the deal and fills the data room, of which buyers see what is public', async () => {
+  test('the broker lists the deal and fills the data room, and buyers see only public documents', async () => {
     await tab('broker');
     await button('broker', 'Move to Listed').click();
     await confirm('broker', 'Move to Listed');
@@ -206,7 +206,7 @@ describe('a sale', () => {
     await expect.poll(() => documentsOf('bea')).toEqual(['teaser.txt']);
   });
 
-  test('the broker sends an NDA to each buyer, who read and sign, and documents open', async () => {
+  test('the broker sends an NDA to each buyer, both sign it, and gated documents open', async () => {
     await tab('broker', '/nda');
     for (const who of ['bea', 'bob'] as const) {
       await page('broker')
@@ -336,7 +336,7 @@ describe('a sale', () => {
     expect(await page('bob').getByText(names.bea).count()).toBe(0);
   });
 
-  test('the selected buyer gets the rest: documents, and a place in the QoE workspace with the seller’s figures', async () => {
+  test('the selected buyer gets further documents and a place in the QoE workspace', async () => {
     await expect.poll(() => documentsOf('bea')).toEqual(['customer-names.txt', 'tax-returns.txt', 'teaser.txt']);
     await expect.poll(() => documentsOf('bob')).toEqual(['tax-returns.txt', 'teaser.txt']);
     await tab('seller', '/qoe');
@@ -358,7 +358,7 @@ describe('a sale', () => {
     expect(await page('bob').getByRole('link', { name: 'QoE' }).count()).toBe(0);
   });
 
-  test('through diligence to closing, whose conditions their owners meet', async () => {
+  test('the deal moves through diligence to closing, and owners meet its conditions', async () => {
     for (const to of ['Diligence', 'Closing']) {
       await button('broker', `Move to ${to}`).click();
       await confirm('broker', `Move to ${to}`);
@@ -403,7 +403,7 @@ describe('a sale', () => {
     ).toBe(0);
   });
 
-  test('and is closed, which everybody sees, each on their own page', async () => {
+  test('the deal is closed, and all participants see it', async () => {
     await tab('seller');
     await tab('bea');
     await button('broker', 'Move to Closed').click();
@@ -440,7 +440,7 @@ describe('a sale', () => {
     expect(sold).toEqual({ state: 'closed', dated: true });
   });
 
-  test('and no browser had anything to complain of', () => {
+  test('no browser reported an error', () => {
     for (const [who, { complaints }] of Object.entries(testPages)) expect([who, complaints]).toEqual([who, []]);
   });
 });
