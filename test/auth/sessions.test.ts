@@ -431,72 +431,69 @@ describe('nothing that a session begins while it ends remains valid', () => {
     ['a reset that is the first proof of the address', reset],
     ['an erasure', erasure],
   ];
-  it.each(endsOfAll)(
-    'tool grants, deal opt-ins, clients, API keys and calendar links: %s',
-    async (_, changes) => {
-      /**
-       * Creates an admin with a deal, a client and an API key, and the requests that their session begins, each with
-       * the rows of which none may be left.
-       */
-      async function prepare() {
-        const { id: brokerage, admin } = await openBrokerage(service);
-        const other = await openAccount(service);
-        await service.sql(
-          `insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'admin', 'active')`,
-          [brokerage, other.id],
-        );
-        const visitor = await signedInVisitor(service, admin);
-        const client = { name: 'Theirs', redirect_uris: ['http://127.0.0.1/back'] };
-        const { id: clientId } = (await visitor.change<{ id: string }>('/api/web/clients', client)).body;
-        const deal = { organization_id: brokerage, title: 'Bakery', currency: 'USD' };
-        const { id: dealId } = (await visitor.change<{ id: string }>('/api/web/deals', deal)).body;
-        await service.sql(
-          `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
-          [dealId, other.id],
-        );
-        const key = { name: 'Theirs', environment: 'live', scopes: ['contacts:read'] };
-        const { key: made } = (
-          await visitor.change<{ key: { id: string } }>(`/api/web/brokerages/${brokerage}/keys`, key)
-        ).body;
-        const begun: [method: string, path: string, body: object, left: string][] = [
-          [
-            'PUT',
-            '/tools/grants',
-            { client_id: clientId, tool: 'svc_questions_create' },
-            'tool_grants where user_id = $1',
-          ],
-          ['PUT', `/deals/${dealId}/tools/opt-in`, {}, 'deal_opt_ins where user_id = $1'],
-          ['POST', `/brokerages/${brokerage}/keys`, key, 'api_keys where revoked_at is null and created_by = $1'],
-          [
-            'POST',
-            `/keys/${made.id}/rotate`,
-            { overlap_seconds: 0 },
-            `vault.api_key_digests d where valid_until is null and issued_by = $1
+  it.each(endsOfAll)('tool grants, deal opt-ins, clients, API keys and calendar links: %s', async (_, changes) => {
+    /**
+     * Creates an admin with a deal, a client and an API key, and the requests that their session begins, each with
+     * the rows of which none may be left.
+     */
+    async function prepare() {
+      const { id: brokerage, admin } = await openBrokerage(service);
+      const other = await openAccount(service);
+      await service.sql(
+        `insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'admin', 'active')`,
+        [brokerage, other.id],
+      );
+      const visitor = await signedInVisitor(service, admin);
+      const client = { name: 'Theirs', redirect_uris: ['http://127.0.0.1/back'] };
+      const { id: clientId } = (await visitor.change<{ id: string }>('/api/web/clients', client)).body;
+      const deal = { organization_id: brokerage, title: 'Bakery', currency: 'USD' };
+      const { id: dealId } = (await visitor.change<{ id: string }>('/api/web/deals', deal)).body;
+      await service.sql(
+        `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
+        [dealId, other.id],
+      );
+      const key = { name: 'Theirs', environment: 'live', scopes: ['contacts:read'] };
+      const { key: made } = (
+        await visitor.change<{ key: { id: string } }>(`/api/web/brokerages/${brokerage}/keys`, key)
+      ).body;
+      const begun: [method: string, path: string, body: object, left: string][] = [
+        [
+          'PUT',
+          '/tools/grants',
+          { client_id: clientId, tool: 'svc_questions_create' },
+          'tool_grants where user_id = $1',
+        ],
+        ['PUT', `/deals/${dealId}/tools/opt-in`, {}, 'deal_opt_ins where user_id = $1'],
+        ['POST', `/brokerages/${brokerage}/keys`, key, 'api_keys where revoked_at is null and created_by = $1'],
+        [
+          'POST',
+          `/keys/${made.id}/rotate`,
+          { overlap_seconds: 0 },
+          `vault.api_key_digests d where valid_until is null and issued_by = $1
             and (select count(*) from vault.api_key_digests o where o.key_id = d.key_id) > 1`,
-          ],
-          ['POST', '/clients', client, 'connected_clients where deleted_at is null and created_by = $1'],
-          ['POST', '/notifications/calendar', {}, 'vault.calendar_links where user_id = $1'],
-        ];
-        return { admin, begun };
-      }
+        ],
+        ['POST', '/clients', client, 'connected_clients where deleted_at is null and created_by = $1'],
+        ['POST', '/notifications/calendar', {}, 'vault.calendar_links where user_id = $1'],
+      ];
+      return { admin, begun };
+    }
 
-      for (let place = 0, all = 1; place < all; place += 1) {
-        const { admin, begun } = await prepare();
-        all = begun.length;
-        const [method, path, body, left] = begun[place]!;
-        await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [admin.id]);
-        const thief = await signedInVisitor(service, admin);
-        const headers = {
-          'content-type': 'application/json',
-          'x-csrf-token': (await thief.session())?.csrf_token ?? '',
-        };
-        await whileChanging(service, await changes(admin), () =>
-          thief.send(`/api/web${path}`, { method, headers, body: JSON.stringify(body) }),
-        );
-        expect(await service.sql(`select from ${left}`, [admin.id]), path).toEqual([]);
-      }
-    },
-  );
+    for (let place = 0, all = 1; place < all; place += 1) {
+      const { admin, begun } = await prepare();
+      all = begun.length;
+      const [method, path, body, left] = begun[place]!;
+      await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [admin.id]);
+      const thief = await signedInVisitor(service, admin);
+      const headers = {
+        'content-type': 'application/json',
+        'x-csrf-token': (await thief.session())?.csrf_token ?? '',
+      };
+      await whileChanging(service, await changes(admin), () =>
+        thief.send(`/api/web${path}`, { method, headers, body: JSON.stringify(body) }),
+      );
+      expect(await service.sql(`select from ${left}`, [admin.id]), path).toEqual([]);
+    }
+  });
 });
 
 it.each([

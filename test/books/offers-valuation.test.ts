@@ -152,66 +152,69 @@ describe('for each caller', () => {
     expect(Boolean(answered?.two_best)).toBe(may('by how much the two offers differ'));
   });
 
-  test.each(people)('the report shows the %s exactly the permitted figures, as a workbook and as a PDF', async (caller) => {
-    const person = await web.as(caller);
-    const [workbook, document] = [
-      await download(web.service, person, deal, 'xlsx'),
-      await download(web.service, person, deal, 'pdf'),
-    ];
-    const { status } = await person.ask(`/deals/${deal}`);
-    expect([workbook.status, document.status]).toEqual([status, status]);
-    const sheets: Sheets = status === 200 ? await sheetsOf(workbook.bytes) : new Map();
-    const text = status === 200 ? (await printedOf(document.bytes)).text : '';
-    const heads = sheets.get('Offers')?.[3] ?? [];
-    const figures = {
-      'exclusive buyer': {
-        price: '3,900,000',
-        shares: '2,900,000 (74.4%)',
-        multiple: '4.64×',
-        without: '3,807,142.86',
-      },
-      'other buyer': { price: '4,200,000', shares: '4,200,000 (100.0%)', multiple: '5.00×', without: '4,100,000' },
-    };
-    const found = Object.entries(figures).flatMap(([buyer, { price, shares, multiple, without }]) => {
-      const called = caller === buyer ? 'Your offer' : buyer;
-      const column = heads.indexOf(called);
-      const has = (row: string) => column > 0 && typeof rowOf(sheets, 'Offers', row)[column] === 'number';
-      const answered = {
-        [`how certain the money of the ${buyer}'s offer is`]: [has('Share: cash at close'), text.includes(shares)],
-        [`the ${buyer}'s offer in multiples of earnings`]: [
-          has('Price to adjusted EBITDA'),
-          text.includes(`${multiple}`),
-        ],
-        [`what is paid for an add-back in the ${buyer}'s offer`]: [
-          sheets.get('Add-backs')?.[3]?.includes(`${called} pays`),
-          text.includes(without),
-        ],
-        [`whether the debt of the ${buyer}'s offer is covered`]: [
-          has('Debt'),
-          text.includes(`Whether the debt is covered: ${called}`),
-        ],
-        [`what rules of the SBA say of the ${buyer}'s offer`]: [
-          sheets.get('SBA rules')?.some(([first]) => first === called),
-          text.includes(`Stands in, since`) && text.includes(called),
-        ],
+  test.each(people)(
+    'the report shows the %s exactly the permitted figures, as a workbook and as a PDF',
+    async (caller) => {
+      const person = await web.as(caller);
+      const [workbook, document] = [
+        await download(web.service, person, deal, 'xlsx'),
+        await download(web.service, person, deal, 'pdf'),
+      ];
+      const { status } = await person.ask(`/deals/${deal}`);
+      expect([workbook.status, document.status]).toEqual([status, status]);
+      const sheets: Sheets = status === 200 ? await sheetsOf(workbook.bytes) : new Map();
+      const text = status === 200 ? (await printedOf(document.bytes)).text : '';
+      const heads = sheets.get('Offers')?.[3] ?? [];
+      const figures = {
+        'exclusive buyer': {
+          price: '3,900,000',
+          shares: '2,900,000 (74.4%)',
+          multiple: '4.64×',
+          without: '3,807,142.86',
+        },
+        'other buyer': { price: '4,200,000', shares: '4,200,000 (100.0%)', multiple: '5.00×', without: '4,100,000' },
       };
-      // A report contains neither the price nor the buyer of an offer that the caller may not see.
-      if (!Object.values(answered).flat().some(Boolean)) {
-        const all = `${JSON.stringify([...sheets])} ${text}`.replaceAll(caller, '');
-        for (const one of [price, price.replaceAll(',', ''), ...(caller.startsWith(buyer) ? [] : [buyer])])
-          expect(all).not.toContain(one);
-      }
-      return Object.entries(answered);
-    });
-    const both = [rowOf(sheets, 'Offers', 'The two highest side by side').length > 0, text.includes('side by side')];
-    found.push(['by how much the two offers differ', both]);
-    expect(found.map(([row, answered]) => [row, answered.map(Boolean)])).toEqual(
-      found.map(([row]) => {
-        const may = computed.some((one) => one.caller === caller && one.record === row && one.may.length > 0);
-        return [row, [may, may]];
-      }),
-    );
-  });
+      const found = Object.entries(figures).flatMap(([buyer, { price, shares, multiple, without }]) => {
+        const called = caller === buyer ? 'Your offer' : buyer;
+        const column = heads.indexOf(called);
+        const has = (row: string) => column > 0 && typeof rowOf(sheets, 'Offers', row)[column] === 'number';
+        const answered = {
+          [`how certain the money of the ${buyer}'s offer is`]: [has('Share: cash at close'), text.includes(shares)],
+          [`the ${buyer}'s offer in multiples of earnings`]: [
+            has('Price to adjusted EBITDA'),
+            text.includes(`${multiple}`),
+          ],
+          [`what is paid for an add-back in the ${buyer}'s offer`]: [
+            sheets.get('Add-backs')?.[3]?.includes(`${called} pays`),
+            text.includes(without),
+          ],
+          [`whether the debt of the ${buyer}'s offer is covered`]: [
+            has('Debt'),
+            text.includes(`Whether the debt is covered: ${called}`),
+          ],
+          [`what rules of the SBA say of the ${buyer}'s offer`]: [
+            sheets.get('SBA rules')?.some(([first]) => first === called),
+            text.includes(`Stands in, since`) && text.includes(called),
+          ],
+        };
+        // A report contains neither the price nor the buyer of an offer that the caller may not see.
+        if (!Object.values(answered).flat().some(Boolean)) {
+          const all = `${JSON.stringify([...sheets])} ${text}`.replaceAll(caller, '');
+          for (const one of [price, price.replaceAll(',', ''), ...(caller.startsWith(buyer) ? [] : [buyer])])
+            expect(all).not.toContain(one);
+        }
+        return Object.entries(answered);
+      });
+      const both = [rowOf(sheets, 'Offers', 'The two highest side by side').length > 0, text.includes('side by side')];
+      found.push(['by how much the two offers differ', both]);
+      expect(found.map(([row, answered]) => [row, answered.map(Boolean)])).toEqual(
+        found.map(([row]) => {
+          const may = computed.some((one) => one.caller === caller && one.record === row && one.may.length > 0);
+          return [row, [may, may]];
+        }),
+      );
+    },
+  );
 
   test.each(people)('the comparison of two offers is shown to the %s only if both are visible', async (caller) => {
     const may = computed.find((one) => one.caller === caller && one.record === 'by how much the two offers differ')?.may

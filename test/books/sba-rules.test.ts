@@ -147,7 +147,9 @@ test.each([
   ['valuation', { price: decimal('350000.01') }, { result: 'ask' }],
   ['quality_of_earnings', { price: decimal('2999999.99') }, { result: 'met' }],
   ['quality_of_earnings', { price: decimal('3000000') }, { result: 'ask' }],
-] as const)('the rule %s has the expected answer for %o', (id, given, answer) => expect(said(given as Partial<SbaFacts>, id)).toMatchObject(answer));
+] as const)('the rule %s has the expected answer for %o', (id, given, answer) =>
+  expect(said(given as Partial<SbaFacts>, id)).toMatchObject(answer),
+);
 
 test('the rules in force on the given day apply', () => {
   expect(said({ coverage: decimal('1.2') }, 'coverage', '2026-09-30')).toMatchObject({ result: 'met' });

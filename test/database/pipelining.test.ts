@@ -78,20 +78,23 @@ describe('one transaction', () => {
     },
   );
 
-  test.each([true, false])('an exception while handling the answers rolls everything back (prepared: %s)', async (prepare) => {
-    const database = open({ prepare });
-    const [pid] = await database.together(backend);
-    const fault = new Error('Not so.');
-    for (const statements of [[write(1, 'a')], [one(), write(1, 'a'), one()]] as const) {
-      const next = () => {
-        throw fault;
-      };
-      await expect(database.followed(statements, next)).rejects.toBe(fault);
-    }
-    // The connection is still usable.
-    expect(await database.together(backend)).toEqual([pid]);
-    expect(await countNotes()).toBe(0);
-  });
+  test.each([true, false])(
+    'an exception while handling the answers rolls everything back (prepared: %s)',
+    async (prepare) => {
+      const database = open({ prepare });
+      const [pid] = await database.together(backend);
+      const fault = new Error('Not so.');
+      for (const statements of [[write(1, 'a')], [one(), write(1, 'a'), one()]] as const) {
+        const next = () => {
+          throw fault;
+        };
+        await expect(database.followed(statements, next)).rejects.toBe(fault);
+      }
+      // The connection is still usable.
+      expect(await database.together(backend)).toEqual([pid]);
+      expect(await countNotes()).toBe(0);
+    },
+  );
 
   test('an error of a first or a following statement rolls everything back', async () => {
     const database = open();

@@ -122,175 +122,181 @@ interface Asked {
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 
-describe.each(services)('security headers over $name', { timeout: 240_000 }, ({ baseUrl, secure, ways, readings, reached }) => {
-  let walk: Walk;
-  beforeAll(async () => {
-    walk = await openWalk(baseUrl);
-  });
-  afterAll(() => walk?.close());
-
-  /** Reads only the raw headers of a response: for thousands of responses this is less work than `fetch`. */
-  async function ask(method: string, at: string, { headers = {}, body }: Asked = {}): Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const sent = request(walk.service.origin + at, {
-      method,
-      agent,
-      timeout: 30_000,
-      headers: { ...asFetch, ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+describe.each(services)(
+  'security headers over $name',
+  { timeout: 240_000 },
+  ({ baseUrl, secure, ways, readings, reached }) => {
+    let walk: Walk;
+    beforeAll(async () => {
+      walk = await openWalk(baseUrl);
     });
-    sent.on('response', resolve).on('error', reject);
-    sent.on('timeout', () => sent.destroy(new Error(`${method} ${at} was not answered`)));
-    sent.end(body);
-    const response = await promise;
-    const found = new Headers();
-    for (let place = 0; place < response.rawHeaders.length; place += 2)
-      found.append(response.rawHeaders[place]!, response.rawHeaders[place + 1]!);
-    // The event stream never ends by itself.
-    if (found.get('content-type')?.startsWith('text/event-stream')) response.destroy();
-    else for await (const _ of response);
-    return { what: `${method} ${at}`, path: at, status: response.statusCode!, headers: found };
-  }
-  const expectFaultless = (answers: readonly Answer[]) =>
-    expect(answers.flatMap((answer) => faultsOf(answer, secure))).toEqual([]);
-  const statuses = (answers: readonly Answer[]) => new Set(answers.map(({ status }) => status));
+    afterAll(() => walk?.close());
 
-  test('are on every route without credentials', async () => {
-    const paths = [...new Set(walk.routes.map((route) => route.path))];
-    expect(paths.length).toBeGreaterThan(150);
-    const answers: Answer[] = [];
-    for (const at of paths)
-      answers.push(...(await Promise.all(ways.map(({ method, ...init }) => ask(method, at, init)))));
-    expectFaultless(answers);
-    expect([...statuses(answers)]).toEqual(expect.arrayContaining(reached));
-  });
+    /** Reads only the raw headers of a response: for thousands of responses this is less work than `fetch`. */
+    async function ask(method: string, at: string, { headers = {}, body }: Asked = {}): Promise<Answer> {
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+      const sent = request(walk.service.origin + at, {
+        method,
+        agent,
+        timeout: 30_000,
+        headers: { ...asFetch, ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+      });
+      sent.on('response', resolve).on('error', reject);
+      sent.on('timeout', () => sent.destroy(new Error(`${method} ${at} was not answered`)));
+      sent.end(body);
+      const response = await promise;
+      const found = new Headers();
+      for (let place = 0; place < response.rawHeaders.length; place += 2)
+        found.append(response.rawHeaders[place]!, response.rawHeaders[place + 1]!);
+      // The event stream never ends by itself.
+      if (found.get('content-type')?.startsWith('text/event-stream')) response.destroy();
+      else for await (const _ of response);
+      return { what: `${method} ${at}`, path: at, status: response.statusCode!, headers: found };
+    }
+    const expectFaultless = (answers: readonly Answer[]) =>
+      expect(answers.flatMap((answer) => faultsOf(answer, secure))).toEqual([]);
+    const statuses = (answers: readonly Answer[]) => new Set(answers.map(({ status }) => status));
 
-  test('are on every route for a signed-in person, for reads and changes', async () => {
-    const answers: Answer[] = [];
-    for (const { path: at } of walk.routes.filter(({ method }) => method === 'GET')) {
+    test('are on every route without credentials', async () => {
+      const paths = [...new Set(walk.routes.map((route) => route.path))];
+      expect(paths.length).toBeGreaterThan(150);
+      const answers: Answer[] = [];
+      for (const at of paths)
+        answers.push(...(await Promise.all(ways.map(({ method, ...init }) => ask(method, at, init)))));
+      expectFaultless(answers);
+      expect([...statuses(answers)]).toEqual(expect.arrayContaining(reached));
+    });
+
+    test('are on every route for a signed-in person, for reads and changes', async () => {
+      const answers: Answer[] = [];
+      for (const { path: at } of walk.routes.filter(({ method }) => method === 'GET')) {
+        const headers = await walk.signedIn();
+        answers.push(
+          ...(await Promise.all(readings.map((how) => ask('GET', at, { headers: { ...headers, ...how } })))),
+        );
+      }
+      expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(40 * readings.length);
+      for (const { method, path: at } of walk.routes.filter((route) => changing.includes(route.method))) {
+        const headers = { ...(await walk.signedIn()), 'content-type': 'application/json' };
+        answers.push(await ask(method, at, { headers, body: '{}' }));
+      }
+      expectFaultless(answers);
+      for (const status of [200, 204, 400, 404]) expect(statuses(answers)).toContain(status);
+    });
+
+    test('are on every file of the application, with and without If-None-Match', async () => {
+      const names = readdirSync(build, { recursive: true, encoding: 'utf8' }).filter((name) => /\.\w+$/.test(name));
+      const files = names.filter((name) => !/\.(br|gz)$/.test(name)).map((name) => `/${name}`);
+      expect(existsSync(path.join(build, 'index.html'))).toBe(true);
+      const answers: Answer[] = [];
+      for (const file of files) {
+        const answer = await ask('GET', file);
+        answers.push(answer);
+        const etag = answer.headers.get('etag');
+        if (etag) answers.push(await ask('GET', file, { headers: { 'if-none-match': etag } }));
+      }
+      expectFaultless(answers);
+      for (const status of [200, 304]) expect(statuses(answers)).toContain(status);
+    });
+
+    test('are on requests with an API key or access token, and on every step of an OAuth grant', async () => {
+      const { service, scene } = walk;
+      const key = await (await brokerage(service)).key();
+      const { token, clientId } = await addToken(service, scene.people['broker']!);
+      const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
+      const call = {
+        ...bearer(token),
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      };
+      const at = (parameters: Record<string, string>) =>
+        authorizeUrl(service, { client_id: clientId, redirect_uri: callback, ...parameters }).slice(
+          service.origin.length,
+        );
+      const headers = { ...(await walk.signedIn()), ...browser };
+      const answers = [
+        await ask('GET', '/api/v1/contacts', { headers: bearer(key.token) }),
+        await ask('POST', '/api/mcp', { headers: call, body }),
+        await ask('POST', '/mcp', { headers: call, body }),
+        await ask('POST', '/mcp', { headers: { ...call, origin: 'https://claude.ai' }, body }),
+        await ask('GET', at({}), { headers }),
+        await ask('GET', at({ scope: 'all' }), { headers }),
+        await ask('GET', at({ redirect_uri: 'https://elsewhere.example' }), { headers }),
+        await ask('GET', at({}), { headers: browser }),
+      ].map((answer) => ({ ...answer, path: answer.path.split('?')[0]! }));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 302, 400, 302]);
+      const signIn = `/sign-in?${new URLSearchParams({ return_to: at({}) })}`;
+      expectFaultless([...answers, await ask('GET', signIn, { headers: plain })]);
+    });
+
+    test('are on responses to missing paths, oversized bodies and malformed bodies', async () => {
       const headers = await walk.signedIn();
-      answers.push(...(await Promise.all(readings.map((how) => ask('GET', at, { headers: { ...headers, ...how } })))));
-    }
-    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(40 * readings.length);
-    for (const { method, path: at } of walk.routes.filter((route) => changing.includes(route.method))) {
-      const headers = { ...(await walk.signedIn()), 'content-type': 'application/json' };
-      answers.push(await ask(method, at, { headers, body: '{}' }));
-    }
-    expectFaultless(answers);
-    for (const status of [200, 204, 400, 404]) expect(statuses(answers)).toContain(status);
-  });
+      const large = 'x'.repeat(300_000);
+      const json = { ...headers, 'content-type': 'application/json' };
+      const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
+      const answers = [];
+      for (const start of [
+        '',
+        '/api',
+        '/api/v1',
+        '/api/auth',
+        '/api/web',
+        '/api/mcp',
+        '/.well-known',
+        '/settings/clients',
+      ])
+        for (const how of [{}, plain]) answers.push(await ask('GET', `${start}/no/such/thing`, { headers: how }));
+      for (const at of ['/api/auth/profile', '/api/auth/sign-in', '/api/web/me', '/api/mcp/authorize'])
+        answers.push(await ask('POST', at, { headers: { ...form, ...plain }, body: large }));
+      for (const at of ['/api/auth/profile', '/api/web/deals', '/api/mcp/token', '/api/mcp/revoke', '/api/v1/contacts'])
+        for (const body of [large, '{', 'null']) answers.push(await ask('POST', at, { headers: json, body }));
+      expectFaultless(answers);
+      for (const status of [400, 404, 413]) expect(statuses(answers)).toContain(status);
+    });
 
-  test('are on every file of the application, with and without If-None-Match', async () => {
-    const names = readdirSync(build, { recursive: true, encoding: 'utf8' }).filter((name) => /\.\w+$/.test(name));
-    const files = names.filter((name) => !/\.(br|gz)$/.test(name)).map((name) => `/${name}`);
-    expect(existsSync(path.join(build, 'index.html'))).toBe(true);
-    const answers: Answer[] = [];
-    for (const file of files) {
-      const answer = await ask('GET', file);
-      answers.push(answer);
-      const etag = answer.headers.get('etag');
-      if (etag) answers.push(await ask('GET', file, { headers: { 'if-none-match': etag } }));
-    }
-    expectFaultless(answers);
-    for (const status of [200, 304]) expect(statuses(answers)).toContain(status);
-  });
-
-  test('are on requests with an API key or access token, and on every step of an OAuth grant', async () => {
-    const { service, scene } = walk;
-    const key = await (await brokerage(service)).key();
-    const { token, clientId } = await addToken(service, scene.people['broker']!);
-    const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
-    const call = {
-      ...bearer(token),
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    };
-    const at = (parameters: Record<string, string>) =>
-      authorizeUrl(service, { client_id: clientId, redirect_uri: callback, ...parameters }).slice(
-        service.origin.length,
-      );
-    const headers = { ...(await walk.signedIn()), ...browser };
-    const answers = [
-      await ask('GET', '/api/v1/contacts', { headers: bearer(key.token) }),
-      await ask('POST', '/api/mcp', { headers: call, body }),
-      await ask('POST', '/mcp', { headers: call, body }),
-      await ask('POST', '/mcp', { headers: { ...call, origin: 'https://claude.ai' }, body }),
-      await ask('GET', at({}), { headers }),
-      await ask('GET', at({ scope: 'all' }), { headers }),
-      await ask('GET', at({ redirect_uri: 'https://elsewhere.example' }), { headers }),
-      await ask('GET', at({}), { headers: browser }),
-    ].map((answer) => ({ ...answer, path: answer.path.split('?')[0]! }));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 302, 400, 302]);
-    const signIn = `/sign-in?${new URLSearchParams({ return_to: at({}) })}`;
-    expectFaultless([...answers, await ask('GET', signIn, { headers: plain })]);
-  });
-
-  test('are on responses to missing paths, oversized bodies and malformed bodies', async () => {
-    const headers = await walk.signedIn();
-    const large = 'x'.repeat(300_000);
-    const json = { ...headers, 'content-type': 'application/json' };
-    const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
-    const answers = [];
-    for (const start of [
-      '',
-      '/api',
-      '/api/v1',
-      '/api/auth',
-      '/api/web',
-      '/api/mcp',
-      '/.well-known',
-      '/settings/clients',
-    ])
-      for (const how of [{}, plain]) answers.push(await ask('GET', `${start}/no/such/thing`, { headers: how }));
-    for (const at of ['/api/auth/profile', '/api/auth/sign-in', '/api/web/me', '/api/mcp/authorize'])
-      answers.push(await ask('POST', at, { headers: { ...form, ...plain }, body: large }));
-    for (const at of ['/api/auth/profile', '/api/web/deals', '/api/mcp/token', '/api/mcp/revoke', '/api/v1/contacts'])
-      for (const body of [large, '{', 'null']) answers.push(await ask('POST', at, { headers: json, body }));
-    expectFaultless(answers);
-    for (const status of [400, 404, 413]) expect(statuses(answers)).toContain(status);
-  });
-
-  test('are on internal errors and while the database is unreachable', async () => {
-    const { service, scene } = walk;
-    const key = await (await brokerage(service)).key();
-    const { token, clientId } = await addToken(service, scene.people['broker']!);
-    const headers = await walk.signedIn();
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
-    const everywhere = async () => [
-      await ask('GET', '/api/v1/contacts', { headers: { authorization: `Bearer ${key.token}` } }),
-      await ask('POST', '/api/mcp', {
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body,
-      }),
-      await ask('POST', '/api/mcp/token', {
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: `${new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'dkr_x' })}`,
-      }),
-      await ask('GET', '/api/web/me', { headers }),
-      await ask('GET', '/api/auth/session', { headers }),
-      await ask('GET', '/api/auth/sessions', { headers: { ...headers, ...plain } }),
-      await ask(
-        'GET',
-        authorizeUrl(service, { client_id: clientId, redirect_uri: callback }).slice(service.origin.length),
-        {
-          headers: { ...headers, ...plain },
-        },
-      ),
-      await ask('GET', '/readyz'),
-    ];
-    await service.sql(`create or replace function app.now() returns timestamptz language plpgsql stable set search_path = '' as
+    test('are on internal errors and while the database is unreachable', async () => {
+      const { service, scene } = walk;
+      const key = await (await brokerage(service)).key();
+      const { token, clientId } = await addToken(service, scene.people['broker']!);
+      const headers = await walk.signedIn();
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
+      const everywhere = async () => [
+        await ask('GET', '/api/v1/contacts', { headers: { authorization: `Bearer ${key.token}` } }),
+        await ask('POST', '/api/mcp', {
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body,
+        }),
+        await ask('POST', '/api/mcp/token', {
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          body: `${new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'dkr_x' })}`,
+        }),
+        await ask('GET', '/api/web/me', { headers }),
+        await ask('GET', '/api/auth/session', { headers }),
+        await ask('GET', '/api/auth/sessions', { headers: { ...headers, ...plain } }),
+        await ask(
+          'GET',
+          authorizeUrl(service, { client_id: clientId, redirect_uri: callback }).slice(service.origin.length),
+          {
+            headers: { ...headers, ...plain },
+          },
+        ),
+        await ask('GET', '/readyz'),
+      ];
+      await service.sql(`create or replace function app.now() returns timestamptz language plpgsql stable set search_path = '' as
       $$ begin raise exception 'the clock is broken'; end $$`);
-    await service.sql('alter table vault.refresh_tokens rename to mislaid');
-    const failed = await everywhere();
-    expect(failed.map(({ status }) => status)).toEqual([500, 500, 500, 500, 500, 500, 500, 200]);
-    const server = await connect(service.connections.server);
-    await service.sql(`alter database ${service.connections.server.database} with connection limit 0`);
-    await server.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and datname = current_database() and pid <> pg_backend_pid()',
-    );
-    await server.end();
-    const away = await everywhere();
-    expect(away.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 503));
-    expectFaultless([...failed, ...away]);
-  });
-});
+      await service.sql('alter table vault.refresh_tokens rename to mislaid');
+      const failed = await everywhere();
+      expect(failed.map(({ status }) => status)).toEqual([500, 500, 500, 500, 500, 500, 500, 200]);
+      const server = await connect(service.connections.server);
+      await service.sql(`alter database ${service.connections.server.database} with connection limit 0`);
+      await server.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and datname = current_database() and pid <> pg_backend_pid()',
+      );
+      await server.end();
+      const away = await everywhere();
+      expect(away.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 503));
+      expectFaultless([...failed, ...away]);
+    });
+  },
+);

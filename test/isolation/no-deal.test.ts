@@ -51,12 +51,15 @@ async function asked(prefix: string, headers: Record<string, string>, deal: stri
   return answers;
 }
 
-test.each(['admin', 'broker', 'outsider'])('the all-zero deal id gets the response of an unknown id in the web application: %s', async (who) => {
-  const { headers } = await signInAs(service, service.scene.people[who]!);
-  const answers = await asked('/api/web', headers, absent);
-  expect(Object.keys(answers).length).toBeGreaterThan(50);
-  expect(await asked('/api/web', headers, zeros)).toEqual(answers);
-});
+test.each(['admin', 'broker', 'outsider'])(
+  'the all-zero deal id gets the response of an unknown id in the web application: %s',
+  async (who) => {
+    const { headers } = await signInAs(service, service.scene.people[who]!);
+    const answers = await asked('/api/web', headers, absent);
+    expect(Object.keys(answers).length).toBeGreaterThan(50);
+    expect(await asked('/api/web', headers, zeros)).toEqual(answers);
+  },
+);
 
 test('the all-zero deal id gets the response of an unknown id in the REST API', async () => {
   const { token } = await issueKey(
@@ -70,25 +73,28 @@ test('the all-zero deal id gets the response of an unknown id in the REST API', 
   expect(await asked('/api/v1', headers, zeros)).toEqual(answers);
 });
 
-test.each(['admin', 'broker', 'outsider'])('the all-zero deal id gets the response of an unknown id in the tools: %s', async (who) => {
-  const { token } = await addToken(service, service.scene.people[who]!, { scopes: ['mcp:read', 'mcp:write'] });
-  for (const { name, listed } of catalog) {
-    if (!('deal_id' in (listed.inputSchema.properties ?? {})) || name === 'svc_deals_list') continue;
-    const call = (deal_id: string) =>
-      answerOf('/api/mcp', {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${token}`,
-          accept: 'application/json, text/event-stream',
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name, arguments: leastInput(name, { deal_id }) },
-        }),
-      });
-    expect([name, await call(zeros)]).toEqual([name, await call(absent)]);
-  }
-});
+test.each(['admin', 'broker', 'outsider'])(
+  'the all-zero deal id gets the response of an unknown id in the tools: %s',
+  async (who) => {
+    const { token } = await addToken(service, service.scene.people[who]!, { scopes: ['mcp:read', 'mcp:write'] });
+    for (const { name, listed } of catalog) {
+      if (!('deal_id' in (listed.inputSchema.properties ?? {})) || name === 'svc_deals_list') continue;
+      const call = (deal_id: string) =>
+        answerOf('/api/mcp', {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${token}`,
+            accept: 'application/json, text/event-stream',
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify({
+            jsonrpc: '2.0',
+            id: 1,
+            method: 'tools/call',
+            params: { name, arguments: leastInput(name, { deal_id }) },
+          }),
+        });
+      expect([name, await call(zeros)]).toEqual([name, await call(absent)]);
+    }
+  },
+);

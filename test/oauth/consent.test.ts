@@ -247,22 +247,25 @@ describe('rejected decisions', () => {
     const linksOf = (markup: string) =>
       [...markup.matchAll(/<a\b[^>]* href="([^"]*)"/g)].map(([, href = '']) => decodeEntities(href));
 
-    test.each(['approve', 'deny'])('%s creates no code, and the error page links to the same request', async (decision) => {
-      const sent = Object.entries({ ...old, scope: 'mcp:read', decision });
-      const response = await decide(service, now, sent);
-      await nothingCameOf(response, 403);
-      expect(response.headers.get('location')).toBeNull();
-      const markup = await response.text();
-      expect(markup).toContain('Look at the request again');
-      expect(markup).not.toContain('cannot be connected');
-      expect(markup).not.toContain('<img');
-      const [again = ''] = linksOf(markup).filter((href) => href.startsWith('/api/mcp/authorize?'));
-      const asked = new URL(authorizeUrl(service, { client_id: own, state })).searchParams;
-      const named = new URL(again, service.origin).searchParams;
-      for (const [name, value] of asked) expect([name, named.get(name)]).toEqual([name, value]);
-      expect((await visit(service.origin + again, now)).status).toBe(200);
-      expect(await codes()).toEqual([]);
-    });
+    test.each(['approve', 'deny'])(
+      '%s creates no code, and the error page links to the same request',
+      async (decision) => {
+        const sent = Object.entries({ ...old, scope: 'mcp:read', decision });
+        const response = await decide(service, now, sent);
+        await nothingCameOf(response, 403);
+        expect(response.headers.get('location')).toBeNull();
+        const markup = await response.text();
+        expect(markup).toContain('Look at the request again');
+        expect(markup).not.toContain('cannot be connected');
+        expect(markup).not.toContain('<img');
+        const [again = ''] = linksOf(markup).filter((href) => href.startsWith('/api/mcp/authorize?'));
+        const asked = new URL(authorizeUrl(service, { client_id: own, state })).searchParams;
+        const named = new URL(again, service.origin).searchParams;
+        for (const [name, value] of asked) expect([name, named.get(name)]).toEqual([name, value]);
+        expect((await visit(service.origin + again, now)).status).toBe(200);
+        expect(await codes()).toEqual([]);
+      },
+    );
 
     test('the error page links only to valid authorization requests of this service', async () => {
       const { request = '', csrf = '' } = old;

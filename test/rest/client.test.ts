@@ -180,25 +180,28 @@ describe('an incomplete response', () => {
     expect(asked).toEqual(['GET /api/v1/contacts', 'GET /api/v1/contacts']);
   });
 
-  test.each(parts)('that %s fails with NotReached after the last attempt, and uploads of streams are not retried', async (_, part) => {
-    const { asked, to } = await proxied(part);
-    const hurried = to({ attempts: 1 });
-    expect(await failed(hurried.listContacts())).toBeInstanceOf(NotReached);
-    expect(await failed(hurried.each('listContacts').next())).toBeInstanceOf(NotReached);
-    const body = { type: 'person', displayName: 'Ron Halvorsen' } as const;
-    expect(await failed(hurried.createContact({ body }))).toBeInstanceOf(NotReached);
-    // A stream can be read only once, so the upload is not retried.
-    asked.length = 0;
-    const upload = to().uploadDocument({
-      dealId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
-      filename: 'ledger.txt',
-      category: 'financials',
-      confidentiality: 'nda_gated',
-      body: new Blob(['1']).stream(),
-    });
-    expect(await failed(upload)).toBeInstanceOf(NotReached);
-    expect(asked).toHaveLength(1);
-  });
+  test.each(parts)(
+    'that %s fails with NotReached after the last attempt, and uploads of streams are not retried',
+    async (_, part) => {
+      const { asked, to } = await proxied(part);
+      const hurried = to({ attempts: 1 });
+      expect(await failed(hurried.listContacts())).toBeInstanceOf(NotReached);
+      expect(await failed(hurried.each('listContacts').next())).toBeInstanceOf(NotReached);
+      const body = { type: 'person', displayName: 'Ron Halvorsen' } as const;
+      expect(await failed(hurried.createContact({ body }))).toBeInstanceOf(NotReached);
+      // A stream can be read only once, so the upload is not retried.
+      asked.length = 0;
+      const upload = to().uploadDocument({
+        dealId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
+        filename: 'ledger.txt',
+        category: 'financials',
+        confidentiality: 'nda_gated',
+        body: new Blob(['1']).stream(),
+      });
+      expect(await failed(upload)).toBeInstanceOf(NotReached);
+      expect(asked).toHaveLength(1);
+    },
+  );
 
   test('to a deletion is an HTML page, but not an empty 204', async () => {
     const webhookId = '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30';

@@ -179,24 +179,27 @@ describe('rotating and revoking', () => {
   test.each([
     [3600, 3_600_000],
     [0, 0],
-  ])('129. an overlap of %s s keeps the old token valid until then; the new one works at once', async (overlap, millis) => {
-    const { token: old, id } = await created({ name: `Rotated ${overlap}` });
-    const now = service.clock.now();
-    const { status, body } = await rotate(id, overlap);
-    const fresh = body.token;
-    expect([status, fresh === old]).toEqual([200, false]);
-    expect((await read(fresh)).status).toBe(200);
-    if (millis > 0) {
-      expect((await read(old)).status).toBe(200);
-      expect((await listed(id)).previous_hint).toBe(`dk_live_…${old.slice(-4)}`);
-      service.clock.set(new Date(now.getTime() + millis - 30_000));
-      expect((await read(old)).status).toBe(200);
-      service.clock.set(new Date(now.getTime() + millis + 30_000));
-    }
-    expect((await read(old)).status).toBe(401);
-    expect((await read(fresh)).status).toBe(200);
-    service.clock.set(now);
-  });
+  ])(
+    '129. an overlap of %s s keeps the old token valid until then; the new one works at once',
+    async (overlap, millis) => {
+      const { token: old, id } = await created({ name: `Rotated ${overlap}` });
+      const now = service.clock.now();
+      const { status, body } = await rotate(id, overlap);
+      const fresh = body.token;
+      expect([status, fresh === old]).toEqual([200, false]);
+      expect((await read(fresh)).status).toBe(200);
+      if (millis > 0) {
+        expect((await read(old)).status).toBe(200);
+        expect((await listed(id)).previous_hint).toBe(`dk_live_…${old.slice(-4)}`);
+        service.clock.set(new Date(now.getTime() + millis - 30_000));
+        expect((await read(old)).status).toBe(200);
+        service.clock.set(new Date(now.getTime() + millis + 30_000));
+      }
+      expect((await read(old)).status).toBe(401);
+      expect((await read(fresh)).status).toBe(200);
+      service.clock.set(now);
+    },
+  );
 
   test('both tokens of a key share its rate limit and its idempotency keys', async () => {
     const { token: old, id } = await created({ name: 'Shared', scopes: ['contacts:write'], ceiling: 50 });

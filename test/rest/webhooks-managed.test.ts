@@ -702,26 +702,29 @@ describe('webhooks in the settings', () => {
         expect(await secrets()).toEqual(before);
       });
 
-      test.each(['adds', 'redirects', 'renews'] as const)("a request that %s a webhook succeeds, and the admin's removal turns the webhook off", async (does) => {
-        const webhooks = await addLeaver(by);
-        const held =
-          does === 'adds' ? (['api_keys', webhooks.key.id] as const) : (['webhook_endpoints', webhooks.id] as const);
-        const [{ status }, removed] = await atOnce<{ status: number }, { status: number }>(
-          scene.service,
-          [held[0], 'id', held[1]],
-          webhooks[does],
-          () => admin.ask(`/brokerages/${scene.tenant.id}/members/${leaver}`, undefined, 'DELETE'),
-        );
-        expect([200, 201]).toContain(status);
-        expect(removed.status).toBe(200);
-        expect(await states()).toEqual(
-          {
-            adds: { '/before': 'on', '/theirs': 'off' },
-            redirects: { '/theirs': 'off' },
-            renews: { '/before': 'off' },
-          }[does],
-        );
-      });
+      test.each(['adds', 'redirects', 'renews'] as const)(
+        "a request that %s a webhook succeeds, and the admin's removal turns the webhook off",
+        async (does) => {
+          const webhooks = await addLeaver(by);
+          const held =
+            does === 'adds' ? (['api_keys', webhooks.key.id] as const) : (['webhook_endpoints', webhooks.id] as const);
+          const [{ status }, removed] = await atOnce<{ status: number }, { status: number }>(
+            scene.service,
+            [held[0], 'id', held[1]],
+            webhooks[does],
+            () => admin.ask(`/brokerages/${scene.tenant.id}/members/${leaver}`, undefined, 'DELETE'),
+          );
+          expect([200, 201]).toContain(status);
+          expect(removed.status).toBe(200);
+          expect(await states()).toEqual(
+            {
+              adds: { '/before': 'on', '/theirs': 'off' },
+              redirects: { '/theirs': 'off' },
+              renews: { '/before': 'off' },
+            }[does],
+          );
+        },
+      );
     });
   });
 });

@@ -154,18 +154,15 @@ test('after PostgreSQL and the server are killed together, the write-ahead log r
   expect((await next.ended).code).toBe(0);
 });
 
-test.for(['1', '2'])(
-  'with WORKERS=%s, the server logs the end of PostgreSQL and exits with 1',
-  async (WORKERS) => {
-    const dataDir = await migratedDataDir();
-    const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, WORKERS });
-    await program.ready;
-    signal(await postmaster(dataDir), 'SIGKILL');
-    const { code, stdout } = await program.ended;
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/"level":"fatal".*PostgreSQL ended by SIGKILL/);
-  },
-);
+test.for(['1', '2'])('with WORKERS=%s, the server logs the end of PostgreSQL and exits with 1', async (WORKERS) => {
+  const dataDir = await migratedDataDir();
+  const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, WORKERS });
+  await program.ready;
+  signal(await postmaster(dataDir), 'SIGKILL');
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/"level":"fatal".*PostgreSQL ended by SIGKILL/);
+});
 
 test('killing bin/dealkeep.js stops the server behind it, and an immediate restart waits for that', async () => {
   const dataDir = await migratedDataDir();

@@ -22,25 +22,28 @@ test.each(catalog.map((tool) => [tool.name, tool] as const))('%s matches its sna
   await expect(readable).toMatchFileSnapshot(`snapshots/${name}.json`);
 });
 
-test.each(catalog.map((tool) => [tool.name, tool] as const))('%s has a title, a description, all four annotations, and plain strict object schemas', (_name, tool) => {
-  const { title, description = '', annotations, inputSchema, outputSchema } = tool.listed;
-  expect(title).toMatch(/^[A-Z].{5,60}$/);
-  expect(description.length).toBeGreaterThan(80);
-  expect(Object.keys(annotations ?? {}).toSorted()).toEqual([
-    'destructiveHint',
-    'idempotentHint',
-    'openWorldHint',
-    'readOnlyHint',
-  ]);
-  expect(annotations?.readOnlyHint).toBe(tool.scope === 'mcp:read');
-  expect(tool.denied === undefined).toBe(tool.scope === 'mcp:read');
-  for (const schema of [inputSchema, outputSchema]) {
-    expect(schema?.type).toBe('object');
-    for (const word of ['anyOf', 'oneOf', 'allOf', 'if', '$ref', '$schema', '$defs'])
-      expect(schema).not.toHaveProperty(word);
-  }
-  expect(inputSchema['additionalProperties']).toBe(false);
-});
+test.each(catalog.map((tool) => [tool.name, tool] as const))(
+  '%s has a title, a description, all four annotations, and plain strict object schemas',
+  (_name, tool) => {
+    const { title, description = '', annotations, inputSchema, outputSchema } = tool.listed;
+    expect(title).toMatch(/^[A-Z].{5,60}$/);
+    expect(description.length).toBeGreaterThan(80);
+    expect(Object.keys(annotations ?? {}).toSorted()).toEqual([
+      'destructiveHint',
+      'idempotentHint',
+      'openWorldHint',
+      'readOnlyHint',
+    ]);
+    expect(annotations?.readOnlyHint).toBe(tool.scope === 'mcp:read');
+    expect(tool.denied === undefined).toBe(tool.scope === 'mcp:read');
+    for (const schema of [inputSchema, outputSchema]) {
+      expect(schema?.type).toBe('object');
+      for (const word of ['anyOf', 'oneOf', 'allOf', 'if', '$ref', '$schema', '$defs'])
+        expect(schema).not.toHaveProperty(word);
+    }
+    expect(inputSchema['additionalProperties']).toBe(false);
+  },
+);
 
 test('the schemas are JSON Schema 2020-12, valid in strict mode', () => {
   const ajv = new Ajv2020({

@@ -32,26 +32,35 @@ describe('tools switched off by default', () => {
     );
   });
 
-  test.each(unavailable)('%s returns feature_not_available before any other check, whatever its input', async (name) => {
-    const reader = await addToken(service, scene.people.broker.userId, { scopes: ['mcp:read'] });
-    for (const input of [
-      {},
-      { nonsense: true },
-      { deal_id: scene.deal },
-      { deal_id: 5, finding_id: [], source_id: null },
-    ]) {
-      for (const { token } of [scene.people.broker, reader]) {
-        expect(await asking(service, { token }).refused(name, input)).toEqual({
-          error: 'feature_not_available',
-          message: expect.stringContaining('calling again will not help'),
-        });
+  test.each(unavailable)(
+    '%s returns feature_not_available before any other check, whatever its input',
+    async (name) => {
+      const reader = await addToken(service, scene.people.broker.userId, { scopes: ['mcp:read'] });
+      for (const input of [
+        {},
+        { nonsense: true },
+        { deal_id: scene.deal },
+        { deal_id: 5, finding_id: [], source_id: null },
+      ]) {
+        for (const { token } of [scene.people.broker, reader]) {
+          expect(await asking(service, { token }).refused(name, input)).toEqual({
+            error: 'feature_not_available',
+            message: expect.stringContaining('calling again will not help'),
+          });
+        }
       }
-    }
-    expect(
-      (await send(service, `dka_${'Z'.repeat(43)}`, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }))
-        .status,
-    ).toBe(401);
-  });
+      expect(
+        (
+          await send(service, `dka_${'Z'.repeat(43)}`, {
+            jsonrpc: '2.0',
+            id: 1,
+            method: 'tools/call',
+            params: { name },
+          })
+        ).status,
+      ).toBe(401);
+    },
+  );
 });
 
 describe.each([

@@ -50,23 +50,26 @@ test('at least fourteen tools take a deal_id', () => {
   expect(dealTools.length).toBeGreaterThanOrEqual(14);
 });
 
-describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)('for the %s of another deal, a hidden deal and a nonexistent one get the same response', (role) => {
-  test.each(dealTools)('%s', async (name) => {
-    const access = own.people[role];
-    // Without any permission, then with the grant, then with an opt-in for the hidden deal left over from earlier.
-    for (const prepare of [
-      async () => {},
-      () => allow(service, access, names, [own.deal]),
-      () => allow(service, access, [], [foreign.deal]),
-    ]) {
-      await prepare();
-      const missing = await whole(access, name, crypto.randomUUID());
-      expect(await whole(access, name, foreign.deal)).toEqual(missing);
-    }
-    await service.sql('delete from deal_opt_ins where user_id = $1', [access.userId]);
-    await service.sql('delete from tool_grants where user_id = $1', [access.userId]);
-  });
-});
+describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)(
+  'for the %s of another deal, a hidden deal and a nonexistent one get the same response',
+  (role) => {
+    test.each(dealTools)('%s', async (name) => {
+      const access = own.people[role];
+      // Without any permission, then with the grant, then with an opt-in for the hidden deal left over from earlier.
+      for (const prepare of [
+        async () => {},
+        () => allow(service, access, names, [own.deal]),
+        () => allow(service, access, [], [foreign.deal]),
+      ]) {
+        await prepare();
+        const missing = await whole(access, name, crypto.randomUUID());
+        expect(await whole(access, name, foreign.deal)).toEqual(missing);
+      }
+      await service.sql('delete from deal_opt_ins where user_id = $1', [access.userId]);
+      await service.sql('delete from tool_grants where user_id = $1', [access.userId]);
+    });
+  },
+);
 
 test('a hidden deal and a nonexistent one cause the same database statements', async () => {
   const { database } = service.nodes[0]!.services;

@@ -204,26 +204,29 @@ describe('a section that the caller may not see', () => {
     ['admin', '/questions'],
     ['other buyer', '/closing'],
     ['broker', '/findings'],
-  ])("shows the %s at %s the page of a nonexistent address, without requests for the deal's data", async (caller, path) => {
-    const { page } = await testPageOf(caller);
-    // Requests of the previous page must not be counted as requests of this one.
-    await page.goto(`${web.service.origin}/healthz`);
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    const answersAt = async (address: string) => {
-      await page.goto(`${web.service.origin}/deals/${web.scene.deal}${address}`);
-      await page.getByRole('heading', { level: 2, name: 'You cannot open this' }).waitFor();
-      return [await page.title(), await page.getByRole('main').innerText()];
-    };
-    const nowhere = answersNowhere.get(caller) ?? (await answersAt('/nowhere'));
-    answersNowhere.set(caller, nowhere);
-    expect(await answersAt(path)).toEqual(nowhere);
-    expect(asked.filter((one) => one.startsWith(`/api/web/deals/${web.scene.deal}/`))).toEqual([]);
-    // The text is the same for all callers.
-    if (caller === 'broker') await expectAccessible(page);
-    await page.getByRole('link', { name: 'Go to the overview' }).click();
-    await page.getByText('About the business').waitFor();
-  });
+  ])(
+    "shows the %s at %s the page of a nonexistent address, without requests for the deal's data",
+    async (caller, path) => {
+      const { page } = await testPageOf(caller);
+      // Requests of the previous page must not be counted as requests of this one.
+      await page.goto(`${web.service.origin}/healthz`);
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      const answersAt = async (address: string) => {
+        await page.goto(`${web.service.origin}/deals/${web.scene.deal}${address}`);
+        await page.getByRole('heading', { level: 2, name: 'You cannot open this' }).waitFor();
+        return [await page.title(), await page.getByRole('main').innerText()];
+      };
+      const nowhere = answersNowhere.get(caller) ?? (await answersAt('/nowhere'));
+      answersNowhere.set(caller, nowhere);
+      expect(await answersAt(path)).toEqual(nowhere);
+      expect(asked.filter((one) => one.startsWith(`/api/web/deals/${web.scene.deal}/`))).toEqual([]);
+      // The text is the same for all callers.
+      if (caller === 'broker') await expectAccessible(page);
+      await page.getByRole('link', { name: 'Go to the overview' }).click();
+      await page.getByText('About the business').waitFor();
+    },
+  );
 });
 
 describe('an admin who takes no part in the deal', () => {

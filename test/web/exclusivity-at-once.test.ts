@@ -349,32 +349,35 @@ test.each<[string, (sale: Sale) => { user: string }, (sale: Sale) => Promise<Ans
   expect([outcomeOf(answer), pseudonym]).toEqual([status, expect.stringMatching(/^Former participant /)]);
 });
 
-test.each(['again', 'by their address'])('a person accepts by link while invited %s: the second invitation is refused', async (how) => {
-  const { deal, broker, invited } = await addSale();
-  const link = mintToken();
-  await service.sql(
-    'insert into vault.invitations (digest, user_id, participant_id, mailed) values ($1, $2, $3, false)',
-    [tokenDigest(link), invited.user, invited.part],
-  );
-  const [{ email }] = (await service.sql<{ email: string }>('select email from users where id = $1', [
-    invited.user,
-  ])) as [{ email: string }];
-  const [used, again] = await atOnce(
-    service,
-    ['deals', 'id', deal],
-    () =>
-      fetch(`${service.origin}/api/auth/invitation/join`, {
-        method: 'POST',
-        headers: { ...invited.headers, 'content-type': 'application/json' },
-        body: JSON.stringify({ token: link }),
-      }),
-    () =>
-      how === 'again'
-        ? broker.ask(`/deals/${deal}/participants/${invited.part}/invitation`, { deliver: 'link' })
-        : broker.ask(`/deals/${deal}/participants`, { email, name: 'Gus', role: 'buyer', deliver: 'link' }),
-  );
-  expect([used.status, outcomeOf(again)]).toEqual([200, [409, 'already_participant']]);
-  expect(await service.sql('select status from participants where id = $1', [invited.part])).toEqual([
-    { status: 'active' },
-  ]);
-});
+test.each(['again', 'by their address'])(
+  'a person accepts by link while invited %s: the second invitation is refused',
+  async (how) => {
+    const { deal, broker, invited } = await addSale();
+    const link = mintToken();
+    await service.sql(
+      'insert into vault.invitations (digest, user_id, participant_id, mailed) values ($1, $2, $3, false)',
+      [tokenDigest(link), invited.user, invited.part],
+    );
+    const [{ email }] = (await service.sql<{ email: string }>('select email from users where id = $1', [
+      invited.user,
+    ])) as [{ email: string }];
+    const [used, again] = await atOnce(
+      service,
+      ['deals', 'id', deal],
+      () =>
+        fetch(`${service.origin}/api/auth/invitation/join`, {
+          method: 'POST',
+          headers: { ...invited.headers, 'content-type': 'application/json' },
+          body: JSON.stringify({ token: link }),
+        }),
+      () =>
+        how === 'again'
+          ? broker.ask(`/deals/${deal}/participants/${invited.part}/invitation`, { deliver: 'link' })
+          : broker.ask(`/deals/${deal}/participants`, { email, name: 'Gus', role: 'buyer', deliver: 'link' }),
+    );
+    expect([used.status, outcomeOf(again)]).toEqual([200, [409, 'already_participant']]);
+    expect(await service.sql('select status from participants where id = $1', [invited.part])).toEqual([
+      { status: 'active' },
+    ]);
+  },
+);

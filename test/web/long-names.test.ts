@@ -66,25 +66,29 @@ const paths: Record<string, (deal: string) => string[]> = {
   ],
 };
 
-test.each(Object.keys(paths))('names of the maximum length do not make pages scroll sideways for the %s', { timeout: 240_000 }, async (caller) => {
-  const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const { page, visit, close } = await openTestPage(browser, web.service.origin, { cookie });
-  const wide: string[] = [];
-  for (const path of paths[caller]!(web.scene.deal)) {
-    await visit(path);
-    for (const width of [320, 390, 1280]) {
-      await page.setViewportSize({ width, height: 900 });
-      const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-      const fits = await expect
-        .poll(over)
-        .toBe(0)
-        .then(
-          () => true,
-          () => false,
-        );
-      if (!fits) wide.push(`${path.replace(web.scene.deal, 'deal')} at ${width}`);
+test.each(Object.keys(paths))(
+  'names of the maximum length do not make pages scroll sideways for the %s',
+  { timeout: 240_000 },
+  async (caller) => {
+    const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
+    const { page, visit, close } = await openTestPage(browser, web.service.origin, { cookie });
+    const wide: string[] = [];
+    for (const path of paths[caller]!(web.scene.deal)) {
+      await visit(path);
+      for (const width of [320, 390, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+        const fits = await expect
+          .poll(over)
+          .toBe(0)
+          .then(
+            () => true,
+            () => false,
+          );
+        if (!fits) wide.push(`${path.replace(web.scene.deal, 'deal')} at ${width}`);
+      }
     }
-  }
-  expect(wide).toEqual([]);
-  await close();
-});
+    expect(wide).toEqual([]);
+    await close();
+  },
+);

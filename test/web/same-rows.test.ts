@@ -206,17 +206,20 @@ describe('the scene has different rows for different callers', () => {
     expect(most).toBeGreaterThan(list.most ?? 0);
   });
 
-  test.each(['Documents', 'Questions', 'Offers'])('%s of the other buyer are a proper subset of the broker’s', async (title) => {
-    const [list] = dealPages.find((page) => page.title === title)!.lists;
-    const [all, some] = await Promise.all(
-      ['broker', 'other buyer'].map(async (who) => (await walkOf(who)).get(list!)!),
-    );
-    expect(some!.answered.length).toBeGreaterThan(0);
-    const { onPageAlone, inToolAlone } = unmatched(
-      all!.shown,
-      some!.answered.map((facts) => facts.filter((fact) => fact !== 'Your offer')),
-    );
-    expect(inToolAlone).toEqual([]);
-    expect(onPageAlone.length).toBeGreaterThan(0);
-  });
+  test.each(['Documents', 'Questions', 'Offers'])(
+    '%s of the other buyer are a proper subset of the broker’s',
+    async (title) => {
+      const [list] = dealPages.find((page) => page.title === title)!.lists;
+      const [all, some] = await Promise.all(
+        ['broker', 'other buyer'].map(async (who) => (await walkOf(who)).get(list!)!),
+      );
+      expect(some!.answered.length).toBeGreaterThan(0);
+      const { onPageAlone, inToolAlone } = unmatched(
+        all!.shown,
+        some!.answered.map((facts) => facts.filter((fact) => fact !== 'Your offer')),
+      );
+      expect(inToolAlone).toEqual([]);
+      expect(onPageAlone.length).toBeGreaterThan(0);
+    },
+  );
 });

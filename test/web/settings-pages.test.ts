@@ -49,30 +49,33 @@ async function testPageOf(who: Who): Promise<TestPage> {
   return testPage;
 }
 
-test.each(['admin', 'broker', 'buyer'] as const)('each settings page is accessible and does not scroll sideways: %s', async (who) => {
-  const { page, complaints, visit } = await testPageOf(who);
-  let before = '';
-  for (const name of pages) {
-    // By its link if there is one; either way takes a third of the time of loading the application again.
-    const link = page.getByRole('navigation', { name: 'Settings' }).locator(`a[href="/settings/${name}"]`);
-    if ((await link.count()) === 0) await visit(`/settings/${name}`);
-    else {
-      await link.click();
-      await expect.poll(() => page.title(), { message: name }).not.toBe(before);
-      await loaded(page);
+test.each(['admin', 'broker', 'buyer'] as const)(
+  'each settings page is accessible and does not scroll sideways: %s',
+  async (who) => {
+    const { page, complaints, visit } = await testPageOf(who);
+    let before = '';
+    for (const name of pages) {
+      // By its link if there is one; either way takes a third of the time of loading the application again.
+      const link = page.getByRole('navigation', { name: 'Settings' }).locator(`a[href="/settings/${name}"]`);
+      if ((await link.count()) === 0) await visit(`/settings/${name}`);
+      else {
+        await link.click();
+        await expect.poll(() => page.title(), { message: name }).not.toBe(before);
+        await loaded(page);
+      }
+      before = await page.title();
+      await expectAccessible(page);
+      // A common phone, the narrowest one, and the narrowest window with a sidebar.
+      for (const width of [390, 320, 1024]) {
+        await page.setViewportSize({ width, height: 844 });
+        const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+        await expect.poll(over, { message: `${name} scrolls sideways at ${width}` }).toBe(0);
+      }
+      await page.setViewportSize({ width: 1280, height: 900 });
     }
-    before = await page.title();
-    await expectAccessible(page);
-    // A common phone, the narrowest one, and the narrowest window with a sidebar.
-    for (const width of [390, 320, 1024]) {
-      await page.setViewportSize({ width, height: 844 });
-      const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-      await expect.poll(over, { message: `${name} scrolls sideways at ${width}` }).toBe(0);
-    }
-    await page.setViewportSize({ width: 1280, height: 900 });
-  }
-  expect(complaints).toEqual([]);
-});
+    expect(complaints).toEqual([]);
+  },
+);
 
 describe('an admin', () => {
   test('corrects the year of an expiry time by typing, in a zone that once had an offset with seconds', async () => {
