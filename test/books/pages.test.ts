@@ -113,7 +113,8 @@ FY2025,2025-01-01,2025-12-31,USD,1200,240
 test('the offers page says that there are more offers, shows them, and says which of them its figures cover', async () => {
   await web.service.sql(
     `with bidders as (
-       insert into users (email, name) select 'bidder' || n || '@example.test', 'Bidder ' || n from generate_series(1, 52) n returning id, name),
+       insert into users (email, name) select 'bidder' || n || '@example.test', 'Bidder ' || n from generate_series(1, 52) n
+       on conflict do nothing returning id, name),
      parts as (
        insert into participants (deal_id, user_id, role, status) select $1, id, 'buyer', 'active' from bidders returning id, user_id)
      insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
