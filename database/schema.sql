@@ -3048,7 +3048,7 @@ begin
     return false;
   end if;
   if not app.use_invitation(invitation_token, person, address, request_id) then
-    perform app.refuse('invitation_expired', 'This invitation is used up or too old. Ask for a new one.');
+    perform app.refuse('invitation_expired', 'This invitation was already used or has expired. Ask for a new one.');
   end if;
   update public.users u set name = chosen_name where u.id = person;
   perform app.open_session(person, token, earlier, 'invitation', address, agent,
@@ -3132,7 +3132,7 @@ begin
     exit when found;
   end loop;
   if found_one.erased_at is not null then
-    perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
+    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
   end if;
   return found_one.id;
 end
@@ -3330,7 +3330,7 @@ begin
     perform app.refuse('api_key_ended', 'This API key has ended: choose one that is in force.');
   end if;
   if 20 <= (select count(*) from public.webhook_endpoints e where e.key_id = key.id and e.removed_at is null) then
-    perform app.refuse('too_many_webhooks', 'This API key has 20 webhooks: take one out before you add another.');
+    perform app.refuse('too_many_webhooks', 'This API key has 20 webhooks: remove one before you add another.');
   end if;
   perform app.check_webhooks_on(key.id);
   insert into public.webhook_endpoints (id, brokerage_id, key_id, url, description, types, created_by, place, history)
@@ -4576,7 +4576,7 @@ begin
     perform app.refuse('advisor_of_advisor', 'An advisor advises a broker, seller, buyer or viewer, not another advisor.');
   end if;
   if new.status = 'invited' and exists (select from public.participants p where p.id = new.advises and p.status = 'removed') then
-    perform app.refuse('advised_removed', 'Whom they would advise is no longer on this deal: invite that person first.');
+    perform app.refuse('advised_removed', 'The person they would advise is no longer on this deal: invite that person first.');
   end if;
   return new;
 end
@@ -4591,7 +4591,7 @@ AS $function$
 begin
   perform from public.users u where u.id = new.created_by for no key update;
   if (select count(*) from public.connected_clients c where c.created_by = new.created_by and c.deleted_at is null) >= 50 then
-    perform app.refuse('too_many_clients', 'You have 50 clients, which is the most: delete one that you no longer use.');
+    perform app.refuse('too_many_clients', 'You have 50 clients, which is the limit: delete one that you no longer use.');
   end if;
   return new;
 end
@@ -4608,10 +4608,10 @@ begin
     return new;
   end if;
   if (new.name, new.owner_user_id, new.deadline) is distinct from (old.name, old.owner_user_id, old.deadline) then
-    perform app.refuse('broker_only', 'Only a broker of the deal changes what a condition says, whose it is or when it is due.');
+    perform app.refuse('broker_only', 'Only a broker of the deal can change the text, owner or due date of a condition.');
   end if;
   if new.status <> old.status and 'waived' in (new.status, old.status) then
-    perform app.refuse('broker_only', 'Only a broker of the deal waives a condition, or takes that back.');
+    perform app.refuse('broker_only', 'Only a broker of the deal can waive a condition or undo that.');
   end if;
   return new;
 end
@@ -4720,7 +4720,7 @@ declare
   closes constant text := nullif(payload ->> 'target_close_date', '');
 begin
   if app.payload_size(payload) > 32768 then
-    perform app.refuse_value('payload', 'An offer takes at most 32 kB: put what is longer into a document.');
+    perform app.refuse_value('payload', 'An offer can have at most 32 KB: put longer text in a document.');
   end if;
   if expires is not null and coalesce(app.time_in(expires) <= app.now(), true) then
     perform app.refuse_value('payload.expires_at', 'An offer stands until a time that is still to come: choose one, or leave it open.');
@@ -4747,13 +4747,13 @@ begin
   if (new.distributed_response, new.rejection_reason) is distinct from (old.distributed_response, old.rejection_reason)
     and not is_broker
   then
-    perform app.refuse('broker_only', 'Only a broker of the deal words what the asker is told.');
+    perform app.refuse('broker_only', 'Only a broker of the deal can write the response to the asker.');
   end if;
   if new.status is distinct from old.status then
     if new.status in ('with_seller', 'rejected', 'distributed') and not is_broker then
-      perform app.refuse('broker_only', 'Only a broker of the deal releases, rejects or distributes a question.');
+      perform app.refuse('broker_only', 'Only a broker of the deal can release, reject or distribute a question.');
     elsif new.status = 'answered' and not is_seller then
-      perform app.refuse('seller_only', 'Only a seller of the deal answers a question.');
+      perform app.refuse('seller_only', 'Only a seller of the deal can answer a question.');
     elsif new.status = 'withdrawn' and new.asked_by is distinct from app.user_id() then
       perform app.refuse('asker_only', 'Only the person who asked can withdraw a question.');
     end if;
@@ -4761,14 +4761,14 @@ begin
       select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
       where p.deal_id = new.deal_id and p.role = 'seller' and p.status = 'active')
     then
-      perform app.refuse('no_seller', 'No seller is on this deal to answer: invite one, who has to accept.');
+      perform app.refuse('no_seller', 'No seller is on this deal to answer: invite one, who then has to accept.');
     end if;
     if new.status = 'answered' and not exists (select from public.question_answers a where a.question_id = new.id) then
       perform app.refuse('answer_missing', 'Write the answer first.');
     end if;
     if new.status = 'distributed' then
       if new.distributed_response is null then
-        perform app.refuse('response_missing', 'Write what the asker is to read.');
+        perform app.refuse('response_missing', 'Write the response to the asker.');
       end if;
       new.distributed_at := app.now();
     end if;
@@ -4808,7 +4808,7 @@ begin
       case when bytes is null then 'null' else 'sum(t.size_bytes)' end, of_table) into held, size using sandbox;
   end case;
   if held > most or size > bytes then
-    perform app.refuse('sandbox_full', format('The sandbox has no more room: at most %s %s%s. Reset it.', to_char(most, 'FM999,999'), what,
+    perform app.refuse('sandbox_full', format('The sandbox is full: at most %s %s%s. Reset it.', to_char(most, 'FM999,999'), what,
       case when size > bytes then format(' of %s MB together', bytes / 1000000) end));
   end if;
 end
@@ -4857,7 +4857,7 @@ begin
   if 200 <= (select count(*) from public.webhook_endpoints e
     where e.brokerage_id = brokerage and e.state = 'on' and e.queue_at is distinct from 'infinity'::timestamptz and not app.has_key_ended(e.key_id))
   then
-    perform app.refuse('too_many_webhooks_on', 'The brokerage has 200 webhooks that are on, which is the most: turn one off or take one out first.');
+    perform app.refuse('too_many_webhooks_on', 'The brokerage has 200 webhooks that are on, which is the limit: turn one off or remove one first.');
   end if;
 end
 $function$;
@@ -4880,7 +4880,7 @@ begin
     left join public.participants advised on advised.id = p.advises
     where p.id = new.participant_id and p.deal_id = new.deal_id and p.status = 'active' and p.role not in ('broker', 'seller');
   if not found then
-    perform app.refuse('not_to_let_in', 'Only active buyers, advisors and viewers of the deal are let in; brokers and sellers are in already.');
+    perform app.refuse('not_to_let_in', 'Only active buyers, advisors and viewers of the deal can be added; brokers and sellers already have access.');
   end if;
   if side = 'buyer' then
     -- Whoever ends the NDA meanwhile is waited for, or waits and finds the place.
@@ -4922,10 +4922,10 @@ CREATE OR REPLACE FUNCTION app.choose_notification(of_kind text, chosen text)
 AS $function$
 begin
   if app.user_id() is null or app.client_id() is not null then
-    perform app.refuse('not_a_person', 'Sign in to choose what you hear of.');
+    perform app.refuse('not_a_person', 'Sign in to choose your notifications.');
   end if;
   if chosen = 'off' and (select k.security from app.notification_kinds k where k.kind = of_kind) then
-    perform app.refuse('security_stays', 'What concerns the security of your account cannot be turned off: have it in the application only.');
+    perform app.refuse('security_stays', 'Notifications about the security of your account cannot be turned off: you can get them in the application only.');
   end if;
   insert into vault.notification_choices (user_id, kind, delivery) values (app.user_id(), of_kind, chosen)
     on conflict (user_id, kind) do update set delivery = excluded.delivery;
@@ -5690,7 +5690,7 @@ CREATE OR REPLACE FUNCTION app.count_notice(person uuid)
 AS $function$
 begin
   if not app.count_mail('notice to ' || person, 'day', 20) then
-    perform app.refuse_mail('day', 'The protection of this account was changed 20 times today: try again after %s.');
+    perform app.refuse_mail('day', 'The sign-in methods of this account were changed 20 times today: try again after %s.');
   end if;
 end
 $function$;
@@ -7742,7 +7742,7 @@ begin
   select h.* into hold from app.hold_on_person(person) h;
   if found then
     perform app.refuse('legal_hold', case when themself
-      then 'Your data must be kept for now because of a legal hold: whoever runs this service can tell you more.'
+      then 'Your data must be kept for now because of a legal hold: the operator of this service can tell you more.'
       else format('A legal hold on the %s "%s" stops this: when it has ended, dealkeep hold off %s %s.',
         hold.kind, hold.title, hold.kind, hold.subject_id) end);
   end if;
@@ -9009,7 +9009,7 @@ begin
   if sandbox is not null then
     address := coalesce((select u.email from public.users u where u.email = address and u.sandbox_id = sandbox), app.sandbox_address(sandbox, md5(address)));
   elsif address like '%.sandbox.invalid' then
-    perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
+    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
   end if;
   invited := app.account_at(address, invite_to_deal.name, sandbox);
   -- Who leaves the brokerage meanwhile is waited for, or waits and leaves this deal too. app.link_deal_invitation asks again who may invite.
@@ -9341,7 +9341,7 @@ begin
   if 200 <= (select count(*) from public.api_keys k
     where k.brokerage_id = issue_api_key.brokerage_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()))
   then
-    perform app.refuse('too_many_api_keys', 'The brokerage has 200 API keys, which is the most: revoke one that is no longer used.');
+    perform app.refuse('too_many_api_keys', 'The brokerage has 200 API keys, which is the limit: revoke one that is no longer used.');
   end if;
   insert into public.api_keys (brokerage_id, name, environment, scopes, ceiling, expires_at, last_four, created_by)
   values (issue_api_key.brokerage_id, issue_api_key.name, issue_api_key.environment, issue_api_key.scopes,
@@ -9663,7 +9663,7 @@ declare
   brokerage constant uuid := coalesce(named ->> 'brokerage_id', (select d.organization_id::text from public.deals d where d.id = (named ->> 'deal_id')::uuid))::uuid;
 begin
   if (select u.sandbox_id from public.users u where u.id = new.user_id) is distinct from (select b.id from public.brokerages b where b.id = brokerage and b.sandbox_of is not null) then
-    perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
+    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
   end if;
   return new;
 end
@@ -9967,7 +9967,7 @@ begin
       coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2], case when person is null then 'is null' else '= $2' end)
     into last_in_the_way using new.deal_id, person, app.now() - interval '1 day', most - 1;
   if last_in_the_way is not null then
-    perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: go on after %%s.', to_char(most, 'FM999,999'), tg_argv[3],
+    perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: continue after %%s.', to_char(most, 'FM999,999'), tg_argv[3],
       case when person is null then 'brokerage''s keys' else 'person' end), last_in_the_way + interval '1 day');
   end if;
   return new;
@@ -9986,7 +9986,7 @@ begin
   end if;
   perform from public.findings f where f.id = new.finding_id for no key update;
   if (select count(*) from public.finding_comments c where c.finding_id = new.finding_id) >= 500 then
-    perform app.refuse('finding_full', 'A finding has room for 500 comments: record another one.');
+    perform app.refuse('finding_full', 'A finding can have at most 500 comments: record another finding.');
   end if;
   return new;
 end
@@ -10015,7 +10015,7 @@ begin
   perform from public.deals d where d.id = new.deal_id for no key update;
   execute format('select count(*) from public.%I where deal_id = $1', tg_table_name) into there using new.deal_id;
   if there >= tg_argv[0]::int then
-    perform app.refuse('deal_full', format('A deal has room for %s %s.', to_char(tg_argv[0]::int, 'FM999,999'), tg_argv[1]));
+    perform app.refuse('deal_full', format('A deal can have at most %s %s.', to_char(tg_argv[0]::int, 'FM999,999'), tg_argv[1]));
   end if;
   return new;
 end
@@ -10042,10 +10042,10 @@ begin
   select count(*) as ever, count(*) filter (where p.status in ('invited', 'active')) as now into there
     from public.participants p where p.deal_id = new.deal_id;
   if there.ever >= ever then
-    perform app.refuse('deal_full', format('%s people have been on this deal, which is the most: go on with a new deal.', to_char(ever, 'FM999,999')));
+    perform app.refuse('deal_full', format('%s people have been on this deal, which is the limit: continue with a new deal.', to_char(ever, 'FM999,999')));
   end if;
   if there.now >= part then
-    perform app.refuse('deal_full', format('A deal has room for %s people at once: remove somebody first.', to_char(part, 'FM999,999')));
+    perform app.refuse('deal_full', format('A deal can have at most %s people at a time: remove somebody first.', to_char(part, 'FM999,999')));
   end if;
   return new;
 end
@@ -10448,7 +10448,7 @@ begin
     perform app.refuse('legal_hold', case when by_whom is null
       then (select format('A legal hold on the %s %s stops this: when it has ended, dealkeep hold off %s %s.', h.kind, h.subject_id, h.kind, h.subject_id)
         from app.hold_on_brokerage(brokerage) h)
-      else 'What the brokerage has must be kept for now because of a legal hold: whoever runs this service can tell you more.' end);
+      else 'The data of the brokerage must be kept for now because of a legal hold: the operator of this service can tell you more.' end);
   end if;
   insert into vault.brokerage_deletions (brokerage_id, asked_by, due_at) values (brokerage, by_whom, due) on conflict do nothing;
   if not found then
@@ -10540,7 +10540,7 @@ begin
     -- For nobody who may not change it: its policies hold here, too.
     perform from public.deals d where d.id = may_move.deal_id for no key update;
     if app.state_shown(deal_id) = 'closing' and app.closing_warnings(deal_id) <> '{}' then
-      perform app.refuse('closing_unconfirmed', 'Something is missing for a closing: look at it, and confirm that the deal is closed all the same.');
+      perform app.refuse('closing_unconfirmed', 'Something is missing for the closing: review it, and confirm that the deal is closed anyway.');
     end if;
   end if;
   return true;
@@ -10684,7 +10684,7 @@ CREATE OR REPLACE FUNCTION app.must_see(seen boolean)
 AS $function$
 begin
   if seen is not true then
-    perform app.refuse('not_found', 'There is nothing here, or not for you.');
+    perform app.refuse('not_found', 'It does not exist, or you do not have access to it.');
   end if;
 end
 $function$;
@@ -11177,7 +11177,7 @@ begin
   if new.name is distinct from old.name and new.id = app.user_id() and new.erased_at is null
     and not app.count_mail('renames from ' || new.id, 'day', 20)
   then
-    perform app.refuse_until('too_many_today', 'You have changed your name 20 times today, which is the most: change it again after %s.',
+    perform app.refuse_until('too_many_today', 'You have changed your name 20 times today, which is the limit: change it again after %s.',
       date_trunc('day', app.now(), 'UTC') + interval '1 day');
   end if;
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
@@ -13398,7 +13398,7 @@ begin
   end if;
   select d.* into deal from public.deals d where d.id = refuse_if_closed.deal_id for share;
   if deal.state = 'closed' and app.seen_deal(deal.id) is not null then
-    perform app.refuse('deal_closed', 'The deal is closed and takes no more changes.');
+    perform app.refuse('deal_closed', 'The deal is closed and can no longer be changed.');
   end if;
 end
 $function$;
@@ -14002,7 +14002,7 @@ begin
     return false;
   end if;
   if undelivered.claimed_until > app.now() then
-    perform app.refuse('mail_under_way', 'This e-mail is being sent at this moment: look again in a few minutes.');
+    perform app.refuse('mail_under_way', 'This e-mail is being sent right now: check again in a few minutes.');
   end if;
   if undelivered.given_up_at is not null and undelivered.link is not null then
     update vault.invitations i set digest = new_token, expires_at = app.now() + interval '14 days'
@@ -14117,7 +14117,7 @@ begin
     perform app.refuse('api_key_ended', 'This key is revoked or expired: create a new one instead.');
   end if;
   if overlap is null or overlap < interval '0' or overlap > interval '30 days' then
-    perform app.refuse('overlap_not_allowed', 'The old token may go on working for 0 to 30 days.');
+    perform app.refuse('overlap_not_allowed', 'The old token can keep working for 0 to 30 days.');
   end if;
   update vault.api_key_digests d set valid_until = least(d.valid_until, now + overlap) where d.key_id = key.id;
   insert into vault.api_key_digests (digest, key_id, issued_by)
@@ -14523,7 +14523,7 @@ CREATE OR REPLACE FUNCTION app.set_notification_settings(zone text, hour integer
 AS $function$
 begin
   if app.user_id() is null or app.client_id() is not null then
-    perform app.refuse('not_a_person', 'Sign in to choose what you hear of.');
+    perform app.refuse('not_a_person', 'Sign in to choose your notifications.');
   end if;
   if not app.is_time_zone(zone) then
     perform app.refuse_value('time_zone', 'Choose a time zone from the list.');
@@ -15159,7 +15159,7 @@ begin
     where n.participant_id = new.participant_id and n.status in ('sent', 'active')
       and (n.expires_at is null or n.expires_at > app.now()))
   then
-    perform app.refuse('nda_there_already', 'This buyer has an NDA that waits or is active: revoke it first.');
+    perform app.refuse('nda_there_already', 'This buyer has a pending or active NDA: revoke it first.');
   end if;
   return new;
 end
@@ -15188,7 +15188,7 @@ begin
   if deal_state in ('draft', 'closed', 'withdrawn') then
     perform app.refuse('deal_takes_no_offers', case deal_state
       when 'draft' then 'This deal is not listed yet: offers can be made once a broker has listed it.'
-      else format('The deal is %s and takes no offers.', deal_state) end);
+      else format('The deal is %s and does not accept offers.', deal_state) end);
   end if;
   perform app.check_payload(new.payload);
   select o.submitted_at into last_in_the_way from public.offers o
@@ -15231,7 +15231,7 @@ begin
   end if;
   select d.state into deal_state from public.deals d where d.id = new.deal_id;
   if deal_state in ('closed', 'withdrawn') then
-    perform app.refuse('deal_over', format('The deal is %s and takes no more questions.', deal_state));
+    perform app.refuse('deal_over', format('The deal is %s and no longer accepts questions.', deal_state));
   end if;
   if not new.deal_id = any (app.deals_under_nda()) then
     perform app.refuse('no_active_nda', 'There is no active NDA for the buyer''s side on this deal. If one waits, the buyer signs it on the deal''s NDA page; otherwise ask a broker of the deal to send one.');
@@ -15325,7 +15325,7 @@ declare
 begin
   select count(*) into waiting from public.webhook_deliveries d where d.endpoint_id = this.id and d.object_id = this.id and d.state = 'waiting';
   if waiting >= 10 then
-    perform app.refuse('too_many_tests', 'Ten test events wait already: look at why they are not taken.');
+    perform app.refuse('too_many_tests', 'Ten test events are already waiting: find out why they are not accepted.');
   end if;
   perform app.write_deliveries(this.id, false, jsonb_build_array(jsonb_build_object('event_id', gen_random_uuid(), 'type', 'webhook.test',
     'object_type', 'webhook', 'object_id', this.id, 'occurred_at', app.now())));
@@ -15507,7 +15507,7 @@ begin
     return false;
   end if;
   if marked.begun_at is not null then
-    perform app.refuse('deletion_begun', 'The deletion has begun and cannot be taken back.');
+    perform app.refuse('deletion_begun', 'The deletion has begun and can no longer be canceled.');
   end if;
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage;
   perform app.queue_mail('brokerage_deletion', u.email, u.id, brokerage, null, false, jsonb_build_object('name', u.name,
@@ -15716,7 +15716,7 @@ begin
     update public.participants p set status = 'active' where p.id = used.participant_id and p.status = 'invited';
   end if;
   if not found then
-    perform app.refuse('invitation_withdrawn', 'This invitation was taken back. Ask for a new one.');
+    perform app.refuse('invitation_withdrawn', 'This invitation was withdrawn. Ask for a new one.');
   end if;
   if factor_required then
     perform app.end_grants_without_factor(array[person], request_id);
@@ -16061,7 +16061,7 @@ declare
   written int;
 begin
   if 10000 <= (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = endpoint.id and d.state = 'waiting' limit 10000) w) then
-    perform app.refuse('too_many_deliveries', '10,000 deliveries wait already: let them be taken first.');
+    perform app.refuse('too_many_deliveries', '10,000 deliveries are already waiting: wait until they are accepted.');
   end if;
   select jsonb_agg(to_jsonb(o) - 'nr' order by o.seq nulls first, o.nr) into chosen from (
     select distinct on (d.event_id) d.nr, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at
@@ -16604,3 +16604,4 @@ $function$;
 -- 7ad0cab889548a1eb94d77232880e8b6bb6542909086ce630b700f58b63643c7  696_exclusivities_told_as_they_change.sql
 -- d91ed9dcd540f42826efc71e33da6b933f5b45458d8fb21798bff726f1a71131  697_the_only_broker_of_deals_being_deleted.sql
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
+-- d7b45a253dc74b122035bcc74ce73600f02855da8d5f1dd46014a2967d54fabf  710_plain_messages.sql
