@@ -148,10 +148,10 @@ describe('an export of QuickBooks', () => {
   test('with an amount that cannot be read names the cell, and says why it was not stored', async () => {
     const csv = (await fixture('quickbooks')).replace('"$9,500.25","$31,500.75"', '"$9,500.25x","$31,500.75"');
     const { body } = await preview(csv);
-    expect(body.faults).toEqual([{ row: 7, column: 'Mar 2025', message: expect.stringMatching(/^Write an amount/) }]);
+    expect(body.faults).toEqual([{ row: 7, column: 'Mar 2025', message: expect.stringMatching(/^Enter an amount/) }]);
     const failed = await send('', csv, linesOf(body.export.accounts));
     expect(failed).toMatchObject({ status: 201, body: { status: 'failed' } });
-    expect(failed.body.failure).toMatch(/^One row has faults\. Row 7, column Mar 2025: /);
+    expect(failed.body.failure).toMatch(/^One row has errors\. Row 7, column Mar 2025: /);
   });
 
   test('with totals that are not what they add up is doubted by cell, and may be stored', async () => {
@@ -162,9 +162,9 @@ describe('an export of QuickBooks', () => {
       {
         row: 22,
         column: 'Jan 2025',
-        message: '“Total for Expenses” says 4,971.50; the accounts in it come to 4,970.50.',
+        message: '“Total for Expenses” is 4,971.50, but the accounts in it add up to 4,970.50.',
       },
-      { row: 19, column: 'Total', message: 'The total says 2,500; the columns come to 2,400.' },
+      { row: 19, column: 'Total', message: 'The total is 2,500, but the columns add up to 2,400.' },
     ]);
   });
 
@@ -416,8 +416,8 @@ describe('decimals behind a comma', () => {
   test('are asked for by cell where nothing in the file says what a point is', async () => {
     const { body } = await preview(rows);
     expect(body.faults).toEqual([
-      { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
-      { row: 4, column: 'Feb 2025', message: expect.stringContaining('more than a thousand, or less') },
+      { row: 4, column: 'Jan 2025', message: expect.stringContaining('may mark thousands or decimals') },
+      { row: 4, column: 'Feb 2025', message: expect.stringContaining('may mark thousands or decimals') },
     ]);
     // One that is beyond doubt says it for the others.
     expect(await amounts(`${rows}Rent;10.5;\n`)).toEqual([
@@ -439,12 +439,12 @@ describe('decimals behind a comma', () => {
     expect((await preview(file('0,234,567', '000,234', '0.234.567'))).body.faults).toHaveLength(3);
     // Beside "12,500" nobody can tell what "1.234" is.
     expect((await preview(file('12,500', '1.234'))).body.faults).toEqual([
-      { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
+      { row: 4, column: 'Jan 2025', message: expect.stringContaining('may mark thousands or decimals') },
     ]);
   });
 
   test('are recognized by amounts alone, not by numbers of accounts, titles or names of customers', async () => {
-    const asked = [expect.stringContaining('more than a thousand, or less')];
+    const asked = [expect.stringContaining('may mark thousands or decimals')];
     const messages = async (file: string, type = 'profit_and_loss') => {
       const { faults } = (await preview(file, 'broker', type)).body;
       return [...new Set(faults.map(({ message }: { message: string }) => message))];

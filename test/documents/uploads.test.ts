@@ -235,7 +235,7 @@ test('a store that fails is answered with 503 and when to come again, at uploads
   expect(down).toEqual({ content: away, preview: away, part: away, key: away });
   // Nothing was kept: the answer does not wait for its removal.
   expect(s3.requests.slice(asked).filter((request) => request.startsWith('DELETE'))).toEqual([]);
-  expect(web.service.log.filter((line) => line.includes('the document store is away'))).toHaveLength(6);
+  expect(web.service.log.filter((line) => line.includes('the document store is unavailable'))).toHaveLength(6);
   expect(await answersTo({ content: downloads['content']!, key: downloads['key']! })).toEqual({
     content: [200, null],
     key: [200, null],

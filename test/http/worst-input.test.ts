@@ -87,7 +87,7 @@ test('a text without an end is no JSON for the REST API, nor are six of them at 
 });
 
 test.each([
-  ['49,000 columns', `name${','.repeat(49_000)}\n${'a\n'.repeat(9_000)}`, /At most 200 columns/],
+  ['49,000 columns', `name${','.repeat(49_000)}\n${'a\n'.repeat(9_000)}`, /at most 200 columns/],
   ['a line of quotation marks', `name\n"${'""'.repeat(49_000)}"\n`, null],
 ])('a list of contacts with %s', async (_, body, refusal) => {
   const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
@@ -108,7 +108,7 @@ test('a list of contacts of more cells than are taken apart is refused', async (
     headers: { ...broker.headers, ...csv },
     body,
   });
-  expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/At most 500000 cells/)]);
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/at most 500000 cells/)]);
 });
 
 test('an amount of 90,000 zeros', async () => {
@@ -156,7 +156,7 @@ test('an export of more totals than accounts, each with an amount for every mont
     headers: { ...broker.headers, ...csv },
     body,
   });
-  expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/At most 200000 amounts/)]);
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/at most 200000 amounts/)]);
 });
 
 test('a password of combining marks, at the sign-in', async () => {

@@ -104,7 +104,7 @@ test('10. a client that was turned off is one that there is not for all but thos
 
 test('11. client_id duplicated', async () => {
   const other = await addClient(service, ada);
-  expect(await refused({}, `&client_id=${clientId}`)).toContain('client_id is there more than once: send it once.');
+  expect(await refused({}, `&client_id=${clientId}`)).toContain('client_id is sent more than once: send it once.');
   await refused({}, `&client_id=${other}`);
 });
 
@@ -123,7 +123,7 @@ test('14. redirect_uri duplicated, one good and one evil', async () => {
   await refused({}, `&redirect_uri=${encodeURIComponent('https://evil.example/')}`);
   await refused({ redirect_uri: 'https://evil.example/' }, `&redirect_uri=${encodeURIComponent(callback)}`);
   expect(await refused({}, `&redirect_uri=${encodeURIComponent(callback)}`)).toContain(
-    'redirect_uri is there more than once: send it once.',
+    'redirect_uri is sent more than once: send it once.',
   );
 });
 
@@ -281,7 +281,7 @@ describe('13. the address that came and is not registered', () => {
     const full = await addClient(service, ada, {
       redirectUris: Array.from({ length: 20 }, (_, n) => `https://client.example/${n}`),
     });
-    expect(await shown(ada, { client_id: full })).toContain('which is the most');
+    expect(await shown(ada, { client_id: full })).toContain('addresses, the maximum.');
   });
 
   test('of a shared client is added by an admin who has just signed in, and by no other member', async () => {

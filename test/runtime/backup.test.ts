@@ -231,7 +231,7 @@ test('backs up while people write, and what is restored is one moment of it; the
   const unreachable = await run(['restore', '--place', folder], { ...late.env, ...nobody });
   expect(unreachable).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('DATABASE_URL cannot be connected to'),
+    stderr: expect.stringContaining('Cannot connect to DATABASE_URL'),
   });
   const restored = await run(['restore', '--place', folder], late.env);
   expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--continue') });

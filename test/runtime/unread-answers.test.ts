@@ -41,7 +41,7 @@ test('the largest of those that nobody takes are ended when too much waits to be
   );
   listener.answerWith(app, { load: services.load, lookAfterAnswers });
   const origin = `http://127.0.0.1:${listener.port}`;
-  const ended = () => service.log.filter((line) => line.includes('others had to be sent')).length;
+  const ended = () => service.log.filter((line) => line.includes('no memory left for others')).length;
 
   const small = await askWithoutReading(origin, '/small');
   const large = await Promise.all([1, 2, 3].map(() => askWithoutReading(origin, '/large')));

@@ -56,7 +56,7 @@ test('the database goes away in the middle of a call, stays away, and comes back
   expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '5']);
   expect(lost.body).toMatchObject({
     id: 1,
-    error: { code: 503, message: expect.stringContaining('Whether a change under way was kept is not known') },
+    error: { code: 503, message: expect.stringContaining('A change in progress may have been saved') },
   });
   expect(lost.text).not.toMatch(/postgres|socket|ECONN|select/i);
   const away = await send(node, token, get());
@@ -96,7 +96,7 @@ test('a connection that is cut in the middle of a call leaves a clear answer, an
     isError: true,
     structuredContent: {
       error: 'unavailable',
-      message: expect.stringContaining('Whether it was written is not known: look before calling again.'),
+      message: expect.stringContaining('It may have been written: check before calling again.'),
       url: `${service.config.baseUrl}/deals/${scene.deal}/questions`,
     },
   });
@@ -114,7 +114,7 @@ test('who waits for a row that somebody else holds is told to try again', async 
   await owner.query('rollback');
   expect(answer.body?.result).toMatchObject({
     isError: true,
-    structuredContent: { error: 'busy', message: expect.stringContaining('try again in a moment') },
+    structuredContent: { error: 'busy', message: expect.stringContaining('try again shortly') },
   });
   expect(await asked('asked while locked')).toBe(0);
 });

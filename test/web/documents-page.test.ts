@@ -194,7 +194,7 @@ test('an upload whose answer was lost is not said to be one that did not arrive'
   await drawer
     .locator('input[type=file]')
     .setInputFiles([{ name: 'Title.pdf', mimeType: 'application/pdf', buffer: aPdf() }]);
-  await drawer.getByText('The file may have arrived: look before you send it again.').waitFor();
+  await drawer.getByText('The file may have arrived: check before you upload it again.').waitFor();
   await drawer.getByRole('button', { name: 'Done' }).click();
   await row(page, 'Title.pdf').waitFor();
   await devtools.detach();
@@ -324,7 +324,7 @@ test('a download that is refused leaves the page where it is, which says why', a
   await page.getByRole('dialog').getByText('1 page').waitFor();
   await web.service.sql(`update documents set removed_at = app.now() where filename = 'Expired.pdf'`);
   await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
-  await page.getByText('There is nothing here, or not for you.', { exact: true }).waitFor();
+  await page.getByText('It does not exist, or you do not have access to it.', { exact: true }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/deals/${web.scene.deal}/documents`);
   await page.getByRole('dialog').getByText('1 page').waitFor();
 });
@@ -418,7 +418,7 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   const dialog = page.getByRole('dialog', { name: 'Edit the document' });
   await dialog.getByLabel('Name').fill('Lease, final.exe');
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await dialog.getByText('The name must end in .pdf, as it did.').waitFor();
+  await dialog.getByText('The name must still end in .pdf.').waitFor();
   await expectAccessible(page);
   await dialog.getByLabel('Name').fill('Lease, final.pdf');
   await dialog.getByRole('button', { name: 'Save' }).click();
@@ -510,7 +510,7 @@ test('thousands of documents scroll, and a phone shows them without a jump sidew
     [web.scene.deal],
   );
   await page.reload();
-  await page.getByText('Of the documents that answer no diligence request, these are the latest 2,000.').waitFor();
+  await page.getByText('Of the documents not produced for a diligence request, these are the latest 2,000.').waitFor();
   expect(await page.getByText('Search to find others').count()).toBe(1);
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
   await expectAccessible(page);

@@ -155,7 +155,7 @@ test('what was sent before the connection broke is not said to have been held ba
     await route.abort('internetdisconnected');
   });
   await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
-  await dialog.getByText('What you sent may have arrived, so look before you send it again.').waitFor();
+  await dialog.getByText('Your change may have been saved, so check before you send it again.').waitFor();
   expect(await dialog.getByLabel('Question').inputValue()).toBe(words);
   expect(await questions(words)).toBe(1);
   await page.context().setOffline(false);
@@ -194,7 +194,7 @@ describe('a part of the application that was not fetched before', () => {
     await page.route('**/assets/contacts-*', (route) => route.fulfill({ status: 404, body: '' }));
     const contacts = page.getByRole('link', { name: 'Contacts', exact: true }).first();
     await contacts.click();
-    await page.getByRole('alert').getByText('A part of this page did not arrive.').waitFor();
+    await page.getByRole('alert').getByText('Part of this page did not load.').waitFor();
     await isSame(page).waitFor();
     await page.route(`${web.service.origin}/`, async (route) => {
       const response = await route.fetch();
@@ -219,7 +219,7 @@ test('an answer that is not of ours is said to have gone wrong, and what was wri
       : route.fallback(),
   );
   await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
-  await dialog.getByText('Look whether it was done before you do it again.').waitFor();
+  await dialog.getByText('Check whether it was done before you try again.').waitFor();
   expect(await dialog.getByLabel('Question').inputValue()).toBe('Answered by a proxy');
 });
 
