@@ -31,7 +31,7 @@ export function nodeProgram() {
   }
   if (Number(process.versions.node.split('.')[0]) >= leastMajor) return process.execPath;
   process.stderr.write(
-    `Dealkeep runs on Node.js ${leastMajor} or later; this is ${process.versions.node}, and the package ${name} that would bring one is not installed. Install it, or run with Node.js ${leastMajor}.\n`,
+    `Dealkeep runs on Node.js ${leastMajor} or later; this is ${process.versions.node}, and the package ${name}, which includes one, is not installed. Install it, or run with Node.js ${leastMajor}.\n`,
   );
   process.exit(1);
 }
@@ -69,7 +69,7 @@ export function ensureInstalled() {
     stdio: ['ignore', 2, 2],
   });
   if (status !== 0) {
-    process.stderr.write('npm ci failed: see its message above, mend the cause and start again.\n');
+    process.stderr.write('npm ci failed: see its message above, fix the cause and start again.\n');
     process.exit(1);
   }
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes up the secrets that compose.yaml hands to the containers, each in a file below deploy/secrets. Run it once, before the
-# first `docker compose up`; it changes none that is there.
+# Generates the secrets that compose.yaml passes to the containers, each as a file in deploy/secrets. Run this script once, before
+# the first `docker compose up`. Running it again is harmless, because it never overwrites an existing secret.
 set -eu
 umask 077
 cd "$(dirname "$0")"
@@ -8,7 +8,8 @@ mkdir -p secrets
 cd secrets
 
 random() { head -c 24 /dev/urandom | od -An -v -tx1 | tr -d ' \n'; }
-# The containers read them as users of their own; nobody else comes past the directory.
+# The files are readable by everyone because each container reads them as a different user. Other users of this machine are kept
+# out by the permissions of the directory.
 keep() { [ -e "$1" ] || { printf '%s\n' "$2" >"$1" && chmod 0644 "$1"; }; }
 read_from() { tr -d '\n' <"$1"; }
 
@@ -19,7 +20,7 @@ keep redis_password "$(random)"
 keep s3_access_key_id "$(random)"
 keep s3_secret_access_key "$(random)"
 keep metrics_token "$(random)"
-# Keep a copy of this one apart from the database: without it nobody signs in with an authenticator.
+# Keep a copy of this key separate from the database: without it, nobody can sign in with an authenticator app.
 keep secrets_key "$(random)"
 
 keep migrate_database_url "postgres://dealkeep_owner:$(read_from owner_password)@postgres:5432/dealkeep"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run by the image of PostgreSQL when its data directory is made: the owner of the database, the login of the server, which
-# owns nothing, and the database.
+# The PostgreSQL image runs this script once, when it initializes the data directory. It creates the database, the login that owns it,
+# and the login of the server, which owns nothing.
 set -eu
 psql --username "${POSTGRES_USER:-postgres}" --dbname postgres --no-psqlrc --set ON_ERROR_STOP=1 \
   --set owner="$(cat "$OWNER_PASSWORD_FILE")" --set app="$(cat "$APP_PASSWORD_FILE")" <<'SQL'

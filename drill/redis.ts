@@ -14,8 +14,8 @@ import { outcomes, saidBy, tally, type Writers } from './writers.ts';
 const writers = 8;
 /** What each node logs, once each. */
 const words = {
-  'limits: away': 'The shared rate limit store is away',
-  'limits: back': 'The shared rate limit store is back',
+  'limits: away': 'the shared rate limit store is unavailable',
+  'limits: back': 'the shared rate limit store is available again',
   'changes: away': 'changes do not arrive through Redis',
 } as const;
 

@@ -104,7 +104,7 @@ async function openChangesOf(
   listening: pg.ClientConfig,
   { log, silenceMillis }: Pick<ServicesOptions, 'log' | 'silenceMillis'>,
 ): Promise<Changes> {
-  const onAway = (reason: string) => log.warn({ reason }, 'changes do not arrive: connecting again');
+  const onAway = (reason: string) => log.warn({ reason }, 'changes do not arrive: reconnecting');
   if (redisUrl === undefined) {
     const changes = openChanges(listening, onAway, { silenceMillis });
     // Requests are answered only after this, so that a stream opened by a page receives all changes since the page was
@@ -193,7 +193,7 @@ export async function openServices(
 
   const { listenDatabaseUrl } = config;
   if (!config.prepare && !listenDatabaseUrl)
-    log.warn('pages do not receive changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
+    log.warn('open pages do not receive changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
   const listening = listenDatabaseUrl ? { connectionString: listenDatabaseUrl } : connection;
   const changes = await openChangesOf(config, sharedName, listening, options);
   const mailer = mail ?? createMailer(config, log);

@@ -1,5 +1,5 @@
 /**
- * Writes `src/generated.ts` of an OpenAPI document: a type for each schema, a method for each operation. Not openapi-typescript
+ * Writes `src/generated.ts` from an OpenAPI document: a type for each schema, a method for each operation. Not openapi-typescript
  * or hey-api, which need the programming interface of TypeScript 5, which TypeScript 7 does not have: they would bring a second compiler.
  */
 
@@ -86,14 +86,14 @@ function typeOf(schema: JsonSchema): string {
   return written.length === 0 ? 'unknown' : written.join(' | ');
 }
 
-/** How a header is called among the input: `Idempotency-Key` is `idempotencyKey`. */
+/** The name of a header in the input: `Idempotency-Key` is `idempotencyKey`. */
 const inputName = ({ name, in: where }: Parameter): string =>
   where === 'header' ? name.toLowerCase().replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) : name;
 
 const jsonOf = (body: Body | undefined): JsonSchema | undefined =>
   Object.entries(body?.content ?? {}).find(([type]) => /json/.test(type))?.[1].schema;
 
-/** What an operation answers when it does what it is asked: the type of its JSON, the whole answer where it is no JSON, or nothing. */
+/** The output of a successful operation: the type of its JSON, the whole response if it is not JSON, or nothing. */
 function outputOf({ responses }: Operation): string {
   const good = Object.entries(responses).filter(([status]) => status.startsWith('2'));
   const types = good.map(([, answer]) => {
@@ -111,7 +111,7 @@ interface Call {
   readonly parameters: readonly Parameter[];
 }
 
-/** Every operation; what the client sees to itself is not among its parameters. */
+/** Every operation, without the parameters that the client sets itself. */
 const callsOf = ({ paths }: OpenApiDocument): Call[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -134,7 +134,7 @@ function inputOf({ operation, parameters }: Call): { type: string; isOptional: b
   return { type: `{\n${lines.join('')}}`, isOptional: lines.every((line) => line.includes('?: ')) };
 }
 
-/** The name under which a header of a call is sent, by that of the input. */
+/** The header names, by their names in the input. */
 function entryOf(call: Call): string {
   const { method, path, operation, parameters } = call;
   const of = (where: string) =>
@@ -157,7 +157,7 @@ function methodOf(call: Call): string {
   }\n`;
 }
 
-/** The operations that answer with pages, with `cursor` among their parameters. */
+/** The operations that return pages, with `cursor` among their parameters. */
 const isList = ({ operation, parameters }: Call): boolean =>
   parameters.some(({ name }) => name === 'cursor') && operation.responses['200'] !== undefined;
 
@@ -171,19 +171,19 @@ export function generate(document: OpenApiDocument): Promise<string> {
     (call) => `${call.operation.operationId}: { input: ${inputOf(call).type}; output: ${outputOf(call.operation)} };\n`,
   );
   const lists = calls.filter(isList).map(({ operation }) => JSON.stringify(operation.operationId));
-  const text = `/** Made of the OpenAPI document by \`npm run client\`: change the declarations of the operations instead. */
+  const text = `/** Generated from the OpenAPI document by \`npm run client\`: change the declarations of the operations instead. */
 
 import type { CallOptions } from './options.ts';
 
 ${types.join('\n')}
-/** What each operation takes and answers. */
+/** The input and output of each operation. */
 export interface Operations {
 ${described.join('')}}
 
-/** The operations that answer with pages. */
+/** The operations that return pages. */
 export type ListName = ${lists.join(' | ')};
 
-/** How each operation is sent; \`headers\` and \`query\` by the names of the input. */
+/** How each operation is sent; the keys of \`headers\` and \`query\` are names of the input. */
 export const operations = {
 ${calls.map(entryOf).join('')}} as const;
 

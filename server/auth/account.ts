@@ -71,7 +71,7 @@ async function erase(services: Services, c: Context, confirmation: string) {
   clearTokenCookie(c, 'dealkeep-device');
   log.info({ person: user_id }, 'erased a person');
   await removeMails(mailDirectory(config.dataDir), mails, email).catch((error: unknown) =>
-    log.warn({ err: error }, 'mails in files to an erased person could not be removed'),
+    log.warn({ err: error }, 'e-mails in files to an erased person could not be removed'),
   );
   return { pseudonym };
 }

@@ -14,7 +14,7 @@ const largestBody = 65_536;
 
 /** The body of a change is small; a body of more than 64 KiB is rejected with 413. */
 export const smallBody = bodyAtMost(largestBody, (c) =>
-  writeProblemJson(c, tooLarge(`This is too large: at most ${largestBody} bytes.`)),
+  writeProblemJson(c, tooLarge(`The request body is too large: the limit is ${largestBody} bytes.`)),
 );
 
 async function readBody(c: Context): Promise<unknown> {
@@ -70,7 +70,7 @@ export function textAction<S extends z.ZodType>(
 
 const text = (missing: string) => z.string({ error: missing });
 
-const incompleteLink = 'The link is not complete: open it again from where you got it.';
+const incompleteLink = 'The link is incomplete: open it again from where you got it.';
 
 /** The fields of bodies, with the messages for invalid values. */
 export const fields = {

@@ -18,7 +18,7 @@ const used = () =>
   new Problem(
     410,
     'link_expired',
-    'This link has been used or has expired. While there is no account yet, a restart makes a new one: in the terminal, or in the file set-up-link in the data folder.',
+    'This link has been used or has expired. If there is no account yet, restart Dealkeep: the new link is in the terminal, or in the file set-up-link in the data folder.',
   );
 
 /** Routes for setting up, and for asking whether that is still to be done. */

@@ -92,7 +92,7 @@ export async function* readFileFrom(
   written?: Written,
 ): AsyncGenerator<Uint8Array> {
   const found = await destination.read(name);
-  if (found === null) throw new Damaged(`${name} is not there.`);
+  if (found === null) throw new Damaged(`${name} is missing.`);
   const body = found;
   const digest = createHash('sha256');
   async function* measured(): AsyncGenerator<Uint8Array> {
@@ -104,7 +104,7 @@ export async function* readFileFrom(
   function refuseWithoutKey(beginning: Uint8Array): void {
     const id = keyIdIn(beginning);
     if (key === null && id !== null)
-      throw new Damaged(`${name} is encrypted: give the key with the id ${id} in BACKUP_KEY or by --key-file.`);
+      throw new Damaged(`${name} is encrypted: give the key with the id ${id} in BACKUP_KEY or with --key-file.`);
   }
   yield* key ? opened(measured(), key, name) : measured();
   if (written && digest.digest('hex') !== written.sha256)
@@ -118,7 +118,7 @@ export async function* readFileFrom(
 export async function keyIdOf(destination: BackupDestination, backup: string): Promise<string | null> {
   const name = fileOf(backup, 'manifest');
   const body = await destination.read(name);
-  if (body === null) throw new Damaged(`${name} is not there.`);
+  if (body === null) throw new Damaged(`${name} is missing.`);
   let beginning = Buffer.alloc(0);
   for await (const part of body) {
     beginning = Buffer.concat([beginning, part]);

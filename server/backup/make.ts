@@ -205,7 +205,9 @@ async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manif
     if (has) continue;
     if (await keepBody(task, body)) copiedNow += 1;
     else if (missing.push(body.storageKey) > mostMissing)
-      throw new NoBackupMade(`More than ${mostMissing} bodies of documents are not in the store: is it the right one?`);
+      throw new NoBackupMade(
+        `The files of more than ${mostMissing} documents are missing from the store: check that it is the right one.`,
+      );
   }
   await there.return?.(undefined);
   const documents = { ...manifest.documents, count, body_bytes: bytes, missing };
@@ -251,7 +253,8 @@ async function clearBodies(destination: BackupDestination, folder: string, inUse
     const storageKey = keyOfBody(name);
     if (storageKey === null) continue;
     // The service keeps its documents in folders of the same shape.
-    if (isMark(storageKey)) throw new Error(`${folder} is a store of documents, by ${name}: nothing in it was deleted`);
+    if (isMark(storageKey))
+      throw new Error(`${folder} is a store of documents, as ${name} shows: nothing in it was deleted`);
     if (!inUse.has(storageKey)) unused.push(name);
   }
   for (const name of unused) await remove(destination, name);
@@ -293,7 +296,7 @@ async function checkSeries(destination: BackupDestination, series: string): Prom
   const other = (await destination.folders()).find((name) => ![null, series].includes(seriesOf(name)));
   if (other !== undefined)
     throw new NoBackupMade(
-      `${destination.label} holds backups of another database, for one ${other}: give each its own destination.`,
+      `${destination.label} has backups of another database, such as ${other}: give each database its own destination.`,
     );
 }
 
@@ -311,7 +314,7 @@ async function checkCopy({ destination, key }: BackupTask, latest: string, store
   });
   if (manifest?.store === undefined || manifest.store === store) return;
   throw new NoBackupMade(
-    `${latest} in ${destination.label} is of a copy of this database, or of the time before its documents were adopted. Copies need places of their own. If this database takes the place of that one, back up once with: dealkeep backup --continue`,
+    `${latest} in ${destination.label} was made from a copy of this database, or before its documents were adopted. Each copy needs its own place. If this database replaces that one, back up once with: dealkeep backup --continue`,
   );
 }
 
@@ -340,7 +343,7 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     }
     if (store !== null && !(await isMarked(task.storage, store)))
       throw new NoBackupMade(
-        `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored to this place: dealkeep documents adopt.`,
+        `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored here, run dealkeep documents adopt.`,
       );
     // A name has the time in seconds: if it is taken, the backup gets the next free second.
     const taken = new Set(found.map(({ name }) => name));

@@ -65,13 +65,13 @@ async function checkEmpty(client: pg.Client, manifest: Manifest): Promise<void> 
   );
   if (rows[0]?.migrated !== true) {
     if (rows[0]?.tables === '0') return;
-    throw new NotRestored('The database holds tables that are not ours: restore into an empty one.');
+    throw new NotRestored('The database has tables of another program: restore into an empty one.');
   }
   for (const table of inUse) {
     const found = await client.query(`select 1 from ${quoted(table)} limit 1`);
     if (found.rowCount !== 0)
       throw new NotRestored(
-        'The database is not empty: restore into an empty one, or a new DATA_DIR. If a restore broke off after its rows and documents were there: dealkeep documents adopt, then dealkeep migrate.',
+        'The database is not empty: restore into an empty one, or a new DATA_DIR. If a restore was interrupted after its rows and documents were in place, run dealkeep documents adopt, then dealkeep migrate.',
       );
   }
   const known = new Set(manifest.migrations.map(({ name }) => name));
@@ -88,7 +88,7 @@ async function migrationsOf({ migrations }: Manifest): Promise<ReadonlySet<strin
   for (const { name, digest } of migrations) {
     if (files.get(name) !== digest)
       throw new NotRestored(
-        `The backup has ${name} as another release knows it: restore it with the release that made it, or a newer one.`,
+        `The backup was made by a release with a different ${name}: restore it with that release, or a newer one.`,
       );
   }
   return new Set(migrations.map(({ name }) => name));
@@ -205,9 +205,7 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
       ({ name, columns }) => !columns.every((column) => known.get(name)?.has(column) === true),
     );
     if (unknown || manifest.tables.length !== tables.length)
-      throw new Damaged(
-        `The tables of the backup are not those of its migrations${unknown ? `: ${unknown.name}` : ''}.`,
-      );
+      throw new Damaged(`The tables of the backup do not match its migrations${unknown ? `: ${unknown.name}` : ''}.`);
     await client.query(`truncate ${names.map(quoted).join(', ')}`);
     await arrangeParts(client, manifest.parts, tables);
     const undo = [
@@ -217,7 +215,7 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
     ];
     await readRows(rowsFile(source, manifest), async (table, lines) => {
       if (!manifest.tables.some(({ name, columns }) => name === table.name && columns.join() === table.columns.join()))
-        throw new Damaged(`The file with the rows contains ${table.name}, the manifest does not.`);
+        throw new Damaged(`The file with the rows contains ${table.name}, but the manifest does not.`);
       await loadRows(client, table, lines);
     });
     for (const { name, last, called } of manifest.sequences)

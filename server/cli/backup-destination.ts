@@ -29,7 +29,7 @@ function keyIn(file: string): BackupKey {
   } catch (error) {
     const code = codeOf(error);
     throw new UnusableOption(
-      `--key-file: ${file} ${code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`}.`,
+      `--key-file: ${file} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`,
       { cause: error },
     );
   }
@@ -63,7 +63,9 @@ export async function withDestination<T>(
 ): Promise<T> {
   const config = place === undefined ? readConfig() : configWith(place);
   if (!config.backup.to)
-    throw new UnusableOption('Say where backups are: set BACKUP_TO, or give a folder or s3://bucket/folder.');
+    throw new UnusableOption(
+      'Say where backups are: set BACKUP_TO, or add --place with a folder or s3://bucket/folder.',
+    );
   const key = keyFile === undefined ? config.backup.key : keyIn(keyFile);
   const destination = await openDestination(config.backup.to);
   return work({ config, destination, key }).finally(() => destination.close());

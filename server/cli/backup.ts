@@ -51,9 +51,9 @@ function words({ manifest, copied, dropped, undeleted }: Made, { destination, ke
     `${manifest.name} is in ${destination.label}${key ? `, encrypted with the key ${key.id}` : ''}:`,
     `  ${rows} rows of ${manifest.tables.length} tables (${megabytes(manifest.rows.bytes)}), ${count} documents (${megabytes(bytes)}), ${copied} of them new.`,
     ...(dropped.length > 0 ? [`  Deleted: ${dropped.join(', ')}.`] : []),
-    ...(undeleted === null ? [] : [`  It is made; older ones could not be deleted: ${undeleted}.`]),
+    ...(undeleted === null ? [] : [`  The backup was made, but older ones could not be deleted: ${undeleted}.`]),
     ...(missing.length > 0
-      ? [`  ${missing.length} documents are missing in the store or were changed: see dealkeep doctor --documents.`]
+      ? [`  ${missing.length} documents are missing from the store or were changed: run dealkeep doctor --documents.`]
       : []),
   ].join('\n');
 }
@@ -76,7 +76,7 @@ export async function backup(options: BackupOptions): Promise<void> {
       throw new ConfigError(['--scheduled needs BACKUP_EVERY, which says when the next backup is due.']);
     if (config.backup.to && isStore(config.backup.to, config))
       throw new ConfigError([
-        `BACKUP_TO or --place: ${destination.label} is where documents are kept. Give backups another folder, or one in the bucket.`,
+        `BACKUP_TO or --place: ${destination.label} is where documents are kept. Give backups another folder, or a folder in the bucket.`,
       ]);
     const storage = await openStorage(config);
     const made = await withExistingDatabase(config, async (client) => {
@@ -100,7 +100,7 @@ export async function backup(options: BackupOptions): Promise<void> {
       }
     }).finally(() => storage.close());
     if (options.json) say(JSON.stringify(made === null ? null : summary(made)));
-    else say(made === null ? `There is one in ${destination.label} that is recent enough.` : words(made, context));
+    else say(made === null ? `The latest backup in ${destination.label} is recent enough.` : words(made, context));
     if (made && (made.manifest.documents.missing.length > 0 || made.undeleted !== null)) process.exitCode = 1;
   });
 }

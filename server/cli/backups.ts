@@ -20,17 +20,17 @@ export function addBackups(program: Command): void {
   program
     .command('backup')
     .description(
-      'Back up the database and the documents, also while the service runs. Documents that are there already are not copied again.',
+      'Back up the database and the documents, even while the service is running. Documents that are already there are not copied again.',
     )
     .option(...place)
     .option(...keyFile)
     .option(
       '--keep <number>',
-      'delete all but so many of the latest backups; without --place BACKUP_KEEP, where it is set',
+      'delete all but this many of the latest backups; BACKUP_KEEP by default, unless --place is given',
       howMany,
     )
     .option('--continue', 'take over a place with backups of the database that this one was restored from')
-    .option('--scheduled', 'only when the latest one is older than BACKUP_EVERY; BACKUP_KEEP of them are kept')
+    .option('--scheduled', 'only if the latest backup is older than BACKUP_EVERY; keep BACKUP_KEEP of them')
     .option(...json)
     .action(async (options: BackupOptions) => (await import('./backup.ts')).backup(options));
   program
@@ -39,14 +39,16 @@ export function addBackups(program: Command): void {
     .argument(...name)
     .option(...place)
     .option(...keyFile)
-    .option('--continue', 'take over the store in which the database that was backed up has its documents')
+    .option('--continue', 'take over the store with the documents of the database that was backed up')
     .option(...json)
     .action(async (given: string | undefined, options: RestoreOptions) =>
       (await import('./restore.ts')).restore(given, options),
     );
   program
     .command('verify')
-    .description('Restore a backup into a PostgreSQL of its own, and compare counts and digests. 0: all is the same.')
+    .description(
+      'Restore a backup into a temporary PostgreSQL, and compare counts and digests. Exit status 0: everything matches.',
+    )
     .argument(...name)
     .option(...place)
     .option(...keyFile)

@@ -43,7 +43,7 @@ function addKeys(program: Command): void {
     .requiredOption('--name <name>', 'what the key is for', lineUpTo(lengths.api_keys.name))
     .option(
       '--scopes <scopes>',
-      `what it may do, of: ${keyScopes.join(', ')}`,
+      `what it may do, a list of: ${keyScopes.join(', ')}`,
       scopeList,
       scopeList('contacts:read,contacts:write'),
     )
@@ -61,7 +61,7 @@ function addKeys(program: Command): void {
       command(
         ({ do: { createKey }, client }, { ceiling, expires, admin, ...rest }: KeyOptions) =>
           createKey(client, { ...rest, ceiling: ceiling ?? null, expiresAt: expires ?? null, admin: admin ?? null }),
-        ({ id, token }) => `Key ${id}. Its token is shown this once:\n${token}`,
+        ({ id, token }) => `Key ${id}. Its token is shown only once:\n${token}`,
       ),
     );
   keys
@@ -139,14 +139,14 @@ function addUsers(program: Command): void {
   );
   suspension(
     'restore',
-    'End the suspension of a person: they sign in and connect their clients again; their API keys work again. Webhooks stay off until an admin turns them on.',
+    'End the suspension of a person: they can sign in and connect their clients again, and their API keys work again. Webhooks stay off until an admin turns them on.',
     false,
     'may sign in again, and the API keys that they created or last rotated work again. Webhooks that they added stay off until an admin turns them on.',
   );
   users
     .command('remove-factors')
     .description(
-      'Remove the passkeys and the authenticator of a person who lost them. Ends their sessions and clients.',
+      'Remove the passkeys and the authenticator of a person who lost them. Signs them out and disconnects their clients.',
     )
     .argument('<email>', 'their address', emailAddress)
     .option(...json)
@@ -154,7 +154,7 @@ function addUsers(program: Command): void {
       command(
         ({ do: { removeFactors }, client }) => removeFactors(client, given),
         ({ email }) =>
-          `${email} has no second factor any more and is signed out everywhere. Their password alone signs them in, and sets up a new one.`,
+          `${email} no longer has a second factor and is signed out everywhere. They can sign in with their password alone and set up a new one.`,
       )(options),
     );
 }
@@ -164,9 +164,7 @@ function addDocuments(program: Command): void {
     .command('documents')
     .description('The store in which documents are kept.')
     .command('adopt')
-    .description(
-      'Say that the store of this configuration holds the documents: after they were moved or restored there.',
-    )
+    .description('After documents were moved or restored, confirm that the configured store has them.')
     .option(...json)
     .action(
       command(
@@ -182,7 +180,7 @@ function addDocuments(program: Command): void {
           return { store_id: storeId, place: storeLocation(config) };
         },
         ({ place }) =>
-          `The documents are in ${place}. Restart every node that keeps them elsewhere, and go on with backups by: dealkeep backup --continue`,
+          `The documents are in ${place}. Restart every node that keeps them elsewhere, and continue backups with: dealkeep backup --continue`,
       ),
     );
 }
@@ -225,17 +223,17 @@ function mailLines(found: readonly Administration.WaitingMail[]): string {
   );
   const isCut = (state: Administration.WaitingMail['state']) =>
     found.filter((mail) => mail.state === state).length === mostMails;
-  if (isCut('waiting')) lines.push(`Of the mails that wait, only the oldest ${mostMails} are listed.`);
-  if (isCut('given up')) lines.push(`Of the mails that were given up, only the latest ${mostMails} are listed.`);
-  return lines.join('\n') || 'Every mail was sent.';
+  if (isCut('waiting')) lines.push(`Only the oldest ${mostMails} of the waiting e-mails are listed.`);
+  if (isCut('given up')) lines.push(`Only the latest ${mostMails} of the e-mails that were given up are listed.`);
+  return lines.join('\n') || 'Every e-mail was sent.';
 }
 
 function addMail(program: Command): void {
-  const mail = program.command('mail').description('Mails that have not arrived.');
+  const mail = program.command('mail').description('E-mails that have not been sent.');
   mail
     .command('list')
     .description(
-      `List the mails that wait, oldest first, then those that were given up, newest first: ${mostMails} of each at most.`,
+      `List the e-mails that are waiting, oldest first, then those that were given up, newest first: at most ${mostMails} of each.`,
     )
     .option(...json)
     .action(
@@ -243,8 +241,8 @@ function addMail(program: Command): void {
     );
   mail
     .command('resend')
-    .description('Send a mail again, at once. One that was given up gets a new link.')
-    .argument('<id>', 'the id of the mail')
+    .description('Send an e-mail again at once. One that was given up gets a new link.')
+    .argument('<id>', 'the id of the e-mail')
     .option(...json)
     .action((id: string, options: { json?: boolean }) =>
       command(
@@ -256,7 +254,7 @@ function addMail(program: Command): void {
           await resendMail(client, id, mintLink(openSecrets(config.secretsKeys), true).link);
           return { resent: id };
         },
-        () => `Mail ${id} is sent again by the running server.`,
+        () => `The running server will send e-mail ${id} again.`,
       )(options),
     );
 }
@@ -267,7 +265,7 @@ function addSecrets(program: Command): void {
     .description('The secrets that the database keeps.')
     .command('rotate')
     .description(
-      'Encrypt all of them with the first key of SECRETS_KEY, and renew the keys that seal cursors and identities. Restart every node with that key first: one without it cannot go on.',
+      'Encrypt all of them with the first key of SECRETS_KEY, and renew the keys that seal cursors and identities. Restart every node with that key first: one without it stops working.',
     )
     .option(...json)
     .action(
@@ -283,11 +281,11 @@ function addSecrets(program: Command): void {
           return rotateSecrets(client, openSecrets(config.secretsKeys));
         },
         ({ key, authenticators, mailed_links, webhooks, remembered_answers, unsubscribe_links }) =>
-          `Everything is encrypted with the key ${key} (re-encrypted: ${authenticators} authenticators' secrets, ${mailed_links} links of mails that wait, ${webhooks} secrets of webhooks, ${remembered_answers} remembered answers). ${
+          `Everything is encrypted with the key ${key} (re-encrypted: ${authenticators} authenticators' secrets, ${mailed_links} links in waiting e-mails, ${webhooks} webhook secrets, ${remembered_answers} remembered answers). ${
             unsubscribe_links
               ? 'The secret of unsubscribe links is renewed.'
-              : 'The secret of unsubscribe links stays: links made with the one before still work.'
-          } Restart every node; older keys can be left out of SECRETS_KEY then.`,
+              : 'The secret of unsubscribe links is kept: links made with the previous one still work.'
+          } Restart every node; then older keys can be removed from SECRETS_KEY.`,
       ),
     );
 }
@@ -302,7 +300,7 @@ function addPeople(program: Command): void {
       'Export everything that is kept about a person, as JSON: their account, what they wrote, what they did.',
     )
     .argument(...person)
-    .option('--output <file>', 'write it to this new file, which only you can read, and not to the screen')
+    .option('--output <file>', 'write it to this new file, which only you can read, instead of the screen')
     .action((who: string, options: { output?: string }) =>
       command(
         async ({ client }, { output }: { json?: boolean; output?: string }) => {
@@ -327,7 +325,7 @@ function addPeople(program: Command): void {
   people
     .command('erase')
     .description(
-      'Erase a person for good: name, address, what they sign in with, sessions, clients, mails. Records of deals stay under a pseudonym.',
+      'Erase a person for good: name, address, what they sign in with, sessions, clients, e-mails. Records of deals stay under a pseudonym.',
     )
     .argument(...person)
     .option(...json)
@@ -343,7 +341,7 @@ function addPeople(program: Command): void {
           });
         },
         ({ id, pseudonym }) =>
-          `The person is erased. In records of deals they are "${pseudonym}" (${id}). What others wrote about them in free text stays as it was written, and copies in backups until those are deleted.`,
+          `The person is erased. In records of deals they are "${pseudonym}" (${id}). What others wrote about them in free text stays as it was written, and backups keep copies until they are deleted.`,
       )(options),
     );
 }
@@ -356,13 +354,13 @@ function addHolds(program: Command): void {
       throw new InvalidArgumentError(`It must be ${kinds}.`);
     return text;
   };
-  const which = ['<which>', 'its id; a brokerage also by its slug, a person by their address'] as const;
+  const which = ['<which>', 'its id, or the slug of a brokerage, or the address of a person'] as const;
   hold
     .command('on')
     .description('Put a deal, a brokerage or a person under a legal hold.')
     .argument('<kind>', kinds, kindOf)
     .argument(...which)
-    .option('--reference <text>', 'the matter, for yourself', lineUpTo(lengths.legal_holds.reference))
+    .option('--reference <text>', 'the matter, for your reference', lineUpTo(lengths.legal_holds.reference))
     .option(...json)
     .action((kind: HoldKind, id: string, options: { json?: boolean; reference?: string }) =>
       command(
@@ -448,7 +446,7 @@ function addBrokerages(program: Command): void {
       'Write everything that a brokerage has into a ZIP archive: each table as CSV and JSON, the documents, and a manifest. No secrets.',
     )
     .argument('<id or slug>', 'the brokerage')
-    .option('--to <file>', 'the archive, which must not be there yet; by default named by the brokerage and the day')
+    .option('--to <file>', 'the archive, which must not exist yet; by default named after the brokerage and the day')
     .option(...json)
     .action(async (which: string, options: { json?: boolean; to?: string }) =>
       (await import('./export-brokerage.ts')).exportCommand(which, options),
@@ -456,10 +454,10 @@ function addBrokerages(program: Command): void {
   brokerages
     .command('delete')
     .description(
-      'Delete a brokerage with its deals, documents, contacts, keys and members, after some days in which that can be canceled. Its admins are notified by mail.',
+      'Delete a brokerage with its deals, documents, contacts, keys and members, after some days during which this can be canceled. Its admins are notified by e-mail.',
     )
     .argument('<id or slug>', 'the brokerage')
-    .option('--days <days>', 'how many days it stays, 7 to 365; BROKERAGE_DELETION_DAYS by default', daysToWait)
+    .option('--days <days>', 'how many days until then, 7 to 365; BROKERAGE_DELETION_DAYS by default', daysToWait)
     .addOption(new Option('--cancel', 'cancel the deletion').conflicts('days'))
     .option(...json)
     .action((which: string, options: DeletionOptions) =>
@@ -471,8 +469,8 @@ function addBrokerages(program: Command): void {
         },
         (result) =>
           'due_at' in result
-            ? `Brokerage ${result.slug} (${result.id}) is deleted after ${String(result.due_at)}. To cancel it until then: dealkeep brokerages delete ${result.slug} --cancel`
-            : `Brokerage ${result.slug} (${result.id}) stays.`,
+            ? `Brokerage ${result.slug} (${result.id}) will be deleted after ${String(result.due_at)}. To cancel this until then: dealkeep brokerages delete ${result.slug} --cancel`
+            : `Brokerage ${result.slug} (${result.id}) will not be deleted.`,
       )(options),
     );
 }

@@ -52,7 +52,7 @@ export async function prepareDemo(config: Config, owner: pg.ClientConfig, storag
     await keep(file, { ...(JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>), ...addresses });
   } else {
     throw new NotADemo(
-      'The database has brokerages that are not the demo: set DATA_DIR to a new directory, or use dealkeep serve.',
+      'The database has brokerages that are not part of the demo: set DATA_DIR to a new directory, or use dealkeep serve.',
     );
   }
   return file;

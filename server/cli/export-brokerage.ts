@@ -93,8 +93,8 @@ export async function exportCommand(which: string, { to, json }: ExportOptions):
       if (json) say(JSON.stringify({ file, tables: tables.length, rows, ...documents }));
       else
         say(
-          `Everything of ${brokerage.slug} is in ${file}: ${rows} rows of ${tables.length} tables, ${documents.count} documents.${
-            lacking > 0 ? ` ${lacking} documents are missing in the store or were changed: see manifest.json.` : ''
+          `Everything that ${brokerage.slug} has is in ${file}: ${rows} rows of ${tables.length} tables, ${documents.count} documents.${
+            lacking > 0 ? ` ${lacking} documents are missing from the store or were changed: see manifest.json.` : ''
           }`,
         );
       if (lacking > 0) process.exitCode = 1;

@@ -44,7 +44,7 @@ const notReady: RequestListener = (request, response) => {
     'Cache-Control': 'no-store',
     'Retry-After': '1',
   });
-  response.end(alive ? 'ok\n' : 'Starting: try again in a moment.\n');
+  response.end(alive ? 'ok\n' : 'Starting: try again shortly.\n');
 };
 
 /** Seconds that a connection is kept open without a request. */

@@ -51,11 +51,11 @@ program
 program
   .command('doctor')
   .description(
-    'Check everything that the service needs, and say what to do about what is wrong. Changes nothing. 0: all is well, 1: warnings, 2: faults, 3: it was called with options that it does not have.',
+    'Check everything that the service needs, and say how to fix what is wrong. Changes nothing. Exit status 0: all is well, 1: warnings, 2: faults, 3: unknown options.',
   )
   // Otherwise the status would be 1, which stands for warnings.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 3))
-  .option('--documents', 'read the body of every document, and compare its size and digest')
+  .option('--documents', 'read the file of every document, and check its size and digest')
   .option('--json', 'print the findings as JSON')
   .action(async (options: DoctorOptions) => (await import('./doctor/doctor.ts')).doctor(options));
 

@@ -25,7 +25,7 @@ export interface RestoreOptions extends DestinationOptions {
 async function checkOriginal(storage: Storage, original: string | undefined, location: string): Promise<void> {
   if (original === undefined || !(await wasMarked(storage, original))) return;
   throw new NotRestored(
-    `The documents of the database that was backed up are in ${location}: a copy would delete some that the original needs. Give the copy a bucket or a DATA_DIR of its own. If it takes the place of the original, stop every node of that one, and add: --continue`,
+    `The documents of the database that was backed up are in ${location}: a copy would delete some that the original needs. Give the copy a bucket or a DATA_DIR of its own. If it replaces the original, stop every node of the original, and add: --continue`,
   );
 }
 
@@ -55,7 +55,7 @@ export async function restore(name: string | undefined, options: RestoreOptions)
       if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
       else
         say(
-          `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need another place; to go on in this one instead of the database that was backed up: dealkeep backup --continue`,
+          `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need another place. If it replaces the database that was backed up, continue in this place with: dealkeep backup --continue`,
         );
       if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
     } finally {

@@ -91,7 +91,7 @@ async function prepareWeb(config: Config, log: Logger, signal: AbortSignal): Pro
   log.info('building the web application');
   // The other interfaces work without the web application, so a failed build does not prevent the start.
   await buildWeb(signal).catch((error: Error) =>
-    log.error({ reason: error.message }, 'the web application is not built'),
+    log.error({ reason: error.message }, 'the web application could not be built'),
   );
   signal.throwIfAborted();
 }

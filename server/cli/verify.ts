@@ -57,7 +57,7 @@ export async function verify(name: string | undefined, options: DestinationOptio
   await withDestination(options, async ({ destination, key }) => {
     await installedEngine().catch((error: unknown) => {
       throw new PostgresFailure(
-        'This restores into the embedded PostgreSQL, which was left out here (npm install --omit=optional, as in the image). Run it from an installation that has it.',
+        'This needs the embedded PostgreSQL, which is not installed here (npm install --omit=optional, as in the image). Run it from an installation that has it.',
         { cause: error },
       );
     });

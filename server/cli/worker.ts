@@ -61,7 +61,7 @@ export async function runWorker(id: number): Promise<never> {
         const nth = (nextWanted += 1);
         const late = setTimeout(() => {
           wanted.delete(nth);
-          reject(new Error('The counters of the other processes did not come in time.'));
+          reject(new Error('The counters of the other processes did not arrive in time.'));
         }, metricsMillis);
         wanted.set(nth, (text) => {
           clearTimeout(late);

@@ -137,7 +137,7 @@ async function openWorkers(
         place.failures = 0;
         sharing.admit(place.worker);
         if (isLeaving) send(place, { to: 'leave' });
-        log.info({ worker: place.worker.id, pid: place.worker.process.pid }, 'a worker answers');
+        log.info({ worker: place.worker.id, pid: place.worker.process.pid }, 'a worker is answering requests');
         break;
       }
       case 'failed': {
@@ -189,12 +189,12 @@ async function openWorkers(
     const why = complaint || `worker ${worker.id} ended with ${how} before it was ready`;
     // During the first start, retrying gains nothing.
     if (place.failures >= mostFailures || !isUp) {
-      failure.resolve(complaint || `Workers do not start: ${why}; see the log.`);
+      failure.resolve(complaint || `Workers could not be started: ${why}; see the log.`);
       return;
     }
     place.ends = performance.now() - place.began > backOff.forgottenAfter ? 1 : place.ends + 1;
     const millis = Math.min(backOff.first * 2 ** (place.ends - 1), backOff.most);
-    log.error({ worker: worker.id, pid: worker.process.pid, how, again: millis }, 'a worker ended: another is started');
+    log.error({ worker: worker.id, pid: worker.process.pid, how, again: millis }, 'a worker ended: starting another');
     await pause(millis, undefined, { ref: false });
     if (isStopping) return;
     try {

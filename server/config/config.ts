@@ -160,19 +160,19 @@ function readValues(given: Environment): Values {
     faults.push('DATABASE_LISTEN_URL is set without DATABASE_URL; it is for a DATABASE_URL that leads to a pooler.');
   }
   if (env['RATE_LIMIT_STORE'] === 'redis' && !env['REDIS_URL']) {
-    faults.push('RATE_LIMIT_STORE is redis without REDIS_URL; set where Redis is.');
+    faults.push('RATE_LIMIT_STORE is redis without REDIS_URL; set it to where Redis is.');
   }
   if (!env['S3_ACCESS_KEY_ID'] !== !env['S3_SECRET_ACCESS_KEY']) {
     const [set, missing] = env['S3_ACCESS_KEY_ID']
       ? ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
       : ['S3_SECRET_ACCESS_KEY', 'S3_ACCESS_KEY_ID'];
-    faults.push(`${set} is set without ${missing}; set both, or neither, and those of the machine are used.`);
+    faults.push(`${set} is set without ${missing}; set both, or neither to use the credentials of the machine.`);
   }
   if (env['CLIENT_METADATA'] === 'pinned' && !env['CLIENT_METADATA_FILE']) {
     faults.push('CLIENT_METADATA is pinned without CLIENT_METADATA_FILE; set the file, or CLIENT_METADATA to off.');
   }
   if (env['BACKUP_EVERY'] && !env['BACKUP_TO']) {
-    faults.push('BACKUP_EVERY is set without BACKUP_TO; set where backups are kept.');
+    faults.push('BACKUP_EVERY is set without BACKUP_TO; set it to where backups are kept.');
   }
   if (env['BACKUP_EVERY'] && env['DATABASE_URL'] && !env['MIGRATE_DATABASE_URL']) {
     faults.push(
@@ -182,7 +182,7 @@ function readValues(given: Environment): Values {
   const { WORKERS: workers } = Object.fromEntries(values) as Partial<Values>;
   if (env['RATE_LIMIT_STORE'] === 'memory' && workers !== undefined && workers > 1) {
     faults.push(
-      `RATE_LIMIT_STORE is memory with WORKERS=${env['WORKERS']}: each of ${workers} processes would count for itself. Leave it out, or set postgres or redis.`,
+      `RATE_LIMIT_STORE is memory with WORKERS=${env['WORKERS']}: each of ${workers} processes would count on its own. Leave it out, or set it to postgres or redis.`,
     );
   }
   if (faults.length > 0) throw new ConfigError(faults);

@@ -111,7 +111,7 @@ export function misspelt(env: Environment, names: readonly string[]): string[] {
     const likely = near.toSorted((one, other) => distance(given, one) - distance(given, other))[0];
     if (likely === undefined) return [];
     return [
-      `${given} is no variable of Dealkeep; ${likely} is probably meant. If it is for another program, start Dealkeep without it (env -u ${given}).`,
+      `${given} is not a Dealkeep variable; ${likely} is probably meant. If it is for another program, start Dealkeep without it (env -u ${given}).`,
     ];
   });
 }

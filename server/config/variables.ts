@@ -66,7 +66,7 @@ function variable<Schema extends z.ZodType>(schema: Schema, allowed: string): Va
 function secret<Schema extends z.ZodType>(schema: Schema, allowed: string): Variable<Schema> {
   return { schema, allowed, secret: true };
 }
-const perMinute = variable(whole(1, 1_000_000).optional(), 'a whole number from 1 to 1000000 (a minute)');
+const perMinute = variable(whole(1, 1_000_000).optional(), 'a whole number from 1 to 1000000 (per minute)');
 const text = z.string().min(1).optional();
 const collector = variable(z.url({ protocol: /^https?$/ }).optional(), 'a URL such as http://127.0.0.1:4318');
 const otlpProtocol = variable(z.enum(protocols).optional(), protocols.join(', '));
@@ -108,7 +108,7 @@ export const variables = {
   PORT: variable(whole(0, 65_535).default(3000), 'a port from 0 to 65535 (0 picks a free one)'),
   WORKERS: variable(
     z.union([z.literal('auto').transform(() => availableParallelism()), whole(1, 64)]).default(1),
-    'a whole number of processes from 1 to 64, or auto for one a core',
+    'a whole number of processes from 1 to 64, or auto for one per core',
   ),
   DATA_DIR: variable(z.string().refine(mayBeDirectory).default('.data'), 'a directory'),
   DATABASE_URL: secret(postgresUrl.optional(), 'postgres://user:password@host:port/database'),
@@ -132,12 +132,12 @@ export const variables = {
     'a list of origins such as https://app.example.com',
   ),
   CLIENT_METADATA: variable(z.enum(['on', 'pinned', 'off']).default('on'), 'on, pinned or off'),
-  CLIENT_METADATA_FILE: variable(text, 'a file with an array of documents'),
+  CLIENT_METADATA_FILE: variable(text, 'a file with a JSON array of client documents'),
   CLIENT_METADATA_ALLOW_LOOPBACK: variable(onOff.default(false), 'on or off'),
   RATE_LIMIT_CLIENT_METADATA: perMinute,
   WEBHOOKS_ALLOW_LOOPBACK: variable(
     onOff.default(false),
-    'off, or on in development: webhooks may then go to this machine itself, also by http',
+    'off, or on in development: webhooks may then go to this machine itself, even by http',
   ),
   REFRESH_OVERLAP: variable(onOff.default(true), 'on or off'),
   REDIS_URL: secret(urlOf(/^rediss?$/).optional(), 'redis://user:password@host:port (or rediss://)'),

@@ -21,7 +21,7 @@ export async function withClient<T>(
   connection: pg.ClientConfig,
   name: string,
   work: (client: pg.Client) => Promise<T>,
-  variable = 'The database',
+  variable = 'the database',
 ): Promise<T> {
   const client = new pg.Client({
     connectionTimeoutMillis: 10_000,
@@ -32,7 +32,7 @@ export async function withClient<T>(
   client.on('error', () => {});
   await client.connect().catch((error: unknown) => {
     throw new UnusableDatabase(
-      `${variable} cannot be connected to: ${reasonOf(error)}. Check host, port, user and password.`,
+      `Cannot connect to ${variable}: ${reasonOf(error)}. Check host, port, user and password.`,
       { cause: error },
     );
   });

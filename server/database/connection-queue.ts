@@ -58,7 +58,7 @@ interface Waiting {
   readonly refuse: () => void;
 }
 
-const busy = (): Busy => new Busy('The service is busy: try again in a moment.');
+const busy = (): Busy => new Busy('The service is busy: try again shortly.');
 
 /** Opens the queue in front of `size` connections. */
 export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueOptions): ConnectionQueue {

@@ -95,7 +95,7 @@ export async function loginObjection(client: pg.Client): Promise<Objection | nul
 export class BehindPooler extends UnusableDatabase {
   constructor(options?: ErrorOptions) {
     super(
-      'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or its like), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages receive changes.',
+      'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or similar), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages receive changes.',
       options,
     );
   }

@@ -183,7 +183,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     patience: number,
   ): Promise<Row[][]> {
     const client = await connected();
-    const silence = setTimeout(() => client.connection.stream.destroy(new Error('No answer in time.')), patience);
+    const silence = setTimeout(
+      () => client.connection.stream.destroy(new Error('The database did not answer in time.')),
+      patience,
+    );
     let usable = false;
     try {
       const answers = await pipelined(client, statements, { prepare, answered, next }).catch((error: unknown) => {

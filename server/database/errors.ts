@@ -64,7 +64,7 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
 
-const away = 'The database cannot be reached at the moment: try again shortly.';
+const away = 'The database cannot be reached: try again shortly.';
 
 const unfit: Record<string, string> = {
   '22001': 'A text is too long.',
@@ -109,7 +109,7 @@ function fromServer(error: pg.DatabaseError): Error {
     case '23503':
       return /still referenced/.test(error.detail ?? '')
         ? new Conflict('Something else still depends on it.', options)
-        : new Invalid(about(field, 'What it refers to does not exist.'), field, options);
+        : new Invalid(about(field, 'The record that it refers to does not exist.'), field, options);
     case '23502':
       return new Invalid(about(field, 'A value is required.'), field, options);
     case '23514':
@@ -118,7 +118,7 @@ function fromServer(error: pg.DatabaseError): Error {
     case '40P01':
     case '55P03':
     case '57014':
-      return new Busy('This is taking too long or somebody else is changing it: try again in a moment.', options);
+      return new Busy('This is taking too long, or somebody else is changing it: try again shortly.', options);
     case '26000':
     case '42P05':
       // A prepared statement is missing, or already exists: another client uses the same connection in turns.
@@ -130,7 +130,7 @@ function fromServer(error: pg.DatabaseError): Error {
     case '53100':
       return new StorageFull('There is no room left to store this.', options);
   }
-  if (code.startsWith('22')) return new Invalid(unfit[code] ?? 'A value does not fit.', null, options);
+  if (code.startsWith('22')) return new Invalid(unfit[code] ?? 'A value is not valid.', null, options);
   if (code.startsWith('54')) return new Invalid('A value is too large or nested too deeply.', null, options);
   if (/^(08|53|57P|58)/.test(code)) return unavailable(error);
   return error;

@@ -162,7 +162,7 @@ async function untilLocked<T>(name: string, attempt: () => Promise<T>): Promise<
   return attempt().catch((error: unknown) => {
     if (!lacksLock(error)) throw error;
     throw new MigrationBlocked(
-      `${name} did not get a lock on a table within ${lockMillis / 1000} s, ${pauses.length + 1} times: something else keeps the table. Look for a long transaction in pg_stat_activity, end it, and start again.`,
+      `${name} did not get a lock on a table within ${lockMillis / 1000} s, ${pauses.length + 1} times: something else has locked the table. Look for a long transaction in pg_stat_activity, end it, and start again.`,
       { cause: error },
     );
   });

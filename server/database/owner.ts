@@ -42,7 +42,7 @@ export async function checkOwner(client: pg.Client, needed: Needed): Promise<voi
   if (owner === null && needed === 'nothing' && !creates)
     throw refusal(`${name} may not create schemas in this database. Set it to the connection of the database's owner.`);
   if (needed === 'nothing') return;
-  if (owner === null) throw refusal('the database has no tables of Dealkeep. Run: dealkeep migrate');
+  if (owner === null) throw refusal('the database has no Dealkeep tables. Run: dealkeep migrate');
   if (needed === 'any') return;
   const missing = pending(await migrationFiles(), await appliedMigrations(client)).map(({ name: file }) => file);
   if (missing.length > 0) throw refusal(`the database lacks ${missing.join(', ')}. Run: dealkeep migrate`);

@@ -115,7 +115,7 @@ export function refuseOthers(dataDir: string): void {
   if (process.getuid?.() !== 0 || owner === undefined || owner === 0) return;
   const name = accounts().find(({ uid }) => uid === owner)?.name;
   throw new PostgresFailure(
-    `The embedded PostgreSQL in ${dataDir} belongs to ${name ?? `the user ${owner}`}: run this as that user, and not as root. Under systemd see the head of deploy/dealkeep.service.`,
+    `The embedded PostgreSQL in ${dataDir} belongs to ${name ?? `the user ${owner}`}: run this as that user, and not as root. For systemd, see the top of deploy/dealkeep.service.`,
   );
 }
 

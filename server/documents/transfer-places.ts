@@ -20,7 +20,7 @@ const noWaiting = (atOnce: number) => ({ atOnce, all: atOnce });
 const retryAfter = 10;
 
 /** The limit of a party, and the error message when it is reached. */
-const share = (most: number, who: string, again: string) => ({ most, busy: `${who} ${most} files already. ${again}` });
+const share = (most: number, who: string, again: string) => ({ most, busy: `${who} ${most} files. ${again}` });
 
 const partiesOf = ({ caller, brokerage, isSandbox = false }: TransferredFor) => ({
   caller,
@@ -28,7 +28,7 @@ const partiesOf = ({ caller, brokerage, isSandbox = false }: TransferredFor) => 
   ...(isSandbox && { sandboxes: 'all' }),
 });
 
-const sendAgain = 'Nothing of this file was read: send it again when one of them has ended.';
+const sendAgain = 'None of this file was read: send it again when one of them has finished.';
 /**
  * With an object store, each upload takes some 17 MB: a part of 5 MB with its copies that are not yet collected. Two
  * callers at their limit leave slots to others, and the pages send three files at once.
@@ -36,14 +36,14 @@ const sendAgain = 'Nothing of this file was read: send it again when one of them
 const uploads = queueByShare(
   noWaiting(12),
   {
-    caller: share(4, 'You are sending', sendAgain),
-    brokerage: share(6, 'Your brokerage is sending', sendAgain),
-    sandboxes: share(3, 'Test keys are sending', sendAgain),
+    caller: share(4, 'You are already sending', sendAgain),
+    brokerage: share(6, 'Your brokerage is already sending', sendAgain),
+    sandboxes: share(3, 'Test keys are already sending', sendAgain),
   },
-  { retryAfter, busy: `Too many files are being sent at this moment. ${sendAgain}` },
+  { retryAfter, busy: `Too many files are being sent at once. ${sendAgain}` },
 );
 
-const askAgain = 'Ask for this one again when one of them has arrived.';
+const askAgain = 'Request this one again when one of them has finished.';
 /**
  * Each download holds a file or a connection to the store, and a read-ahead buffer. Three brokerages at their limit
  * leave slots to others.
@@ -51,11 +51,11 @@ const askAgain = 'Ask for this one again when one of them has arrived.';
 const downloads = queueByShare(
   noWaiting(512),
   {
-    caller: share(16, 'You are downloading', askAgain),
-    brokerage: share(160, 'People of this brokerage are downloading', askAgain),
-    sandboxes: share(64, 'Test keys are downloading', askAgain),
+    caller: share(16, 'You are already downloading', askAgain),
+    brokerage: share(160, 'People at this brokerage are already downloading', askAgain),
+    sandboxes: share(64, 'Test keys are already downloading', askAgain),
   },
-  { retryAfter, busy: `Too many files are being downloaded at this moment. ${askAgain}` },
+  { retryAfter, busy: `Too many files are being downloaded at once. ${askAgain}` },
 );
 
 /**

@@ -94,15 +94,15 @@ const readme = ({ brokerage, now, sight }: ExportTask): string => `${brokerage.n
 
 ${sight}
 
-data/        each table as CSV, for spreadsheets, and as JSON, for programs. Columns that end in _id or _by name a row of another table, or
-             somebody in people.csv. In the CSV files an apostrophe stands before text that a spreadsheet would run as a formula; the
-             JSON files have everything as it is.
+data/        each table as CSV, for spreadsheets, and as JSON, for programs. Columns that end in _id or _by refer to a row of another table, or to
+             a person in people.csv. In the CSV files an apostrophe precedes text that a spreadsheet would run as a formula; the JSON
+             files have everything as it is.
 logo.*       the brokerage's logo, if it has one.
-documents/   the documents, in a folder for each deal, each named by its id and its name.
-manifest.json  how many rows and documents there are, and size and SHA-256 of each file. It is written last: an archive without it is not
+documents/   the documents, in a folder for each deal, each named after its id and its name.
+manifest.json  the number of rows and documents, and the size and SHA-256 of each file. It is written last: an archive without it is not
              complete.
 
-Left out are secrets: what keys, sessions and passwords are checked by, and what is sealed.
+Secrets are left out: what keys, sessions and passwords are checked against, and encrypted values.
 `;
 
 /** Every portion of a table, found by the brokerage or by batches of its deals. */

@@ -12,7 +12,7 @@ let line: Promise<void> = Promise.resolve();
  * stops are dropped. Throws {@link Busy} when too many are waiting already.
  */
 export function afterAnswer({ log }: Services, what: string, work: () => Promise<unknown>): void {
-  if (waiting >= most) throw new Busy('The service is busy: try again in a moment.');
+  if (waiting >= most) throw new Busy('The service is busy: try again shortly.');
   waiting += 1;
   line = line
     .then(() => new Promise((resolve) => setImmediate(resolve)))

@@ -56,7 +56,7 @@ async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> 
  */
 export async function boundedBytes(c: Context, limit: number): Promise<Uint8Array | null> {
   return readBytes(c, limit).catch((cause: unknown) => {
-    throw new Problem(400, 'validation_error', 'The body did not arrive whole.', { cause });
+    throw new Problem(400, 'validation_error', 'The body did not arrive completely.', { cause });
   });
 }
 

@@ -71,9 +71,8 @@ async function openBody(
   // A record that was imported by hand may have a key under which no body can be stored: its body is missing.
   const body = isStorageKey(storage_key) ? await storage.read(storage_key, span) : null;
   if (body === null) {
-    log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
-    const message =
-      'The file itself is missing from the store. Ask the brokerage to have it brought back, or uploaded again.';
+    log.error({ requestId: requestIdOf(c), document: id }, 'the file of a document is missing from the store');
+    const message = 'The file itself is missing from the store. Ask the brokerage to restore it or upload it again.';
     throw new Problem(500, 'body_missing', message);
   }
   return body;
@@ -91,7 +90,7 @@ export async function sendBody(
   opened: OpenedDocument,
   whose: TransferredFor,
   how: 'attachment' | 'inline',
-  noSuchPart: () => Problem = () => new Problem(416, 'no_such_part', 'The file has no such part.'),
+  noSuchPart: () => Problem = () => new Problem(416, 'no_such_part', 'The range is outside the file.'),
 ): Promise<Response> {
   // For HEAD nobody would read the body to its end, so that it would never be closed.
   const headOnly = c.req.method === 'HEAD';

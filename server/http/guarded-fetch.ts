@@ -148,19 +148,19 @@ export function faultOfUrl(text: string, { allowLoopback }: Pick<Guard, 'allowLo
   // The parser would repair other characters, so that the request would go to a different URL than the one written, and
   // such text is not a URI (RFC 3986).
   if (!/^[\x21-\x7e]+$/.test(text) || /[<>"\\^`{|}]/.test(text))
-    return 'Write it without spaces, in ASCII: other characters of the host as xn--, and of the rest with % codes.';
-  if (!/^https?:\/\/[^/]/.test(text)) return 'It must begin with https:// in small letters, and the host.';
+    return 'Write it in ASCII without spaces: other characters in the host as xn--, and elsewhere as % codes.';
+  if (!/^https?:\/\/[^/]/.test(text)) return 'It must begin with https:// in lower case, followed by the host.';
   const host = hostOf(url);
   const isLocal = allowLoopback && (host === 'localhost' || (isIP(host) !== 0 && isLoopback(host)));
   if (url.protocol !== 'https:' && !(isLocal && url.protocol === 'http:')) return 'It must begin with https://.';
-  if (url.username !== '' || url.password !== '') return 'Leave user and password out of it.';
+  if (url.username !== '' || url.password !== '') return 'Leave out the user name and password.';
   if (url.hash !== '') return 'Leave out what follows #: it is not sent.';
   if (isLocal) return null;
-  if (isIP(host) !== 0) return 'Name a host and not an address.';
+  if (isIP(host) !== 0) return 'Use a host name, not an IP address.';
   if (!host.includes('.') || /\.(?:localhost|local|internal|home\.arpa|lan|test|invalid|onion)\.?$/i.test(host))
-    return 'Name a host that can be found on the Internet.';
+    return 'Use a host name that can be found on the Internet.';
   const port = url.port === '' ? 443 : Number(url.port);
-  if (port !== 443 && port < 1024) return 'Use port 443, or one from 1024 on.';
+  if (port !== 443 && port < 1024) return 'Use port 443, or 1024 or higher.';
   return null;
 }
 
@@ -184,10 +184,10 @@ async function addressOf(host: string, { allowLoopback, resolve = resolveBy() }:
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The host refused the connection.',
-  ECONNRESET: 'The host broke the connection off.',
+  ECONNRESET: 'The host closed the connection.',
   EHOSTUNREACH: 'The host cannot be reached.',
   ENETUNREACH: 'The host cannot be reached.',
-  HPE_HEADER_OVERFLOW: 'The headers of the answer are too large.',
+  HPE_HEADER_OVERFLOW: 'The headers of the response are too large.',
 };
 
 function faultOf(error: NodeJS.ErrnoException): NotFetched {
@@ -195,8 +195,8 @@ function faultOf(error: NodeJS.ErrnoException): NotFetched {
   const code = error.code ?? '';
   const isOfTls = /^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL|EPROTO)/.test(code);
   const message = isOfTls
-    ? `The certificate or the encryption of the host is not in order (${code}).`
-    : (reasons[code] ?? 'The request failed before there was an answer.');
+    ? `The certificate or the encryption of the host is not valid (${code}).`
+    : (reasons[code] ?? 'The request failed before there was a response.');
   return new NotFetched(message, { cause: error });
 }
 
@@ -220,7 +220,7 @@ export async function guardedFetch(
   let isLate = false;
   let sent: http.ClientRequest | undefined;
   const timer = setTimeout(() => {
-    const late = new NotFetched(`There was no whole answer within ${millis / 1000} seconds.`);
+    const late = new NotFetched(`There was no complete response within ${millis / 1000} seconds.`);
     isLate = true;
     sent?.destroy(late);
     over.reject(late);
@@ -270,7 +270,7 @@ export async function guardedFetch(
         answer.on('end', () => done(false));
         answer.on('error', reject);
         answer.on('close', () => {
-          if (!answer.readableEnded) reject(new NotFetched('The answer broke off.'));
+          if (!answer.readableEnded) reject(new NotFetched('The response was cut off.'));
         });
       });
       sent = request;

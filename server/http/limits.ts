@@ -175,13 +175,13 @@ function watch(log: Logger) {
       if (awaySince !== null) return;
       awaySince = now;
       const reason = error instanceof Error ? error.message : String(error);
-      log.warn({ reason }, 'The shared rate limit store is away: this node counts for itself');
+      log.warn({ reason }, 'the shared rate limit store is unavailable: this node counts on its own');
     },
     answered(now: number): void {
       if (awaySince === null) return;
       steadySince ??= now;
       if (now - steadySince < steadyMillis) return;
-      log.warn({ awayMillis: Math.round(steadySince - awaySince) }, 'The shared rate limit store is back');
+      log.warn({ awayMillis: Math.round(steadySince - awaySince) }, 'the shared rate limit store is available again');
       awaySince = null;
       steadySince = null;
     },

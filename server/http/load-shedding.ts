@@ -57,12 +57,7 @@ export interface LoadShedding {
 
 /** The error for a refused request, to be written in the format of the requested interface. */
 export const tooMuch = (): Problem =>
-  new Problem(
-    503,
-    'busy',
-    'More is asked for at this moment than can be answered, and nothing was done: try again in a moment.',
-    retryAfter(1),
-  );
+  new Problem(503, 'busy', 'The service is overloaded, and nothing was done: try again shortly.', retryAfter(1));
 
 /** Maximum length of the queue. */
 const longestQueue = 1_000;
@@ -342,7 +337,7 @@ export function openLoadShedding(
       refusedAt.set(name, (refusedAt.get(name) ?? 0) + 1);
       unsaid += 1;
       if (performance.now() - saidAt < saidEvery) return;
-      log.warn({ refused: unsaid }, 'more is asked for than can be answered: requests are refused with 503');
+      log.warn({ refused: unsaid }, 'the service is overloaded: requests are refused with 503');
       saidAt = performance.now();
       unsaid = 0;
     },

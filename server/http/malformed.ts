@@ -12,10 +12,10 @@ const refused = (
 ): Problem => new Problem(status, 'validation_error', message, { details: [{ in: where, path: name, message }] });
 
 const byStatus = {
-  400: refused(400, 'This is no well-formed HTTP request.', 'header'),
-  408: refused(408, 'The request did not come in time: send it again.', 'body'),
-  413: refused(413, 'The parts of the body announce too much beside their length.', 'body'),
-  417: refused(417, 'The only expectation that can be met is 100-continue.', 'header', 'Expect'),
+  400: refused(400, 'This is not a well-formed HTTP request.', 'header'),
+  408: refused(408, 'The request did not arrive in time: send it again.', 'body'),
+  413: refused(413, 'The chunk extensions of the body are too long.', 'body'),
+  417: refused(417, 'The only supported expectation is 100-continue.', 'header', 'Expect'),
   431: refused(431, 'The headers are too large: at most 16 KB together with the address.', 'header'),
 } as const;
 
@@ -27,13 +27,13 @@ export const refusedWith = (status: RefusalStatus): Problem => byStatus[status];
 
 const badHost = refused(
   400,
-  'Send one Host header with the name of this host, and its port where it has one.',
+  'Send one Host header with the name of this host, and its port if it has one.',
   'header',
   'Host',
 );
 const badTarget = refused(
   400,
-  'Ask for a path that begins with one slash, in ASCII, without backslashes, fragments and dot segments.',
+  'Request a path in ASCII that begins with one slash, without backslashes, fragments or dot segments.',
   'path',
 );
 

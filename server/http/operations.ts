@@ -109,19 +109,19 @@ function measureService({ database, config, clock }: Services, registers: Regist
     });
   gauge(
     'dealkeep_mails',
-    'Mails in the outbox, of all nodes, that wait or were given up.',
+    'Mails in the outbox of all nodes that are waiting or were given up.',
     (of, { mails }) => {
       of.set({ state: 'waiting' }, mails.waiting);
       of.set({ state: 'given_up' }, mails.given_up);
     },
     ['state'],
   );
-  gauge('dealkeep_mail_oldest_seconds', 'How long the oldest mail that waits has waited.', (of, { mails }) =>
+  gauge('dealkeep_mail_oldest_seconds', 'How long the oldest waiting mail has waited.', (of, { mails }) =>
     of.set(mails.oldest_seconds),
   );
   gauge(
     'dealkeep_events',
-    'Events that people are to be told of and that wait, and those of them that have failed so far.',
+    'Events that people are still to be notified of, and those of them that have failed so far.',
     (of, { state }) => {
       of.set({ state: 'waiting' }, state?.events_waiting ?? 0);
       of.set({ state: 'failing' }, state?.events_failing ?? 0);
@@ -130,15 +130,15 @@ function measureService({ database, config, clock }: Services, registers: Regist
   );
   const sinceThen = (at: string | null | undefined): number =>
     at == null ? 0 : Math.max(0, clock().getTime() / 1000 - secondsOf(at));
-  gauge('dealkeep_event_oldest_seconds', 'How long the oldest event that waits has waited.', (of, { state }) =>
+  gauge('dealkeep_event_oldest_seconds', 'How long the oldest waiting event has waited.', (of, { state }) =>
     of.set(sinceThen(state?.oldest_event_at)),
   );
-  gauge('dealkeep_changes_waiting', 'Changes that other systems are not told of yet.', (of, { deliveries }) =>
+  gauge('dealkeep_changes_waiting', 'Changes not yet passed on to other systems.', (of, { deliveries }) =>
     of.set(deliveries?.changes_waiting ?? 0),
   );
   gauge(
     'dealkeep_changes_waiting_seconds',
-    'For how long changes have waited for transactions that are under way.',
+    'How long changes have waited for running transactions.',
     (of, { deliveries }) => of.set(sinceThen(deliveries?.changes_since)),
   );
   gauge(
@@ -152,7 +152,7 @@ function measureService({ database, config, clock }: Services, registers: Regist
   );
   gauge(
     'dealkeep_webhook_deliveries',
-    'Deliveries that wait for webhooks that are on, and those of them that have failed so far.',
+    'Deliveries waiting for webhooks that are on, and those of them that have failed so far.',
     (of, { deliveries }) => {
       of.set({ state: 'waiting' }, deliveries?.deliveries_waiting ?? 0);
       of.set({ state: 'failing' }, deliveries?.deliveries_failing ?? 0);
@@ -161,7 +161,7 @@ function measureService({ database, config, clock }: Services, registers: Regist
   );
   gauge(
     'dealkeep_webhook_delivery_oldest_seconds',
-    'How long the oldest delivery that waits has waited.',
+    'How long the oldest waiting delivery has waited.',
     (of, { deliveries }) => of.set(sinceThen(deliveries?.oldest_delivery_at)),
   );
   gauge(
@@ -205,7 +205,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
   });
   const durations = new Histogram({
     name: 'dealkeep_request_duration_seconds',
-    help: 'Time from a request to its answer.',
+    help: 'Time from a request to its response.',
     labelNames: ['interface'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
@@ -220,7 +220,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
   });
   const routeTimes = new Histogram({
     name: 'dealkeep_route_duration_seconds',
-    help: 'Time from a request to its answer by the template of its route.',
+    help: 'Time from a request to its response by the template of its route.',
     labelNames: ['method', 'route'],
     buckets: [0.01, 0.05, 0.25, 1, 5],
     registers,
@@ -228,7 +228,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
   });
   new Gauge({
     name: 'dealkeep_database_connections',
-    help: 'Connections to the database, and runs that wait for one.',
+    help: 'Connections to the database, and work waiting for one.',
     labelNames: ['state'],
     registers,
     collect() {
@@ -240,7 +240,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
   });
   new Gauge({
     name: 'dealkeep_requests',
-    help: 'Requests that are being answered, and those that wait for their turn.',
+    help: 'Requests being answered, and those waiting for their turn.',
     labelNames: ['state'],
     registers,
     collect() {
@@ -252,7 +252,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
   measureService(services, registers);
   new Counter({
     name: 'dealkeep_requests_refused_total',
-    help: 'Requests refused with 503 because more was asked for than could be answered; they are in no other count.',
+    help: 'Requests refused with 503 because the service was overloaded; no other metric counts them.',
     labelNames: ['interface'],
     registers,
     collect() {
@@ -312,7 +312,7 @@ function mayReadMetrics(c: Context, token: string | undefined): boolean {
 
 // Changes no row, but fails on a server that accepts no writes.
 const writeNothing = row('write_nothing', 'delete from limits.counters where false');
-const notWritable = 'The database takes no writes: it is a standby, or was set to read-only.\n';
+const notWritable = 'The database accepts no writes: it is a standby, or was set to read-only.\n';
 
 /**
  * How long /readyz waits for the database, in milliseconds: a load balancer gives up soon, and would take a missing
@@ -347,7 +347,7 @@ export function operations(
       .then(([missing, , key]) => {
         if (missing > 0) return `The database lacks ${missing} migrations: run dealkeep migrate.\n`;
         if (key === null || secrets.keyIds.includes(key)) return null;
-        return `Secrets in the database are encrypted with the key ${key}, which SECRETS_KEY does not hold: set it, and restart this node.\n`;
+        return `Secrets in the database are encrypted with the key ${key}, which SECRETS_KEY does not contain: add it, and restart this node.\n`;
       })
       .finally(() => (asking = undefined)));
   app.get('/healthz', (c) => c.text('ok\n'));
@@ -364,7 +364,7 @@ export function operations(
     } catch (error) {
       log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'not ready');
       if (error instanceof NotWritable) return c.text(notWritable, 503);
-      return c.text('The database does not answer as it should; see the log.\n', 503);
+      return c.text('The database does not respond correctly; see the log.\n', 503);
     }
   });
   // The status page for admins of a brokerage, which is part of the application.

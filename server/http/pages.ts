@@ -107,12 +107,12 @@ export function page(c: Context, options: Page): Response {
 
 const headings: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
   403: 'You do not have permission to do this',
-  404: 'There is nothing here for you',
+  404: 'Not found',
   410: 'This link no longer works',
   413: 'That was too large',
   429: 'Too many requests',
   500: 'Something failed on our side',
-  503: 'Dealkeep is not ready just now',
+  503: 'Dealkeep is temporarily unavailable',
 };
 
 /** What a page shows instead of the heading for the status, and instead of the message. */

@@ -74,7 +74,8 @@ export const retryAfter = (seconds: number): { headers: Readonly<Record<string, 
 export const secondsToWait = (refusal: Refusal): number => refusal.retryAfter ?? 3_600;
 
 /** The thing does not exist, or the person may not see it: the same response for both. */
-export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There is nothing here, or not for you.');
+export const nothingThere = (): Problem =>
+  new Problem(404, 'not_found', 'It does not exist, or you do not have access to it.');
 
 /** The thing exists and the person may see it, but may not do this to it. */
 export const notAllowed = (cause?: unknown): Problem =>
@@ -123,11 +124,11 @@ export function problemOf(error: unknown): Problem | null {
   }
   if (error instanceof Busy) return new Problem(503, 'busy', error.message, { ...retryAfter(2), cause });
   if (error instanceof Unavailable) {
-    const message = 'The service cannot reach its database: try again in a moment.';
+    const message = 'The service cannot reach its database: try again shortly.';
     return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });
   }
   if (error instanceof StoreUnavailable) {
-    const message = 'The service cannot reach its document store: try again in a moment.';
+    const message = 'The service cannot reach its document store: try again shortly.';
     return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });
   }
   if (isFull(error)) {
@@ -141,7 +142,7 @@ const failure = (requestId: string, cause: unknown): Problem =>
   new Problem(
     500,
     'internal_error',
-    `Something failed on our side. If it happens again, tell whoever runs Dealkeep this number: ${requestId}.`,
+    `Something failed on our side. If it happens again, give whoever runs Dealkeep this request id: ${requestId}.`,
     { cause },
   );
 
@@ -158,8 +159,11 @@ export function reported(error: unknown, c: Context, log: Logger, knows?: (code:
   }
   const { cause } = problem;
   if (cause instanceof Unavailable || cause instanceof Busy)
-    log.warn({ requestId, reason: String(cause.cause) }, `the database is ${cause instanceof Busy ? 'busy' : 'away'}`);
-  if (cause instanceof StoreUnavailable) log.error({ requestId, err: cause }, 'the document store is away');
+    log.warn(
+      { requestId, reason: String(cause.cause) },
+      `the database is ${cause instanceof Busy ? 'busy' : 'unavailable'}`,
+    );
+  if (cause instanceof StoreUnavailable) log.error({ requestId, err: cause }, 'the document store is unavailable');
   if (isFull(cause)) log.error({ requestId, err: cause }, 'no room left to store what is sent');
   return problem;
 }
@@ -176,7 +180,7 @@ export const errorsOf = (error: z.ZodError): FieldError[] =>
 
 /** 400 with each error at its field. */
 export const invalid = (details: FieldError[]): Problem =>
-  new Problem(400, 'validation_error', details[0]?.message ?? 'Something does not fit.', { details });
+  new Problem(400, 'validation_error', details[0]?.message ?? 'The request is not valid.', { details });
 
 /** The details that a form can show at its fields: those without `in`, which headers and paths have. */
 function errorsIn(details: Problem['details']): { details?: readonly FieldError[] } {

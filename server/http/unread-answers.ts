@@ -65,14 +65,14 @@ export function openUnreadAnswers(
   const known = new WeakMap<ServerResponse, Waiting>();
 
   function end(answer: ServerResponse, why: string): void {
-    log.info({ path: pathOf(answer), bytes: answer.writableLength }, `an answer was ended because ${why}`);
+    log.info({ path: pathOf(answer), bytes: answer.writableLength }, `a response was ended because ${why}`);
     answer.destroy();
   }
 
   function waitFor(answer: ServerResponse): void {
     // Node.js restarts this timeout whenever the operating system has accepted part of the written bytes.
     answer.setTimeout(patienceMillis, () => {
-      if (answer.writableLength > 0) end(answer, 'nothing of it was taken for minutes');
+      if (answer.writableLength > 0) end(answer, 'the client read nothing of it for minutes');
     });
   }
 
@@ -101,7 +101,7 @@ export function openUnreadAnswers(
         seen.since = now;
       }
       if (keepingPace.has(answer) && !keepsPace(answer, seen, now)) {
-        end(answer, 'it was taken too slowly');
+        end(answer, 'the client read it too slowly');
         continue;
       }
       waiting += bytes;
@@ -110,7 +110,7 @@ export function openUnreadAnswers(
     if (waiting <= mostBytes) return;
     for (const answer of still.toSorted((one, other) => other.writableLength - one.writableLength)) {
       waiting -= answer.writableLength;
-      end(answer, 'others had to be sent');
+      end(answer, 'there was no memory left for others');
       if (waiting <= mostBytes) return;
     }
   };

@@ -31,12 +31,12 @@ export interface Secrets {
   readonly keyIds: readonly string[];
 }
 
-/** Something is encrypted with a key that SECRETS_KEY does not hold; the message says what to do. */
+/** Something is encrypted with a key that SECRETS_KEY does not contain; the message says what to do. */
 export class UnknownKey extends Error {
   override readonly name = 'UnknownKey';
   constructor(keyIds: readonly string[]) {
     super(
-      `Secrets in the database are encrypted with a key that SECRETS_KEY does not hold (${keyIds.join(', ')}). Put that key back, behind the newest one and a comma, until dealkeep secrets rotate has run.`,
+      `Secrets in the database are encrypted with a key that SECRETS_KEY does not contain (${keyIds.join(', ')}). Put that key back after the newest one, separated by a comma, until dealkeep secrets rotate has run.`,
     );
   }
 }

@@ -44,7 +44,7 @@ async function letter({ config, database, secrets }: Services, claimed: ClaimedM
     return first === undefined ? null : notificationLetter([first, ...others], sending);
   }
   const made = letterOf(kind, facts, sending);
-  if (made === null) throw new NotSent('This node does not know this kind of mail: a newer release wrote it.', false);
+  if (made === null) throw new NotSent('This node does not know this kind of e-mail: a newer release wrote it.', false);
   return made;
 }
 
@@ -97,10 +97,10 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
       await handOver(written);
     } catch (error) {
       const { message, final } =
-        error instanceof NotSent ? error : new NotSent('The mail could not be composed.', false, error);
+        error instanceof NotSent ? error : new NotSent('The e-mail could not be composed.', false, error);
       span.fail(final ? 'given_up' : 'not_sent');
       // Neither the address nor the content is logged; the id is enough to find the mail.
-      log.warn({ mail: id, kind, attempt: attempts, reason: message, final }, 'a mail was not delivered');
+      log.warn({ mail: id, kind, attempt: attempts, reason: message, final }, 'an e-mail was not delivered');
       await database.run(mailFailed(claimed, message, final));
       return;
     }
@@ -145,7 +145,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
  */
 export function startDelivery(services: Services): () => Promise<void> {
   const delivery = openDelivery(services);
-  return startDeliveryWorker(services, 'delivering mails failed', {
+  return startDeliveryWorker(services, 'delivering e-mails failed', {
     deliver: () => delivery.deliverDue(),
     finish: () => delivery.stop(),
   });

@@ -86,7 +86,7 @@ const troubles: Readonly<Record<string, string>> = {
   ECONNECTION: 'The mail server cannot be reached, or ended the connection',
   ESOCKET: 'The mail server cannot be reached, or ended the connection',
   ETLS: 'No secure connection to the mail server could be made',
-  ABORT_ERR: 'The mail server did not take the mail in time',
+  ABORT_ERR: 'The mail server did not accept the e-mail in time',
 };
 
 /** A link in a mail server's response may be the link of the mail that it rejects. */
@@ -98,10 +98,10 @@ function notSent(error: SmtpError): NotSent {
   // A rejected login or sender is an error of our configuration, which can be corrected.
   const isAboutMail = command === 'RCPT TO' || command === 'DATA';
   const final = responseCode !== undefined && responseCode >= 500 && isAboutMail;
-  const refused = command === 'RCPT TO' ? 'The mail server refused the address' : 'The mail server refused the mail';
+  const refused = command === 'RCPT TO' ? 'The mail server refused the address' : 'The mail server refused the e-mail';
   const what = responseCode === undefined || code === 'EAUTH' ? troubles[code] : undefined;
   return new NotSent(
-    `${what ?? (responseCode === undefined ? 'The mail could not be sent' : refused)}${answer}`,
+    `${what ?? (responseCode === undefined ? 'The e-mail could not be sent' : refused)}${answer}`,
     final,
     error,
   );
@@ -148,9 +148,9 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
         // The text as it is: in the .eml file, links are broken into lines.
         const file = `${name}.txt`;
         await keep(file, `To: ${mail.to}\nSubject: ${mail.subject}\n\n${mail.text}`);
-        log.info({ file }, 'SMTP_URL is not set: the mail is in a file');
+        log.info({ file }, 'SMTP_URL is not set: the e-mail is in a file');
       } catch (error) {
-        throw new NotSent(`The mail could not be written to a file: ${(error as Error).message}`, false, error);
+        throw new NotSent(`The e-mail could not be written to a file: ${(error as Error).message}`, false, error);
       }
     },
     close: () => transport.close(),

@@ -47,10 +47,10 @@ export const isDocumentUrl = (clientId: string): boolean => /^https?:\/\//i.test
 export function documentUrlFault(text: string, guard: Config['clientMetadata']['guard']): string | null {
   if (text.length > longestUrl) return `It is too long: at most ${longestUrl} characters.`;
   const url = URL.parse(text);
-  if (url === null || url.href !== text) return 'It is not written the way that browsers write addresses.';
+  if (url === null || url.href !== text) return 'It is not in the form in which browsers write addresses.';
   if (url.protocol !== 'https:') return 'It must begin with https://.';
   if (url.pathname === '/') return 'It has no path.';
-  if (/[\\<>"#]/.test(text)) return 'It has characters that an address does not have.';
+  if (/[\\<>"#]/.test(text)) return 'It has characters that are not allowed in an address.';
   return faultOfUrl(text, guard);
 }
 
@@ -82,7 +82,7 @@ export function readDocument(url: string, found: unknown): ClientDocument {
     throw new BadDocument('The document at that address does not describe a client.');
   const document = found as Readonly<Record<string, unknown>>;
   if (document['client_id'] !== url)
-    throw new BadDocument('The document at that address is that of another client: its client_id is another.');
+    throw new BadDocument('The document at that address belongs to another client: its client_id is different.');
   if (!isPublic(document))
     throw new BadDocument(
       'The client signs in with a secret or a key of its own. Only clients without one are accepted here (token_endpoint_auth_method "none"), with PKCE.',
@@ -94,9 +94,11 @@ export function readDocument(url: string, found: unknown): ClientDocument {
   const uris = listed(document['redirect_uris']) ?? [];
   const redirectUris = [...new Set(uris.map(anyPort).filter((uri) => redirectUriFault(uri) === null))];
   if (redirectUris.length === 0)
-    throw new BadDocument('The document names no redirect URI that a client may have here: https, or this machine.');
+    throw new BadDocument(
+      'The document has no redirect URI that is accepted here: use https, or http on this machine.',
+    );
   if (redirectUris.length > redirectUriLimits.count)
-    throw new BadDocument(`The document names more than ${redirectUriLimits.count} redirect URIs.`);
+    throw new BadDocument(`The document has more than ${redirectUriLimits.count} redirect URIs.`);
   return { url, name: nameOf(document['client_name'], url), redirectUris };
 }
 
@@ -196,7 +198,7 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
     try {
       found = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(answer.body));
     } catch {
-      throw new BadDocument('What is at that address is not JSON.');
+      throw new BadDocument('The document at that address is not JSON.');
     }
     const document = readDocument(url, found);
     keep(document, freshness(answer, clock()));
@@ -225,9 +227,9 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
       const meanwhile = atHand(url);
       if (meanwhile) return meanwhile;
       if ([...underWay.values()].filter((one) => one.person === person).length >= most.fetchedForOne)
-        throw new NoRoom('own', again, 'Two clients are already being looked up for you: try again in a moment.');
+        throw new NoRoom('own', again, 'Two clients are already being looked up for you: try again shortly.');
       if (underWay.size >= most.fetched)
-        throw new NoRoom('all', again, 'Too many clients are being looked up: try again in a moment.');
+        throw new NoRoom('all', again, 'Too many clients are being looked up: try again shortly.');
       const document = fetched(url)
         .catch((error: unknown) => {
           throw error instanceof NotFetched ? new BadDocument(error.message, { cause: error }) : error;

@@ -61,7 +61,7 @@ export class ConcurrentRefreshes {
       forget().catch((error: unknown) => {
         this.#forgetting = undefined;
         // The next refresh, or a scheduled job, deletes them.
-        if (!stopping.aborted) log.warn({ err: error }, 'answers to refreshes could not be deleted yet');
+        if (!stopping.aborted) log.warn({ err: error }, 'remembered token responses could not be deleted yet');
       });
     }, overlap + slackMillis).unref();
   }

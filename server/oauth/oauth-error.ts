@@ -40,7 +40,7 @@ const descriptions: Record<GrantFault, string> = {
   invalid_client: 'There is no such client: register it under Connected clients and use the client_id shown there.',
   invalid_grant:
     'The code or refresh token is unknown, expired, used or revoked, or was issued to another request: authorize again.',
-  invalid_scope: 'Ask for no more than was consented to, and at least for mcp:read.',
+  invalid_scope: 'Ask at least for mcp:read, and only for scopes that were consented to.',
   invalid_target: 'The resource is not this tool server: use the one in its metadata, or leave it out.',
 };
 
@@ -54,13 +54,13 @@ function inCodesOfOAuth(c: Context, problem: Problem): Problem {
       // The database's name for the value is not the name of a parameter.
       return problem.cause instanceof Invalid
         ? invalidRequest(
-            'A parameter does not have the form that it must have: compare them with those of the metadata and of the last answer.',
+            'A parameter does not have the right form: compare the parameters with the metadata and the last response.',
           )
         : invalidRequest(problem.message, problem.status);
     case 'busy':
     case 'unavailable':
     case 'storage_full':
-      return oauthError('temporarily_unavailable', 'Try again in a moment.', {
+      return oauthError('temporarily_unavailable', 'Try again shortly.', {
         status: problem.status,
         ...retryAfter(5),
       });

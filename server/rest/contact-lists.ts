@@ -26,14 +26,14 @@ const archivedOf = <const Words extends readonly [string, ...string[]]>(words: W
 /** `archived` for the list of contacts. */
 const archived = archivedOf(
   ['false', 'only', 'true'],
-  'Whether archived contacts are listed: not, they alone, or with the others.',
+  'Which contacts to list: active (false), archived (only) or both (true).',
 );
 
 /** `archived` for one contact. */
-export const archivedToo = archivedOf(['false', 'true'], 'Whether an archived contact is returned, too.');
+export const archivedToo = archivedOf(['false', 'true'], 'Whether to return the contact even if it is archived.');
 
 /** `expand=record`: contacts with `externalId`, `archivedAt` and `mergedInto`. */
-export const expand = oneOfParameter('expand', ['record'], 'record: with externalId, archivedAt and mergedInto.');
+export const expand = oneOfParameter('expand', ['record'], 'record: include externalId, archivedAt and mergedInto.');
 
 const type = oneOfParameter('type', contactTypes, 'Contacts of this type.');
 
@@ -52,16 +52,13 @@ const search = searchParameter(
   'Contacts whose name, e-mail address or phone number contains each of these words, ignoring case.',
 );
 
-const updatedSince = timeParameter(
-  'updatedSince',
-  'Contacts that were changed at this time or later, the earliest change first.',
-);
+const updatedSince = timeParameter('updatedSince', 'Contacts changed at or after this time, earliest change first.');
 
-const sortMessage = 'With updatedSince the order is updatedAt: leave sort out.';
+const sortMessage = 'With updatedSince, the list is sorted by updatedAt: leave sort out.';
 const sort = oneOfParameter(
   'sort',
   recordSorts,
-  'Newest first, by name, or the earliest change first. With updatedSince it is updatedAt, otherwise -createdAt.',
+  'Newest first, by name, or earliest change first. Defaults to updatedAt with updatedSince, otherwise to -createdAt.',
 );
 
 /** The parameters of the list of contacts, besides `cursor` and `limit`. */

@@ -46,9 +46,9 @@ export const contactNotFound = (): Problem => new Problem(404, 'contact_not_foun
 const ifMatch = headerParameter(
   'If-Match',
   {
-    description: "Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten.",
+    description: 'Changes the contact only if this is its current entity tag, so that no newer change is overwritten.',
     schema: { type: 'string' },
-    message: 'Send entity tags in their quotes, or *.',
+    message: 'Send entity tags in quotes, or *.',
   },
   (value): readonly string[] => tagsOf(value),
 );
@@ -70,7 +70,11 @@ function answerTo(changed: ChangedContact | null): Answered {
   if (changed === null) throw unknownKey();
   const { outcome, contact } = changed;
   if (outcome === 'stale')
-    throw new Problem(412, 'precondition_failed', 'The contact has changed since: get it again, then decide.');
+    throw new Problem(
+      412,
+      'precondition_failed',
+      'The contact has changed since you read it: get it again, then decide.',
+    );
   if (outcome === 'taken') throw conflict('Another contact has this externalId.');
   if (contact === null) throw contactNotFound();
   const { record, tag } = contact;
@@ -160,15 +164,16 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       const { from } = await readBody(c, contactMerge);
       const kept = idIn(c);
       if (from.toLowerCase() === kept.toLowerCase())
-        throw invalid([{ in: 'body', path: 'from', message: 'It is the same contact: send the id of its duplicate.' }]);
+        throw invalid([
+          { in: 'body', path: 'from', message: 'This is the contact itself: send the id of its duplicate.' },
+        ]);
       return {
         statements: [mergeContacts(kept, from, tags, originOf(c))],
         said: { from },
         answer: ([merged]) => {
           if (merged?.outcome === 'other_not_found')
             throw invalid([{ in: 'body', path: 'from', message: 'There is no such contact.' }]);
-          if (merged?.outcome === 'of_another_type')
-            throw conflict('A person and a company are no duplicates of each other.');
+          if (merged?.outcome === 'of_another_type') throw conflict('A person and a company cannot be merged.');
           return answerTo(merged);
         },
       };
@@ -200,7 +205,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       // Retrying later would not help.
       if (items.length > ceiling)
         throw invalid([
-          { in: 'body', path: 'items', message: `At most ${ceiling} with this key: each counts as a request.` },
+          { in: 'body', path: 'items', message: `Send at most ${ceiling} with this key: each counts as a request.` },
         ]);
       await count(items.length - 1);
       const read = items.map(itemOf);
@@ -235,7 +240,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: '/contacts/{contactId}',
       id: 'updateContact',
       summary: 'Change a contact',
-      description: `A merge patch (RFC 7396): what is left out stays as it is, null clears. ${needsBoth}`,
+      description: `A merge patch (RFC 7396): properties left out stay as they are; null clears a value. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       body: contactPatch,
       bodyTypes: ['application/merge-patch+json', 'application/json'],
@@ -249,7 +254,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: '/contacts/batch',
       id: 'batchContacts',
       summary: 'Change many contacts',
-      description: `Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Each item counts as a request, so that there can be no more of them than the ceiling of the key. ${needsBoth}`,
+      description: `Up to 200 changes, made in order, each as if sent on its own: one that is refused does not affect the others. Each item counts as a request, so a batch cannot have more items than the key's ceiling. ${needsBoth}`,
       parameters: [idempotencyKey],
       body: contactBatch,
       answers: { 200: { description: 'The outcome of each change.', schema: contactBatchResult, headers: replayed } },
@@ -262,8 +267,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       pathParameters,
       id: 'getContactByExternalId',
       summary: 'Get a contact by the id that another system has for it',
-      description:
-        'One that was merged is answered as the contact that it was merged into. Needs the scope contacts:read.',
+      description: 'For a merged contact, returns the contact that it was merged into. Needs the scope contacts:read.',
       scope: 'contacts:read',
       parameters: [archivedToo],
       answers: { 200: { ...record, headers: entityTag } },
@@ -277,14 +281,14 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       pathParameters,
       id: 'putContactByExternalId',
       summary: 'Create or replace a contact by the id that another system has for it',
-      description: `What is left out is cleared. ${needsBoth}`,
+      description: `Properties left out are cleared. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       body: contactCreate,
       answers: {
-        200: { ...record, description: 'The contact, replaced.', headers: { ...entityTag, ...replayed } },
+        200: { ...record, description: 'The contact was replaced.', headers: { ...entityTag, ...replayed } },
         201: {
           ...record,
-          description: 'The contact, created.',
+          description: 'The contact was created.',
           headers: { ...location('contact'), ...entityTag, ...replayed },
         },
       },
@@ -297,7 +301,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: `/contacts/${act}/{contactId}`,
       id: `${act}Contact`,
       summary: act === 'archive' ? 'Archive a contact' : 'Restore an archived contact',
-      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are asked for.' : 'A contact that was merged into another one becomes independent again.'} If that was already done, the answer is the same. ${needsBoth}`,
+      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are requested.' : 'A contact that was merged into another one becomes independent again.'} If this was already done, the response is the same. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },
       errors: ['contact_not_found', 'precondition_failed'],
@@ -309,7 +313,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: '/contacts/merge/{contactId}',
       id: 'mergeContact',
       summary: 'Merge a duplicate into a contact',
-      description: `The contact takes over what it lacks; the duplicate is archived and points to it. ${needsBoth}`,
+      description: `The contact takes over the values that it lacks; the duplicate is archived and points to it. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       body: contactMerge,
       answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },

@@ -75,7 +75,7 @@ Scalar.createApiReference('#reference', {
   // A change with a live key is asked for twice.
   onBeforeRequest({ request }) {
     if (['GET', 'HEAD'].includes(request.method) || /^Bearer dk_test_/.test(request.headers.get('Authorization') ?? '')) return;
-    if (!confirm('This changes what your brokerage works with. Send it?')) throw new Error('Not sent.');
+    if (!confirm('This changes live data. Send it?')) throw new Error('Not sent.');
   },
 });
 `;

@@ -30,24 +30,24 @@ const error = (status: number, name: string, meaning: string): OperationError =>
  * Errors of single operations, by code. The specification's three operations on contacts use only {@link errorCodes}.
  */
 export const operationErrors = {
-  contact_not_found: error(404, 'ContactNotFound', 'There is no such contact, or the key does not see it'),
-  deal_not_found: error(404, 'DealNotFound', 'There is no such deal, or the key does not reach it'),
-  offer_not_found: error(404, 'OfferNotFound', 'There is no such offer, or the key does not see it'),
-  document_not_found: error(404, 'DocumentNotFound', 'There is no such document, or the key does not see it'),
-  condition_not_found: error(
-    404,
-    'ConditionNotFound',
-    'There is no such closing condition, or the key does not see it',
-  ),
-  conflict: error(409, 'Conflict', 'It conflicts with another record, or a rule forbids it'),
-  webhook_not_found: error(404, 'WebhookNotFound', 'There is no such webhook, or it is not of this key'),
-  delivery_not_found: error(404, 'DeliveryNotFound', 'There is no such delivery, or it is not of this key'),
+  contact_not_found: error(404, 'ContactNotFound', 'There is no such contact, or the key cannot see it'),
+  deal_not_found: error(404, 'DealNotFound', 'There is no such deal, or the key cannot see it'),
+  offer_not_found: error(404, 'OfferNotFound', 'There is no such offer, or the key cannot see it'),
+  document_not_found: error(404, 'DocumentNotFound', 'There is no such document, or the key cannot see it'),
+  condition_not_found: error(404, 'ConditionNotFound', 'There is no such closing condition, or the key cannot see it'),
+  conflict: error(409, 'Conflict', 'The request conflicts with another record, or a rule forbids it'),
+  webhook_not_found: error(404, 'WebhookNotFound', 'There is no such webhook, or it belongs to another key'),
+  delivery_not_found: error(404, 'DeliveryNotFound', 'There is no such delivery, or it belongs to another key'),
   cursor_expired: error(
     410,
     'CursorExpired',
-    'The cursor is older than 30 days or than the events that are kept, or from before a restore or a renewal of secrets',
+    'The cursor is older than 30 days or than the events that are kept, or predates a restore or a renewal of secrets',
   ),
-  precondition_failed: error(412, 'PreconditionFailed', 'It has changed since the entity tag in If-Match was given'),
+  precondition_failed: error(
+    412,
+    'PreconditionFailed',
+    'The record has changed since the entity tag in If-Match was issued',
+  ),
 } satisfies Record<string, OperationError>;
 
 export type ErrorCode = keyof typeof operationErrors;
@@ -99,14 +99,14 @@ export function insufficientScope(scope: string): Problem {
 
 /** The message of an internal error, with the id under which it is in the log. */
 export const broken = (requestId: string): string =>
-  `Something went wrong on our side. Tell whoever runs the service, with the id of the request: ${requestId}.`;
+  `Something went wrong on our side. Report this request id to whoever runs the service: ${requestId}.`;
 
 /**
  * The message while the database or the document store is unavailable; `isWrite`: whether the request changes
  * something.
  */
 export const away = (isWrite: boolean): string =>
-  `The service cannot answer at this moment: try again in a moment.${isWrite ? ' Whether this was done is not known: send it again with the same Idempotency-Key, or look first.' : ''}`;
+  `The service is temporarily unavailable: try again shortly.${isWrite ? ' It is not known whether this was done: send it again with the same Idempotency-Key, or check first.' : ''}`;
 
 /** The problem with a code of this API, and with its list of details as `faults`. */
 function ours(c: Context, problem: Problem): Problem {

@@ -51,7 +51,7 @@ const internalError = typed(
   z.object({
     request_id: z
       .string()
-      .meta({ description: 'That of X-Request-Id: whoever runs the service finds the request in the log by it.' }),
+      .meta({ description: 'The same as X-Request-Id: identifies the request in the log of the service.' }),
   }),
 );
 
@@ -102,20 +102,20 @@ const common: Failures = {
   },
   UnsupportedType: {
     status: 415,
-    description: 'The body is of another type, in another character set than UTF-8, or compressed: validation_error.',
+    description: 'The body is of the wrong media type, not in UTF-8, or compressed: validation_error.',
     schema: validationError,
     headers: limitHeaders,
     examples: { type: faulty('header', 'Content-Type', sendJson) },
   },
   RateLimited: {
     status: 429,
-    description: 'Too many requests of this key, or of this address: rate_limited. Try again after Retry-After.',
+    description: 'Too many requests from this key or this address: rate_limited. Try again after Retry-After.',
     schema: typed(
       'RateLimitedError',
       'rate_limited',
       z.object({
         limit: z.int().optional().meta({
-          description: 'Requests allowed in the window of a minute; of mails and resets it is in the message.',
+          description: 'Requests allowed in a window of one minute; for limits of e-mails and resets, see the message.',
         }),
         retry_after: z.int().meta({ description: 'Seconds until the window ends, as in Retry-After.' }),
       }),
@@ -139,7 +139,7 @@ const common: Failures = {
   },
   Unavailable: {
     status: 503,
-    description: 'The service cannot answer at this moment: internal_error. Try again after Retry-After.',
+    description: 'The service is temporarily unavailable: internal_error. Try again after Retry-After.',
     schema: internalError,
     headers: ['Retry-After'],
     sometimes: limitHeaders,
@@ -186,17 +186,17 @@ const header = (description: string, type: string, sample: unknown): Json => ({
 /** Headers of responses, by name. */
 export const headers: Readonly<Record<string, Json>> = {
   'X-Request-Id': header('The id of the request: yours, if you sent a short plain one.', 'string', requestId),
-  'X-RateLimit-Limit': header('Requests allowed in the window of a minute.', 'integer', 600),
+  'X-RateLimit-Limit': header('Requests allowed in a window of one minute.', 'integer', 600),
   'X-RateLimit-Remaining': header('Requests left in the window.', 'integer', 598),
   'X-RateLimit-Reset': header('When the window ends: Unix time in seconds.', 'integer', 1_795_190_460),
   ETag: header(
-    'Identifies this answer: sent back as If-None-Match, it gets 304 as long as nothing has changed.',
+    'Identifies this response: send it back as If-None-Match to get 304 as long as nothing has changed.',
     'string',
     '"Jq1rVZ3x0yqf2mGd8eHn5Tb7uLk"',
   ),
   'Retry-After': header('Seconds to wait before trying again.', 'integer', 23),
   Link: header(
-    'Links to what the guide says of the error.',
+    'Links to what the guide says about the error.',
     'string',
     `<${restPath}/docs#description/validation-error>; rel="help"`,
   ),

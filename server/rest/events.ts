@@ -24,22 +24,22 @@ export const event = z
     id: id.meta({ description: 'The same wherever the event appears, so that duplicates can be recognized.' }),
     type: openEnum(eventTypes).meta({
       description:
-        'What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then. Later versions may add types.',
+        'What happened to the record. A document that is restored within an hour of its removal is reported as updated: create your copy of it again. Later versions may add types.',
     }),
     objectType: openEnum(objectTypes),
     objectId: id,
     dealId: id.nullable().meta({ description: 'The deal that the record belongs to; null for a contact.' }),
     occurredAt: time.meta({
-      description: 'When its transaction began. The list is in another order: that of commits.',
+      description: 'When its transaction began. The list is in a different order: that of commits.',
     }),
     data: z.record(z.string(), z.unknown()).nullable().optional().meta({
       description:
-        'With expand=data: the record as it is now, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, or the key does not see it (any more).',
+        'With expand=data: the current record, as its own path returns it (a contact as a ContactRecord, archived or not); null if it is gone or the key cannot see it.',
     }),
   })
   .meta({
     id: 'Event',
-    description: 'Something that changed.',
+    description: 'A change to a record.',
     examples: [
       {
         id: '5d0c3c1e-6f0e-4b7a-9c39-0d6f2f1f7a11',
@@ -60,22 +60,20 @@ export const webhookEvent = event
   .extend({
     type: openEnum([...eventTypes, 'webhook.test']).meta({
       description:
-        'What became of the record, as in GET /events; webhook.test is the test event. Later versions may add types.',
+        'What happened to the record, as in GET /events; webhook.test is the test event. Later versions may add types.',
     }),
     objectType: openEnum([...objectTypes, 'webhook']),
-    objectId: id.meta({ description: 'Of the test event the id of the webhook.' }),
-    dealId: id
-      .nullable()
-      .meta({ description: 'The deal that the record belongs to; null for a contact, and for a test.' }),
-    occurredAt: time.meta({ description: 'When its transaction began, or the test was asked for.' }),
+    objectId: id.meta({ description: 'For the test event, the id of the webhook.' }),
+    dealId: id.nullable().meta({ description: 'The deal that the record belongs to; null for a contact or a test.' }),
+    occurredAt: time.meta({ description: 'When its transaction began, or the test was requested.' }),
     data: z.record(z.string(), z.unknown()).nullable().meta({
       description:
-        'The record as it is when this is sent, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, and for a test.',
+        'The record at the time of sending, as its own path returns it (a contact as a ContactRecord, archived or not); null if it is gone, and for a test.',
     }),
   })
   .meta({
     id: 'WebhookEvent',
-    description: 'What a webhook receives: something that changed, with its record, or the test event.',
+    description: 'What a webhook receives: a change with its record, or the test event.',
     examples: [
       {
         id: '5d0c3c1e-6f0e-4b7a-9c39-0d6f2f1f7a11',
@@ -94,12 +92,12 @@ const eventList = z.object({ data: z.array(event), pagination }).meta({ id: 'Eve
 const limit = limitOf('events');
 
 const afterMessage =
-  'Send nextCursor of an earlier answer to this brokerage, unchanged, or "latest", or start with the oldest event without it.';
+  'Send nextCursor from an earlier response for this brokerage, unchanged, or "latest", or leave it out to start with the oldest event.';
 const after = queryParameter(
   'after',
   {
     description:
-      'nextCursor of an earlier answer, from which to go on. Without it, the list begins with the oldest event that is kept; with "latest", behind the newest.',
+      'nextCursor from an earlier response, to continue from there. Without it, the list begins with the oldest event that is kept; with "latest", after the newest.',
     schema: { type: 'string', examples: ['latest'] },
     message: afterMessage,
   },
@@ -107,11 +105,11 @@ const after = queryParameter(
   null,
 );
 
-const typesMessage = `Name types of events, with commas between them: ${eventTypes.join(', ')}.`;
+const typesMessage = `Send types of events, separated by commas: ${eventTypes.join(', ')}.`;
 const types = queryParameter(
   'types',
   {
-    description: 'Only events of these types, with commas between them.',
+    description: 'Only events of these types, separated by commas.',
     schema: { type: 'string', examples: ['contact.created,contact.updated'] },
     message: typesMessage,
   },
@@ -125,7 +123,7 @@ const types = queryParameter(
 const expand = queryParameter(
   'expand',
   {
-    description: 'data: with each event the record that it is about, as it is now.',
+    description: 'data: include with each event the current state of its record.',
     schema: { type: 'string', enum: ['data'] },
     message: 'Send "data", or leave the parameter out.',
   },
@@ -139,7 +137,7 @@ const expired = () =>
   new Problem(
     410,
     'cursor_expired',
-    'This cursor is older than 30 days, stands before events that have been deleted since, or is from before the service was restored from a backup or renewed its secrets. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
+    'This cursor is no longer valid: it is older than 30 days, events after it have been deleted, or the service has since been restored from a backup or renewed its secrets. Request after=latest, read your records again, then continue from that cursor.',
   );
 
 /** An event as clients get it: without its sequence number among the events of all brokerages. */
@@ -209,10 +207,10 @@ export function eventOperations(services: Services, callers: Callers): readonly 
       tag: 'Events',
       summary: 'List what changed',
       description:
-        'In the order in which changes were committed, so that nothing appears before a place that was read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it, and continue with it.',
+        'In the order in which changes were committed, so nothing new appears before what you have read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it and continue from it.',
       scope: 'events:read',
       parameters: [after, limit, types, expand],
-      answers: { 200: { description: 'A page of events, the oldest first.', schema: eventList } },
+      answers: { 200: { description: 'A page of events, oldest first.', schema: eventList } },
       errors: ['cursor_expired'],
       handle: list,
     },

@@ -80,11 +80,11 @@ export const lineUpTo = (max: number, kept = (value: string): string => value.tr
 
 /** One of several words, in a request. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
-  z.enum(words, { error: absent(`Say one of: ${words.join(', ')}.`) });
+  z.enum(words, { error: absent(`Send one of: ${words.join(', ')}.`) });
 
 /** A calendar day in a request. */
 export const day = z.iso
-  .date({ error: absent('Write a date as YYYY-MM-DD.') })
+  .date({ error: absent('Send a date as YYYY-MM-DD.') })
   .refine(isAfterYearZero, { error: 'There is no year 0.' });
 
 /** The id of a record in a request. */

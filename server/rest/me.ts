@@ -22,7 +22,7 @@ export function keyOperations(services: Services, callers: Callers): readonly Op
       id: 'getMe',
       tag: 'Key',
       summary: 'Get the API key that is calling',
-      description: 'Its brokerage, its scopes and how many requests a minute it may make. Any key may ask.',
+      description: 'Its brokerage, its scopes and how many requests a minute it may make. Any key may call this.',
       scope: null,
       answers: { 200: { description: 'The key.', schema: callingKey } },
       async handle(c) {
@@ -45,7 +45,7 @@ export function keyOperations(services: Services, callers: Callers): readonly Op
       tag: 'Key',
       summary: 'Reset the sandbox',
       description:
-        'Restores the demo data of the sandbox of a test key, under the same ids; webhooks stay, and the changes are events like any other. Any test key may ask, once in ten seconds for all of them: 429 before that.',
+        "Restores the demo data of a test key's sandbox, under the same ids; webhooks stay, and the changes are events like any other. Any test key may call this, once every ten seconds for all of them: sooner returns 429.",
       scope: null,
       parameters: [idempotencyKey],
       answers: { 200: { description: 'When it was reset.', schema: sandboxReset, headers: replayed } },
@@ -56,7 +56,7 @@ export function keyOperations(services: Services, callers: Callers): readonly Op
           said: null,
           answer: ([resetAt]) => {
             if (resetAt === null)
-              throw new Problem(409, 'conflict', 'This is a live key: only a test key resets the sandbox.');
+              throw new Problem(409, 'conflict', 'This is a live key: only a test key can reset the sandbox.');
             return { status: 200, body: { resetAt } };
           },
         })),

@@ -11,7 +11,7 @@ export function only(...methods: string[]): Handler {
   const allow = [...methods, 'OPTIONS'].join(', ');
   return (c) => {
     if (c.req.method === 'OPTIONS') return c.body(null, 204, { Allow: allow });
-    const message = `${c.req.method} is not possible here, only ${allow}.`;
+    const message = `${c.req.method} is not allowed here, only ${allow}.`;
     throw new Problem(405, 'method_not_allowed', message, { headers: { Allow: allow } });
   };
 }

@@ -39,12 +39,12 @@ const isTagged = ({ method, answers }: Operation): boolean => method === 'get' &
 const ifNoneMatch: Json = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'ETag of an earlier answer: 304 without a body when this one would be the same.',
+  description: 'ETag of an earlier response: 304 without a body if nothing has changed.',
   schema: { type: 'string' },
 };
 
 const notModified: Json = {
-  description: 'Nothing has changed since the answer whose ETag was sent as If-None-Match.',
+  description: 'Nothing has changed since the response whose ETag was sent as If-None-Match.',
   headers: headersOf(['X-Request-Id', ...always, 'ETag']),
 };
 
@@ -170,7 +170,7 @@ const webhooks = (parts: Parts): Json => ({
       tags: ['Webhooks'],
       summary: 'Receive an event',
       description:
-        'What is sent to the url of a webhook: each change at least once, and the test event. Verify the signature with the secret of the webhook before you believe it, and ignore types that you do not know.',
+        'What is sent to the url of a webhook: each change at least once, and the test event. Verify the signature with the secret of the webhook before you trust it, and ignore types that you do not know.',
       security: [],
       parameters: [
         sentHeader(
@@ -181,13 +181,15 @@ const webhooks = (parts: Parts): Json => ({
         sentHeader('webhook-timestamp', 'When it was sent: Unix time in seconds.', '1795190460'),
         sentHeader(
           'webhook-signature',
-          'One signature for each secret in force, with spaces between them.',
+          'One signature for each secret in force, separated by spaces.',
           'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
         ),
       ],
       requestBody: { required: true, content: { 'application/json': json(webhookEvent, parts) } },
       responses: {
-        '2XX': { description: 'It was taken. Anything else, and an answer after 10 seconds, is a failure.' },
+        '2XX': {
+          description: 'The event was accepted. Any other status, or no response within 10 seconds, is a failure.',
+        },
       },
     },
   },
@@ -270,7 +272,7 @@ export function openApiDocument(
       title: 'Dealkeep REST API',
       version: '1.0.0',
       description:
-        'The records of a brokerage, for its other programs. The API key alone decides which brokerage that is and what the key may do. ' +
+        "A brokerage's records, for its other programs. The API key alone determines the brokerage and what may be done. " +
         `The guide is at ${baseUrl}${restPath}/docs.`,
       contact: { name: 'Dealkeep', url: baseUrl },
     },
@@ -287,7 +289,7 @@ export function openApiDocument(
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key: dk_test_… for the sandbox, dk_live_… for what the brokerage has.',
+          description: 'An API key: dk_test_… for the sandbox, dk_live_… for live data.',
         },
       },
     },

@@ -45,7 +45,7 @@ export const location = (thing: string): Record<string, Json> => ({
 /** The header of a response that is repeated for the same `Idempotency-Key`. */
 export const replayed: Record<string, Json> = {
   'Idempotent-Replayed': {
-    description: 'true when this repeats the first answer.',
+    description: 'true if this repeats the first response.',
     schema: { type: 'string', enum: ['true'] },
   },
 };

@@ -20,7 +20,7 @@ export const limitOf = (things: string): Parameter<number> =>
   queryParameter(
     'limit',
     {
-      description: `How many ${things} a page has.`,
+      description: `Maximum number of ${things} on a page.`,
       schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
       message: 'Send one whole number from 1 to 200.',
     },
@@ -28,12 +28,13 @@ export const limitOf = (things: string): Parameter<number> =>
     50,
   );
 
-const cursorMessage = 'Send nextCursor of an earlier answer to this brokerage, unchanged, or start again without it.';
+const cursorMessage =
+  'Send nextCursor from an earlier response for this brokerage, unchanged, or leave it out to start again.';
 
 /** `cursor`: read and issued by {@link Pages.answer}. */
 export const cursor = queryParameter(
   'cursor',
-  { description: 'nextCursor of an earlier answer.', schema: { type: 'string' }, message: cursorMessage },
+  { description: 'nextCursor from an earlier response.', schema: { type: 'string' }, message: cursorMessage },
   (value) => value,
   null,
 );

@@ -37,7 +37,7 @@ export const textParameter = (
     {
       description,
       schema: { type: 'string', minLength: 1, maxLength: max, pattern: visible },
-      message: `Send a text of 1 to ${max} characters, of which one is visible.`,
+      message: `Send a text of 1 to ${max} characters, at least one of them visible.`,
     },
     (value) => {
       const text = kept(value);

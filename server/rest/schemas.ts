@@ -11,10 +11,10 @@ import { absent, blank, id, text, time, visible } from './fields.ts';
 import { errorCodes } from './envelope.ts';
 
 const asLongAsTheBody =
-  'Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs.';
+  'Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs.';
 
 const type = z
-  .enum(contactTypes, { error: absent('Say "person" or "company".') })
+  .enum(contactTypes, { error: absent('Send "person" or "company".') })
   .meta({ description: 'Whether this is a person or a company.' });
 
 // The pattern is only for the OpenAPI document.
@@ -38,8 +38,7 @@ const email = (sentence: string) =>
       maxLength: longestEmailAddress,
       format: 'email',
       examples: ['ron@kestrelcreek.example'],
-      description:
-        'A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets.',
+      description: 'An ASCII mailbox (RFC 5321) whose domain contains a dot or is an IPv4 or IPv6 address in brackets.',
     });
 
 const phone = (sentence: string) =>
@@ -108,11 +107,11 @@ export const contactPatch = z
       phone: phone(orNull).nullable().optional(),
       externalId: externalId.nullable().optional(),
     },
-    { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with what is to change.' : undefined) },
+    { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with what to change.' : undefined) },
   )
   .meta({
     id: 'ContactPatch',
-    description: 'A merge patch (RFC 7396): what is left out stays as it is, null clears.',
+    description: 'A merge patch (RFC 7396): properties left out stay as they are; null clears a value.',
     examples: [{ email: 'ron.halvorsen@kestrelcreek.example', phone: null, externalId: 'crm-20917' }],
   });
 
@@ -131,10 +130,10 @@ const newWithExternalId = contactCreate
   .extend({ externalId: externalId.optional() })
   .meta({ id: 'ContactCreateWithExternalId' });
 const ifMatch = z
-  .string({ error: 'Send an entity tag as text, in its quotes.' })
+  .string({ error: 'Send an entity tag as text, in quotes.' })
   .max(200, { error: 'It is too long for an entity tag.' })
   .meta({
-    description: 'Change it only if this is its entity tag, as in the header If-Match.',
+    description: 'Change the contact only if this is its current entity tag, as with the header If-Match.',
     examples: ['"019ac2b17d3e7c529f045b8e6a1d2c30.3.1795190400123"'],
   });
 
@@ -145,7 +144,7 @@ export const contactBatchItem = z
     [
       z
         .strictObject({ action: z.literal('create'), contact: newWithExternalId })
-        .meta({ id: 'ContactBatchCreate', description: 'As POST /contacts, with an external id if you like.' }),
+        .meta({ id: 'ContactBatchCreate', description: 'Like POST /contacts, optionally with an external id.' }),
       z
         .strictObject({
           action: z.literal('update'),
@@ -153,10 +152,10 @@ export const contactBatchItem = z
           ifMatch: ifMatch.optional(),
           contact: contactPatch,
         })
-        .meta({ id: 'ContactBatchUpdate', description: 'As PATCH /contacts/{contactId}.' }),
+        .meta({ id: 'ContactBatchUpdate', description: 'Like PATCH /contacts/{contactId}.' }),
       z
         .strictObject({ action: z.literal('upsert'), externalId, ifMatch: ifMatch.optional(), contact: contactCreate })
-        .meta({ id: 'ContactBatchUpsert', description: 'As PUT /contacts/by-external-id/{externalId}.' }),
+        .meta({ id: 'ContactBatchUpsert', description: 'Like PUT /contacts/by-external-id/{externalId}.' }),
     ],
     { error: () => 'Send a JSON object whose action is "create", "update" or "upsert".' },
   )
@@ -222,12 +221,13 @@ export const contactRecord = z
     ...ofRecord,
     ...times,
   })
-  .meta({ id: 'ContactRecord', description: 'A contact with what another system needs to keep in step with it.' });
+  .meta({ id: 'ContactRecord', description: 'A contact with what another system needs to stay in sync with it.' });
 
 /** A contact; with expand=record, also with the other properties of its record. */
-export const contactAsAsked = z
-  .intersection(contact, z.object(ofRecord).partial())
-  .meta({ id: 'ContactAsAsked', description: 'A contact; with expand=record it has the last three properties too.' });
+export const contactAsAsked = z.intersection(contact, z.object(ofRecord).partial()).meta({
+  id: 'ContactAsAsked',
+  description: 'A contact; with expand=record, also externalId, archivedAt and mergedInto.',
+});
 
 export const pagination = z
   .object({
@@ -248,9 +248,9 @@ export const contactList = z.object({ data: z.array(contactAsAsked), pagination 
 /** One fault in a request, among the `faults` of a validation_error. */
 export const fault = z
   .object({
-    in: z.enum(['body', 'query', 'header', 'path']).meta({ description: 'Where it is.' }),
+    in: z.enum(['body', 'query', 'header', 'path']).meta({ description: 'The part of the request.' }),
     path: z.string().meta({
-      description: "The property, parts joined by dots, the parameter or the header; '' is the whole.",
+      description: "The property (parts joined by dots), the parameter or the header; '' for the whole.",
       examples: ['email'],
     }),
     message: z.string().meta({ description: 'What to change.', examples: ['It is not an e-mail address.'] }),
@@ -264,7 +264,7 @@ const envelopeWith = (code: z.ZodType, name: string) =>
         code,
         message: z.string().meta({ description: 'A summary for people.', examples: ['There is no such contact.'] }),
         details: z.record(z.string(), z.unknown()).optional().meta({
-          description: 'Structured context; what it holds is said with each response.',
+          description: 'Structured context, described with each response.',
         }),
       }),
     })
@@ -282,9 +282,11 @@ export const contactBatchResult = z
       .array(
         z
           .object({
-            status: z.int().meta({ description: 'The status that the change would have had alone.', examples: [200] }),
-            contact: contactRecord.optional().meta({ description: 'The contact, with a status of 2xx.' }),
-            error: batchError.optional().meta({ description: 'The error, with any other status.' }),
+            status: z
+              .int()
+              .meta({ description: 'The status that the change would have had on its own.', examples: [200] }),
+            contact: contactRecord.optional().meta({ description: 'The contact, if the status is 2xx.' }),
+            error: batchError.optional().meta({ description: 'The error, for any other status.' }),
           })
           .meta({
             id: 'ContactBatchItemResult',
@@ -311,9 +313,9 @@ export const callingKey = z
     }),
     brokerage: z
       .object({ id, name: z.string().meta({ examples: ['Northgate Business Brokers'] }) })
-      .meta({ description: 'Of a test key the sandbox.' }),
+      .meta({ description: 'For a test key, the sandbox.' }),
     scopes: z.array(z.string()).meta({ examples: [['contacts:read', 'contacts:write']] }),
-    ceiling: z.int().meta({ description: 'Requests a minute.', examples: [600] }),
+    ceiling: z.int().meta({ description: 'Requests allowed per minute.', examples: [600] }),
   })
   .meta({ id: 'Me', description: 'The API key that is calling.' });
 

@@ -38,17 +38,19 @@ const meaningOfDelivery = (fault: unknown): unknown =>
 const delivery = z
   .object({
     id,
-    eventId: id.meta({ description: 'The webhook-id of the delivery: that of the event.' }),
+    eventId: id.meta({ description: 'The id of the event, which is the webhook-id of the delivery.' }),
     type: z.string().meta({ examples: ['contact.created'] }),
     objectType: z.string().meta({ examples: ['contact'] }),
     objectId: id,
     dealId: id.nullable(),
-    isAgain: z.boolean().meta({ description: 'It was sent before, and asked for again.' }),
+    isAgain: z.boolean().meta({ description: 'Whether this delivery was requested again.' }),
     state: z.enum(deliveryStates).meta({
       description: 'dropped: when it was to be sent, the key could no longer see the record.',
     }),
     attempts: z.int().meta({ examples: [1] }),
-    nextAttemptAt: time.nullable().meta({ description: 'Null too while an earlier one of the same record waits.' }),
+    nextAttemptAt: time
+      .nullable()
+      .meta({ description: 'Also null while an earlier delivery for the same record is waiting.' }),
     createdAt: time,
     lastAttemptAt: time.nullable(),
     endedAt: time.nullable(),
@@ -62,7 +64,7 @@ const delivery = z
         }),
       })
       .nullable()
-      .meta({ description: 'Of the last attempt.' }),
+      .meta({ description: 'The request of the last attempt.' }),
     answer: z
       .object({
         status: z.int().meta({ examples: [204] }),
@@ -80,31 +82,30 @@ const delivery = z
           .meta({ examples: [87] }),
       })
       .nullable()
-      .meta({ description: 'Of the last attempt; null when there was none.' }),
+      .meta({ description: 'The response to the last attempt; null if there was none.' }),
     error: z
       .string()
       .nullable()
-      .meta({ description: 'Why the last attempt failed.', examples: ['The answer was 500 and not 2xx.'] }),
+      .meta({ description: 'Why the last attempt failed.', examples: ['The response was 500, not 2xx.'] }),
   })
-  .meta({ id: 'WebhookDelivery', description: 'An event on its way to a webhook. Kept 30 days.' });
+  .meta({ id: 'WebhookDelivery', description: 'An event sent, or to be sent, to a webhook. Kept for 30 days.' });
 const deliveryList = z.object({ data: z.array(delivery), pagination }).meta({ id: 'WebhookDeliveryList' });
 
 const range = z
   .strictObject({
-    since: timeSent('2026-11-20T15:00:00Z').meta({ description: 'Deliveries that were written from then on.' }),
-    until: timeSent('2026-11-20T16:00:00Z').meta({ description: 'And before then.' }),
+    since: timeSent('2026-11-20T15:00:00Z').meta({ description: 'Deliveries created at or after this time.' }),
+    until: timeSent('2026-11-20T16:00:00Z').meta({ description: 'Deliveries created before this time.' }),
     failedOnly: z
       .boolean({ error: 'Send true or false.' })
       .optional()
-      .meta({ default: false, description: 'Of failed ones only.', examples: [true] }),
+      .meta({ default: false, description: 'Whether to send only failed deliveries again.', examples: [true] }),
   })
   .meta({ id: 'WebhookRedelivery' });
 const redelivered = z
   .object({
-    deliveries: z.int().meta({ description: 'How many are sent again.', examples: [12] }),
+    deliveries: z.int().meta({ description: 'How many deliveries are sent again.', examples: [12] }),
     nextSince: time.nullable().meta({
-      description:
-        'Where there are more than 10,000: the time from which the rest was written, to send as since. Otherwise null.',
+      description: 'If there are more than 10,000: the time to send as since for the rest. Otherwise null.',
       examples: [null],
     }),
   })
@@ -112,7 +113,7 @@ const redelivered = z
 const stateParameter = queryParameter<DeliveryState, null>(
   'state',
   {
-    description: 'Only those in this state.',
+    description: 'Only deliveries in this state.',
     schema: { type: 'string', enum: [...deliveryStates] },
     message: 'Send waiting, delivered, failed or dropped.',
   },
@@ -166,7 +167,7 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
       id: 'listWebhookDeliveries',
       tag: 'Webhooks',
       summary: 'List deliveries of a webhook',
-      description: 'Newest first, of 30 days. Needs the scope webhooks:read.',
+      description: 'Newest first, from the last 30 days. Needs the scope webhooks:read.',
       scope: read,
       parameters: [stateParameter, cursor, limit],
       answers: { 200: { description: 'A page of deliveries.', schema: deliveryList } },
@@ -200,10 +201,11 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
       id: 'redeliverWebhookDelivery',
       tag: 'Webhooks',
       summary: 'Send a delivery again',
-      description: 'One that has ended, under the same webhook-id. Needs the scopes webhooks:write and webhooks:read.',
+      description:
+        'The delivery must have ended; it keeps its webhook-id. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
-      answers: { 202: { description: 'It is on its way.', schema: redelivered, headers: replayed } },
+      answers: { 202: { description: 'The delivery is queued.', schema: redelivered, headers: replayed } },
       errors: ['delivery_not_found', 'conflict'],
       handle: (c) =>
         writes.run(c, { scopes: writing, action: 'webhook.redeliver', meaning: meaningOfDelivery }, () => {
@@ -214,7 +216,7 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
             said: null,
             answer: ([isSentAgain, found]: readonly [boolean, Delivery | null]) => {
               if (found === null) throw noDelivery();
-              if (!isSentAgain) throw conflict('It waits to be sent already.');
+              if (!isSentAgain) throw conflict('This delivery is already waiting to be sent.');
               return { status: 202, body: { deliveries: 1, nextSince: null } };
             },
           };
@@ -227,11 +229,11 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
       tag: 'Webhooks',
       summary: 'Send the deliveries of a period again',
       description:
-        'Those that have ended, the earliest 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read.',
+        'Only deliveries that have ended, at most the earliest 10,000, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: range,
-      answers: { 202: { description: 'They are on their way.', schema: redelivered, headers: replayed } },
+      answers: { 202: { description: 'The deliveries are queued.', schema: redelivered, headers: replayed } },
       errors: ['webhook_not_found', 'conflict'],
       handle: (c) =>
         writes.run(c, { scopes: writing, action: 'webhook.redeliver', meaning }, async () => {

@@ -50,14 +50,17 @@ export function meaning(fault: unknown): unknown {
 }
 
 const typesOf = z
-  .array(z.enum(eventTypes as [string, ...string[]], { error: 'Name types of events: see the list of them.' }), {
-    error: absent('Send a list of types of events.'),
-  })
-  .min(1, { error: 'Name one type at least, or leave the property out for all.' })
+  .array(
+    z.enum(eventTypes as [string, ...string[]], { error: 'There is no such type of event: see the list of types.' }),
+    {
+      error: absent('Send a list of types of events.'),
+    },
+  )
+  .min(1, { error: 'Send at least one type, or leave the property out for all.' })
   .max(100, { error: 'It is too long: at most 100 types.' })
   .overwrite((types) => [...new Set(types)])
   .meta({
-    description: 'Types of events that are sent; all when left out.',
+    description: 'Types of events to send; all if left out.',
     examples: [['contact.created', 'contact.updated']],
   });
 
@@ -71,12 +74,12 @@ const urlOf = (allowLoopback: boolean) =>
       format: 'uri',
       maxLength: lengths.webhook_endpoints.url,
       description:
-        'Where events are sent by POST: https, to a name on the public Internet, on port 443 or from 1024 on, without user and password.',
+        'Where events are sent by POST: https, to a name on the public Internet, on port 443, or 1024 or higher, without user name and password.',
       examples: ['https://crm.example.com/dealkeep'],
     });
 
 const descriptionOf = lineUpTo(lengths.webhook_endpoints.description).meta({
-  description: 'For people.',
+  description: 'A note for people.',
   examples: ['Our CRM'],
 });
 
@@ -93,10 +96,10 @@ const shared = {
     .meta({ description: 'Null for all.', examples: [['contact.created']] }),
   state: z
     .enum(webhookStates)
-    .meta({ description: 'off: nothing is sent; what changes meanwhile is sent when it is on again.' }),
+    .meta({ description: 'off: nothing is sent; changes made meanwhile are sent when it is on again.' }),
   offReason: openEnum(webhookOffReasons).nullable().meta({
     description:
-      'failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come.',
+      'Why it was turned off. failing: nothing was accepted for three days. admin_gone, key_rotated: the admin or key that last set it up, or an admin who was shown a token of that key, lost their access. Later versions may add reasons.',
   }),
   offSince: time.nullable(),
   createdAt: time,
@@ -109,7 +112,7 @@ const webhookWithSecret = z
   .object({
     ...shared,
     secret: z.string().meta({
-      description: 'whsec_ and base64: signs every delivery, as Standard Webhooks has it. Shown once.',
+      description: 'whsec_ and base64: signs every delivery, according to Standard Webhooks. Shown once.',
       examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw8mKQ9r8GKYo='],
     }),
   })
@@ -121,11 +124,11 @@ const rotation = z
     overlapSeconds: z
       .int({ error: 'Send a whole number of seconds.' })
       .min(0, { error: 'Send 0 or more.' })
-      .max(longestSecretOverlap, { error: `Send ${longestSecretOverlap} at most: seven days.` })
+      .max(longestSecretOverlap, { error: `Send at most ${longestSecretOverlap}: seven days.` })
       .optional()
       .meta({
         default: 86_400,
-        description: 'How long the previous secret also signs. An older one stops at once.',
+        description: 'How long the previous secret also signs. Any older secret stops at once.',
         examples: [86_400],
       }),
   })
@@ -186,9 +189,9 @@ export function webhookOperations(services: Services, callers: Callers): readonl
         description: descriptionOf.nullable().optional(),
         types: typesOf.nullable().optional(),
         state: z
-          .enum(webhookStates, { error: 'Say "on" or "off".' })
+          .enum(webhookStates, { error: 'Send "on" or "off".' })
           .optional()
-          .meta({ description: 'Turned on again, it continues where it stopped.' }),
+          .meta({ description: 'When turned on again, it continues where it stopped.' }),
       },
       { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with what to change.' : undefined) },
     )
@@ -206,7 +209,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       id: 'listWebhooks',
       tag: 'Webhooks',
       summary: 'List webhooks',
-      description: 'Those of this key, newest first. Needs the scope webhooks:read.',
+      description: "This key's webhooks, newest first. Needs the scope webhooks:read.",
       scope: read,
       parameters: [cursor, limit],
       answers: { 200: { description: 'A page of webhooks.', schema: webhookList } },
@@ -219,7 +222,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Add a webhook',
       description:
-        'It receives changes from now on, as far as this key sees them. At most 20 for each key; at most 200 of a brokerage may be on. Needs the scopes webhooks:write and webhooks:read.',
+        'It receives changes from now on that this key can see. At most 20 webhooks per key, and at most 200 turned on per brokerage. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: create,
@@ -274,7 +277,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Change a webhook',
       description:
-        'A merge patch: what is left out stays as it is, null clears. None is turned on beside 200 of the brokerage that are. Needs the scopes webhooks:write and webhooks:read.',
+        'A merge patch: properties left out stay as they are; null clears a value. At most 200 webhooks of a brokerage can be on. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: change,
@@ -300,7 +303,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       id: 'deleteWebhook',
       tag: 'Webhooks',
       summary: 'Delete a webhook',
-      description: 'With the log of its deliveries. Needs the scopes webhooks:write and webhooks:read.',
+      description: 'The log of its deliveries is deleted too. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       answers: { 204: { description: 'The webhook is deleted.' } },
       errors: ['webhook_not_found'],
@@ -333,7 +336,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Rotate the secret of a webhook',
       description:
-        'The previous secret signs beside the new one for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read.',
+        'The previous secret also signs for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: rotation,
@@ -367,12 +370,12 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       id: 'testWebhook',
       tag: 'Webhooks',
       summary: 'Send a test event',
-      description: 'Of the type webhook.test, with data null. Needs the scopes webhooks:write and webhooks:read.',
+      description: 'Its type is webhook.test, and its data is null. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       answers: {
         202: {
-          description: 'It is on its way, or waits until the webhook is turned on.',
+          description: 'The event is queued; it waits while the webhook is off.',
           schema: tested,
           headers: replayed,
         },

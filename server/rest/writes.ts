@@ -35,7 +35,7 @@ export const idempotencyKey = headerParameter(
   'Idempotency-Key',
   {
     description:
-      'Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again.',
+      'Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
     message: 'Send one key of 1 to 255 visible ASCII characters, or leave the header out.',
   },
@@ -51,7 +51,11 @@ export function refuseConditions(c: Context, isConditional = false): void {
   for (const name of looksAtIfMatch ? ['If-None-Match'] : ['If-Match', 'If-None-Match'])
     if (c.req.header(name) !== undefined)
       throw invalid([
-        { in: 'header', path: name, message: 'This operation does not look at it: leave it out, or read first.' },
+        {
+          in: 'header',
+          path: name,
+          message: 'This operation does not support it: leave it out, or read the record first.',
+        },
       ]);
 }
 
@@ -167,7 +171,7 @@ export const recordFailure =
     const { status, code } = problem && isKnown(problem.code) ? problem : { status: 500, code: 'internal_error' };
     const record = recordNotDone(action, subject, status < 500 ? 'refused' : 'failed', { status, code }, from);
     await database.together(enterWithApiKey(digest, within), record).catch((lost: unknown) => {
-      log.error({ err: lost, requestId: from.requestId }, 'What was refused left no audit record');
+      log.error({ err: lost, requestId: from.requestId }, 'a refused or failed change left no audit record');
     });
   };
 

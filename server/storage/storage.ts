@@ -33,6 +33,6 @@ export const isStorageKey = (key: string): boolean => shape.test(key);
 
 /** Returns `key`. Throws unless it is a valid storage key, since it becomes part of a path. */
 export function checkedKey(key: string): string {
-  if (!isStorageKey(key)) throw new Error('This is no storage key.');
+  if (!isStorageKey(key)) throw new Error('This is not a storage key.');
   return key;
 }

@@ -107,7 +107,7 @@ function measureProcess(registers: Registry[]): void {
   });
   new Gauge({
     name: 'dealkeep_event_loop_delay_seconds',
-    help: 'How late timers ran since the metrics were last read: the 99th percentile and the most, of the worst process.',
+    help: 'How late timers ran since the metrics were last read: the 99th percentile and the maximum, of the worst process.',
     labelNames: ['statistic'],
     registers,
     aggregator: 'max',
@@ -121,7 +121,7 @@ function measureProcess(registers: Registry[]): void {
   });
   new Counter({
     name: 'dealkeep_event_loop_active_seconds_total',
-    help: 'Time in which the processes were at work instead of waiting for something to do.',
+    help: 'Time that the processes spent working instead of waiting for work.',
     registers,
     collect() {
       this.reset();
@@ -144,14 +144,9 @@ function measureStatements(registers: Registry[]): ServiceMetrics['ran'] {
         collect(this);
       },
     });
-  counter(
-    'dealkeep_statements_total',
-    'Runs on the database, by the statement they were made for.',
-    ['statement'],
-    (c) => {
-      for (const [statement, { count }] of statements.of) c.inc({ statement }, count);
-    },
-  );
+  counter('dealkeep_statements_total', 'Runs on the database, by statement.', ['statement'], (c) => {
+    for (const [statement, { count }] of statements.of) c.inc({ statement }, count);
+  });
   counter(
     'dealkeep_statement_seconds_total',
     'Time from sending a run to its answer, without waiting for a connection.',
@@ -213,14 +208,14 @@ export function openServiceMetrics(): ServiceMetrics {
   measureProcess(registers);
   const calls = new Counter({
     name: 'dealkeep_tool_calls_total',
-    help: 'Calls of tools.',
+    help: 'Tool calls.',
     labelNames: ['tool', 'outcome'],
     registers,
     collect: () => toolCalls.countAll(),
   });
   const callTimes = new Histogram({
     name: 'dealkeep_tool_duration_seconds',
-    help: 'Time that calls of tools took.',
+    help: 'Time that tool calls took.',
     labelNames: ['tool'],
     buckets: [0.01, 0.05, 0.25, 1, 5],
     registers,
@@ -232,7 +227,7 @@ export function openServiceMetrics(): ServiceMetrics {
   });
   const attempts = new Counter({
     name: 'dealkeep_mail_attempts_total',
-    help: 'Attempts to hand a mail over to the mail server.',
+    help: 'Attempts to hand an e-mail over to the mail server.',
     labelNames: ['outcome'],
     registers,
   });
@@ -240,7 +235,7 @@ export function openServiceMetrics(): ServiceMetrics {
   for (const outcome of ['sent', 'failed']) attempts.inc({ outcome }, 0);
   const limits = new Counter({
     name: 'dealkeep_limits_exceeded_total',
-    help: 'Requests counted beyond a limit, by which.',
+    help: 'Requests beyond a rate limit, by limit.',
     labelNames: ['limit'],
     registers,
   });

@@ -182,7 +182,7 @@ export function startOpenTelemetry(config: TracingConfig): Tracing {
   function complain(reason: string): void {
     if (log === undefined || performance.now() - saidAt < millis.said) return;
     saidAt = performance.now();
-    log.warn({ reason: reason.slice(0, 300) }, 'traces cannot be sent, or not all of them');
+    log.warn({ reason: reason.slice(0, 300) }, 'some or all traces could not be sent');
   }
   const ignore = () => {};
   diag.setLogger(

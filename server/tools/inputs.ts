@@ -10,7 +10,7 @@ import type { RefusalBody } from './results.ts';
 const allowances = z.registry<{ allowed: string }>();
 
 const nobody = 'It is not the id of a person on this deal whom the user can see.';
-const ownerAllowed = 'the id of an active participant of the deal, as svc_deals_get tells it';
+const ownerAllowed = 'the id of an active participant of the deal, from svc_deals_get';
 
 /**
  * A UUID in upper or lower case, as PostgreSQL accepts it; converted to lower case. Here and below, `description`
@@ -71,7 +71,7 @@ export const wholeAmount = (description: string) =>
     .int()
     .min(0)
     .meta({ description })
-    .register(allowances, { allowed: `a whole number (no text) from 0 to ${largestWholeAmount}` });
+    .register(allowances, { allowed: `a whole number (not text) from 0 to ${largestWholeAmount}` });
 
 /** Text of any length that can be stored; only the size limit of the body applies. */
 export const anyText = (description: string) =>
@@ -151,7 +151,7 @@ export function leniently(schema: z.ZodObject, input: unknown, anyCase: boolean)
   return meant ?? input;
 }
 
-const otherType = 'It is of another type.';
+const otherType = 'It has the wrong type.';
 
 /** Whether a text has the form of a date, whether or not that day exists. */
 const isWrittenAsDate = (value: unknown): boolean => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value);
@@ -161,10 +161,10 @@ function faultOf(issue: z.core.$ZodIssue, value: unknown): string {
     case 'custom':
       return issue.message;
     case 'invalid_value':
-      return typeof value === 'string' ? 'It is none of these.' : otherType;
+      return typeof value === 'string' ? 'It is not an allowed value.' : otherType;
     case 'invalid_format':
       if (issue.format === 'guid') return 'It is not a UUID.';
-      if (issue.format === 'date') return isWrittenAsDate(value) ? 'There is no such day.' : 'It is not written so.';
+      if (issue.format === 'date') return isWrittenAsDate(value) ? 'There is no such day.' : 'It has another format.';
       return otherType;
     case 'too_small':
       return 'It is too small.';
@@ -202,7 +202,7 @@ export function inputFaults(schema: z.ZodObject, input: unknown, error: z.ZodErr
 
 /** The answer to a call whose input has these errors. */
 export function invalidInput(details: readonly InputFault[]): RefusalBody {
-  const message = `Nothing was done, because the input does not fit. ${inSentences(details)} Correct it and call again.`;
+  const message = `Nothing was done, because the input is not valid. ${inSentences(details)} Correct it and call again.`;
   return { error: 'validation_error', message, details };
 }
 

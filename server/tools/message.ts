@@ -19,7 +19,7 @@ export const takesJson = (accept: string | undefined): boolean =>
 /** Throws a problem of 406 for a client that does not accept JSON. */
 export function checkAccept(c: Context): void {
   if (takesJson(c.req.header('accept'))) return;
-  throw new Problem(406, 'not_acceptable', 'Answers are JSON: send Accept: application/json, text/event-stream.');
+  throw new Problem(406, 'not_acceptable', 'Responses are JSON: send Accept: application/json, text/event-stream.');
 }
 
 /** The value of a JSON text; undefined when it is not valid, or nested too deeply. */
@@ -53,9 +53,9 @@ const invalidRequest = (message: string) => new Problem(400, 'invalid_request', 
 function checkArray(c: Context, messages: readonly unknown[]): void {
   const revision = c.req.header('mcp-protocol-version');
   if (revision !== undefined && revision !== revisionWithArrays)
-    throw invalidRequest(`revision ${revisionWithArrays} alone has arrays of messages; send one at a time.`);
+    throw invalidRequest(`only revision ${revisionWithArrays} has arrays of messages; send one at a time.`);
   if (messages.some((one) => methodOf(one) === 'initialize'))
-    throw invalidRequest('initialize is not sent in an array; send it alone.');
+    throw invalidRequest('initialize must not be in an array; send it alone.');
 }
 
 /** The method of a message; undefined when it has none. */

@@ -122,7 +122,7 @@ const questions: readonly Question[] = [
       { tool: 'svc_findings_list', look: `created_at or updated_at on or after ${since}` },
       { tool: 'svc_financing_stack_get', look: `created_at or updated_at on or after ${since}` },
     ],
-    end: 'Answer in the order of time, the latest first, with the people by their names. Times are UTC. What the tools do not date cannot be said to be new.',
+    end: 'Answer in order of time, the latest first, with people by name. Times are UTC. What the tools do not date cannot be said to be new.',
   },
 ];
 
@@ -235,7 +235,7 @@ export function getPrompt(
   const text = [
     `${question.ask(called, from)} Today is ${dayBefore(now, 0)} (UTC).`,
     '',
-    'These tools of Dealkeep have it:',
+    'Use these Dealkeep tools:',
     ...[...finding, ...steps].map((line, at) => `${at + 1}. ${line}.`),
     '',
     `${question.end} Link to the url of the answers you used. An empty list means that there is nothing, or nothing that I may see: do not tell the two apart.`,

@@ -22,7 +22,7 @@ export const notQoeEditor: RefusalBody = {
 export const notAsker: RefusalBody = {
   error: 'submission_rejected',
   message:
-    'The question was not submitted: questions are asked by a buyer’s side of a deal. Calling again will not help.',
+    'The question was not submitted: only a buyer’s side of a deal can ask questions. Calling again will not help.',
 };
 
 /** The facts about a call that a refusal needs. */
@@ -90,10 +90,10 @@ export function featureNotAvailable(tool: Tool): RefusalBody {
 
 /** Next steps for refusals of the database that do not name one: their messages are written for people at a page. */
 const nextSteps: Readonly<Record<string, string>> = {
-  not_a_buyer: 'Somebody of a buyer’s side can ask it; calling again will not help.',
-  deal_over: 'svc_questions_list has what was asked before; calling again will not help.',
-  deal_closed: 'What is there can still be read; calling again will not help.',
-  deal_full: 'Nothing was added: what is there can be changed or commented on instead.',
+  not_a_buyer: 'Somebody on a buyer’s side can ask it; calling again will not help.',
+  deal_over: 'svc_questions_list has earlier questions; calling again will not help.',
+  deal_closed: 'Its records can still be read; calling again will not help.',
+  deal_full: 'Nothing was added: change or comment on an existing one instead.',
 };
 
 /**
@@ -120,7 +120,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
     case 'validation_error':
       return {
         error: code,
-        message: `Nothing was done, because the input does not fit. ${message} Correct it and call again.`,
+        message: `Nothing was done, because the input is not valid. ${message} Correct it and call again.`,
         details: (details as readonly Detail[]).map((detail) => ({ ...detail, allowed: 'as the input schema says' })),
       };
     case 'idempotency_key_reused':
@@ -133,7 +133,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
       return { error: code, message: `Nothing was done. ${message}` };
     case 'unavailable': {
       if (facts.tool.scope === 'mcp:read') return { error: code, message };
-      const doubt = 'Whether it was written is not known: look before calling again.';
+      const doubt = 'It may have been written: check before calling again.';
       return { error: code, message: `${message} ${doubt}`, ...linksTo(facts.tool.page, facts.dealId, facts.baseUrl) };
     }
     default:

@@ -33,7 +33,7 @@ const list = 'mcp resources';
 const unknown = (uri: string): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `Unknown resource: ${shown(uri)}. resources/list has those that exist.`,
+    `Unknown resource: ${shown(uri)}. resources/list has the resources.`,
     // SEP-2164: the URI, for a client that requested several.
     { uri: uri.slice(0, 1000) },
   );
@@ -42,7 +42,7 @@ const listed = ({ id, deal_id, filename, deal_title, uploaded_at }: DocumentAnyw
   uri: documentUri(deal_id, id),
   name: filename,
   title: filename,
-  description: `What is known of a document of the deal ${JSON.stringify(deal_title)}, never its contents.`,
+  description: `Metadata of a document of the deal ${JSON.stringify(deal_title)}, never its contents.`,
   mimeType,
   annotations: { lastModified: uploaded_at },
   icons: iconsOf(baseUrl),
@@ -66,7 +66,7 @@ export const documentTemplate = (baseUrl: string) => ({
   uriTemplate: documentUri('{deal_id}', '{document_id}'),
   name: 'document',
   title: 'Document of a deal',
-  description: 'What is known of a document: name, category, size, date and who may open it; never its contents.',
+  description: 'Metadata of a document: name, category, size, date and who may open it; never its contents.',
   mimeType,
   icons: iconsOf(baseUrl),
 });
@@ -91,7 +91,7 @@ export async function listResources(
     if (after === null)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        'This cursor does not belong to this list: send nextCursor of an earlier answer unchanged, or begin again without it.',
+        'This cursor does not belong to this list: send nextCursor from an earlier answer unchanged, or start without it.',
       );
   }
   const statement = documentsAnywhere(after, documentsOnAPage + 1);

@@ -18,7 +18,7 @@ function inOurWords(c: Context, problem: Problem): Problem {
   switch (problem.code) {
     case 'unavailable': {
       const message =
-        'The service cannot reach its database: try again in a moment. Whether a change under way was kept is not known.';
+        'The service cannot reach its database: try again shortly. A change in progress may have been saved.';
       return new Problem(503, problem.code, message, retryAfter(5));
     }
     case 'internal_error':

@@ -86,7 +86,7 @@ class PlainServer extends Server {
 /** Throws when a cursor is sent, since the list has only one page. */
 function refuseCursor(what: string, cursor: string | undefined): void {
   if (cursor === undefined) return;
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The list of ${what} is one page: leave cursor out.`);
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The list of ${what} has one page: leave cursor out.`);
 }
 
 /**
@@ -134,7 +134,7 @@ export function openServer(
       if (!tool)
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
-          `Unknown tool: ${shown(params.name)}. tools/list has those that exist.`,
+          `Unknown tool: ${shown(params.name)}. tools/list has the tools.`,
         );
       const { misfits } = context;
       const given = misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {});

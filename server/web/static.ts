@@ -129,7 +129,8 @@ export function staticRoutes(directory = built): Hono {
   const build = buildIn(directory);
   const index = build.get('/index.html');
   const show = (c: Context) => {
-    if (!index) return problem(c, 503, 'not_built', 'The application is not built: see the log, and start it again.');
+    if (!index)
+      return problem(c, 503, 'not_built', 'The web application is not built: check the log, then restart Dealkeep.');
     c.header('Permissions-Policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()');
     c.header('Referrer-Policy', 'same-origin');
     return send(c, index, 'no-cache', pagePolicy);

@@ -182,7 +182,7 @@ export class Sending {
   }
 
   async #attempt({ event_id }: ClaimedDelivery, body: string | null, keys: SigningKeys): Promise<Attempted> {
-    if (body === null) return { ...nothing, outcome: 'dropped', error: 'The key does not see this record any more.' };
+    if (body === null) return { ...nothing, outcome: 'dropped', error: 'The key can no longer see this record.' };
     const { url } = this.#batch;
     const { clock, config } = this.#sender.services;
     const sent = { url, bytes: Buffer.byteLength(body), digest: hash('sha256', body) };
@@ -200,7 +200,7 @@ export class Sending {
         ...sent,
         outcome: isTaken ? 'delivered' : 'failed',
         status,
-        error: isTaken ? null : `The answer was ${status} and not 2xx.`,
+        error: isTaken ? null : `The response was ${status}, not 2xx.`,
         answer: storable(answer.body.toString('utf8')).slice(0, lengths.webhook_deliveries.answer).toWellFormed(),
         answer_type: storable(answer.headers['content-type'] ?? '') || null,
         millis: answer.millis,

@@ -265,7 +265,7 @@ it('the reset page offers a new link after an expired or incomplete link, but no
   await page.goto(`${origin}/sign-in`);
   await page.goto(`${origin}/reset/new#token=cut`);
   await choose(newPassword());
-  await page.getByRole('alert').getByText('The link is not complete').waitFor();
+  await page.getByRole('alert').getByText('The link is incomplete').waitFor();
   await newLink.waitFor();
   await close();
 });
@@ -273,8 +273,8 @@ it('the reset page offers a new link after an expired or incomplete link, but no
 it('the invitation page distinguishes an incomplete link from an invalid one', async () => {
   const { page, go, close } = await openTestPage(browser, origin);
   for (const [path, heading] of [
-    ['/accept-invitation', 'This link is not complete'],
-    ['/accept-invitation#token=cut', 'This link is not complete'],
+    ['/accept-invitation', 'This link is incomplete'],
+    ['/accept-invitation#token=cut', 'This link is incomplete'],
     [`/accept-invitation#token=${mintToken()}`, 'This invitation no longer works'],
   ] as const) {
     await go('/sign-in');

@@ -178,11 +178,11 @@ describe('the daily mail', () => {
       const mail = sent[who]?.find(({ subject }) => subject.startsWith('Daily summary'));
       return (mail?.text.match(/^- .+(remind|expire|end|due).+$/gm) ?? []).toSorted();
     };
-    expect(told('new-buyer')).toEqual(['- A broker reminds you of an NDA that waits for your signature.']);
-    expect(told('seller')).toEqual(['- A broker reminds you of a question that waits for your answer.']);
+    expect(told('new-buyer')).toEqual(['- A broker reminds you of an NDA that is waiting for your signature.']);
+    expect(told('seller')).toEqual(['- A broker reminds you of a question that is waiting for your answer.']);
     expect(told('exclusive-buyer')).toEqual([]);
     expect(told('broker')).toEqual([
-      '- A closing condition is due within days.',
+      '- A closing condition is due soon.',
       '- A closing condition is overdue.',
       '- An NDA ends within a week.',
       '- An offer expires within two days.',

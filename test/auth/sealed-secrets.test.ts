@@ -136,7 +136,7 @@ test('a rotation encrypts all secrets with the first key, and changes nothing wi
   const { database } = service;
   await requireKeysOfSecrets({ database, secrets: openSecrets([first]) });
   await expect(requireKeysOfSecrets({ database, secrets: openSecrets([second]) })).rejects.toThrow(
-    `encrypted with a key that SECRETS_KEY does not hold (${keyOfFirst})`,
+    `encrypted with a key that SECRETS_KEY does not contain (${keyOfFirst})`,
   );
 });
 

@@ -39,9 +39,9 @@ describe('an empty service', () => {
       body: {
         error: {
           code: 'validation_error',
-          message: 'The link is not complete: open it again from where you got it.',
+          message: 'The link is incomplete: open it again from where you got it.',
           details: [
-            { path: 'token', message: 'The link is not complete: open it again from where you got it.' },
+            { path: 'token', message: 'The link is incomplete: open it again from where you got it.' },
             { path: 'name', message: 'Enter a name.' },
             { path: 'email', message: 'Enter an e-mail address, such as ann@example.com.' },
           ],

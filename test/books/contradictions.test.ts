@@ -363,7 +363,7 @@ describe('contradictions', () => {
     const [found, ...others] = contradictions(quarters('300.25', '1210.5'));
     expect(others).toEqual([]);
     expect(found?.sentence).toBe(
-      'FY2025 says 1,210.50 of revenue, Q1 2025, Q2 2025, Q3 2025 and Q4 2025 add up to 1,201: 9.50 more.',
+      'FY2025 says 1,210.50 of revenue, but Q1 2025, Q2 2025, Q3 2025 and Q4 2025 add up to 1,201: 9.50 more.',
     );
     expect(kinds(quarters('300.25', '1201', ['1000', '201']))).toEqual([]);
     const { periods, ...rest } = quarters('300.25', '1201', ['1000', '301']);
@@ -402,11 +402,11 @@ describe('contradictions', () => {
         ebitda: 10_000 + place,
       }));
       expect(said(kept)).toEqual([
-        'sign: Cost of goods sold is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
-        'sign: Operating expenses are below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
-        'sign: Owner compensation is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
-        'sign: Depreciation and amortization is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
-        'sign: Interest is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
+        'sign: Cost of goods sold is below zero in 12 of 12 months: costs are entered as positive amounts, which are subtracted.',
+        'sign: Operating expenses are below zero in 12 of 12 months: costs are entered as positive amounts, which are subtracted.',
+        'sign: Owner compensation is below zero in 12 of 12 months: costs are entered as positive amounts, which are subtracted.',
+        'sign: Depreciation and amortization is below zero in 12 of 12 months: costs are entered as positive amounts, which are subtracted.',
+        'sign: Interest is below zero in 12 of 12 months: costs are entered as positive amounts, which are subtracted.',
       ]);
       const [first] = contradictions(kept);
       expect(first?.ask).toBe('Ask whether these are costs, and upload them without a minus or brackets.');
@@ -462,7 +462,7 @@ describe('contradictions', () => {
     '2025-01-01 to 2025-12-31',
   ])('use an unambiguous period label without quotes: %s', (label) => {
     expect(contradictions(bare('100', '1300', [], label))[0]?.sentence).toMatch(
-      `${label} says 1,300 of revenue, its months add up to 1,200: `,
+      `${label} says 1,300 of revenue, but its months add up to 1,200: `,
     );
   });
 

@@ -37,7 +37,7 @@ test('a sentence states the highest annual debt service that is covered, and tha
     coverageInWords(decimal('840420'), decimal('2900000'), least, inDollars, { rate: decimal('7.25'), years: 1n }),
   ).toMatch(/\(1 year at 7\.25%: 103\.97%\)\.$/);
   expect(coverageInWords(decimal('-1'), decimal('2900000'), least, inDollars)).toBe(
-    'Debt of $2,900,000 is not covered: nothing is earned to pay it from.',
+    'Debt of $2,900,000 is not covered: there are no earnings to pay it from.',
   );
   expect(coverageInWords(decimal('1'), zero, least, inDollars)).toBe('There is no debt to cover.');
 });

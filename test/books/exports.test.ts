@@ -151,10 +151,10 @@ describe('a QuickBooks export', () => {
   test('with an unreadable amount is not stored, and names the cell', async () => {
     const csv = (await fixture('quickbooks')).replace('"$9,500.25","$31,500.75"', '"$9,500.25x","$31,500.75"');
     const { body } = await preview(csv);
-    expect(body.faults).toEqual([{ row: 7, column: 'Mar 2025', message: expect.stringMatching(/^Write an amount/) }]);
+    expect(body.faults).toEqual([{ row: 7, column: 'Mar 2025', message: expect.stringMatching(/^Enter an amount/) }]);
     const failed = await send('', csv, linesOf(body.export.accounts));
     expect(failed).toMatchObject({ status: 201, body: { status: 'failed' } });
-    expect(failed.body.failure).toMatch(/^One row has faults\. Row 7, column Mar 2025: /);
+    expect(failed.body.failure).toMatch(/^One row has errors\. Row 7, column Mar 2025: /);
   });
 
   test('with totals that do not add up has a doubt for each cell, and no error', async () => {
@@ -165,9 +165,9 @@ describe('a QuickBooks export', () => {
       {
         row: 22,
         column: 'Jan 2025',
-        message: '“Total for Expenses” says 4,971.50; the accounts in it come to 4,970.50.',
+        message: '“Total for Expenses” is 4,971.50, but the accounts in it add up to 4,970.50.',
       },
-      { row: 19, column: 'Total', message: 'The total says 2,500; the columns come to 2,400.' },
+      { row: 19, column: 'Total', message: 'The total is 2,500, but the columns add up to 2,400.' },
     ]);
   });
 
@@ -419,8 +419,8 @@ describe('decimal commas', () => {
   test('lead to a question for each cell if nothing in the file shows the meaning of a point', async () => {
     const { body } = await preview(rows);
     expect(body.faults).toEqual([
-      { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
-      { row: 4, column: 'Feb 2025', message: expect.stringContaining('more than a thousand, or less') },
+      { row: 4, column: 'Jan 2025', message: expect.stringContaining('may mark thousands or decimals') },
+      { row: 4, column: 'Feb 2025', message: expect.stringContaining('may mark thousands or decimals') },
     ]);
     // An unambiguous amount decides how the others are read.
     expect(await amounts(`${rows}Rent;10.5;\n`)).toEqual([
@@ -442,12 +442,12 @@ describe('decimal commas', () => {
     expect((await preview(file('0,234,567', '000,234', '0.234.567'))).body.faults).toHaveLength(3);
     // Beside "12,500" the meaning of "1.234" stays ambiguous.
     expect((await preview(file('12,500', '1.234'))).body.faults).toEqual([
-      { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
+      { row: 4, column: 'Jan 2025', message: expect.stringContaining('may mark thousands or decimals') },
     ]);
   });
 
   test('are recognized by amounts alone, not by account numbers, titles or customer names', async () => {
-    const asked = [expect.stringContaining('more than a thousand, or less')];
+    const asked = [expect.stringContaining('may mark thousands or decimals')];
     const messages = async (file: string, type = 'profit_and_loss') => {
       const { faults } = (await preview(file, 'broker', type)).body;
       return [...new Set(faults.map(({ message }: { message: string }) => message))];

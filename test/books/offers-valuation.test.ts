@@ -190,11 +190,11 @@ describe('for each caller', () => {
           ],
           [`whether the debt of the ${buyer}'s offer is covered`]: [
             has('Debt'),
-            text.includes(`Whether the debt is covered: ${called}`),
+            text.includes(`Debt coverage: ${called}`),
           ],
           [`what rules of the SBA say of the ${buyer}'s offer`]: [
             sheets.get('SBA rules')?.some(([first]) => first === called),
-            text.includes(`Stands in, since`) && text.includes(called),
+            text.includes(`Source, in effect since`) && text.includes(called),
           ],
         };
         // A report contains neither the price nor the buyer of an offer that the caller may not see.
@@ -363,7 +363,7 @@ describe('for the broker', () => {
     // A caller who does not see the books is asked for the earnings once the terms are given.
     expect(await answers('other buyer', '?rate=10&years=10')).toMatchObject({
       maturity: { result: 'met' },
-      coverage: { result: 'ask', ask: expect.stringMatching(/^What is EBITDA of twelve months, in US dollars\?/) },
+      coverage: { result: 'ask', ask: expect.stringMatching(/^What is the EBITDA of twelve months in US dollars\?/) },
     });
   });
 
@@ -451,7 +451,7 @@ describe('for the broker', () => {
       const withNote = await says(sources);
       expect(withNote.seller_note).toEqual({
         result: 'met',
-        why: 'Of the note of $420,000 at most $210,000 counts.',
+        why: 'At most $210,000 of the note of $420,000 counts.',
       });
       expect(withNote.equity).toEqual({
         result: 'met',
@@ -636,12 +636,12 @@ test('the broker compares offers on their page, and computes coverage with terms
     await page.getByLabel('If it were accepted').selectOption({ label: 'exclusive buyer' });
     await page.getByLabel(/^Loan interest rate/).fill('111');
     await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
-    await page.getByText('Write a percentage from 0 to 100, like 10.25.').waitFor();
+    await page.getByText('Enter a percentage from 0 to 100, like 10.25.').waitFor();
     // A rate without a term, or the reverse, is not enough; nor are the terms of the note alone when there is a loan.
     const calculate = page.getByRole('button', { name: 'Calculate coverage by year' });
     const [rate, term] = [page.getByLabel(/^Loan interest rate/), page.getByLabel(/^Loan term/)];
     const noteTerms = [page.getByLabel(/^Seller note interest rate/), page.getByLabel(/^Seller note term/)];
-    const [askedRate, askedYears] = [page.getByText('Enter the rate, too.'), page.getByText('Enter the years, too.')];
+    const [askedRate, askedYears] = [page.getByText('Also enter the rate.'), page.getByText('Also enter the term.')];
     await rate.fill('10');
     await calculate.click();
     await askedYears.waitFor();
@@ -687,7 +687,7 @@ test('the broker compares offers on their page, and computes coverage with terms
     expect(web.service.log.filter((line) => line.includes('1234567'))).toEqual([]);
     await page.goto(address.replace(/rate=[^&]*/, 'rate=999'));
     await page.getByText('Nothing can be computed with the terms in this page’s address').waitFor();
-    await page.getByRole('button', { name: 'Leave them out' }).click();
+    await page.getByRole('button', { name: 'Remove them' }).click();
     await worth.waitFor();
     expect(await years.count()).toBe(0);
     await page.goto(address);
@@ -830,7 +830,7 @@ test('revisions are compared, including dates, conditions and texts, for their b
     expect(new URL(page.url()).searchParams.get('first')).toBe(later);
     // The page says that an offer does not exist, and another choice recovers from it.
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${crypto.randomUUID()}`);
-    const unknown = page.getByText('One of the two does not exist');
+    const unknown = page.getByText('One of the two offers does not exist');
     await unknown.waitFor();
     // When loading fails, the page says so, without blaming the choice or the terms that were entered.
     await page.route(/\/offers\/(worth|[^?]*\/against\/)/, (route) => route.abort());
@@ -864,9 +864,9 @@ test('revisions are compared, including dates, conditions and texts, for their b
       revenue: '400000',
     });
     await page.goto(`${web.service.origin}/deals/${deal}/offers`);
-    await page.getByText('other buyer: the parts come to $100,000.50 more than the price.').waitFor();
+    await page.getByText('other buyer: the parts add up to $100,000.50 more than the price.').waitFor();
     await page.goto(`${web.service.origin}/deals/${deal}/qoe`);
-    await page.getByText(/Later uploads of the same dates took the place of \d+ rows?\./).waitFor();
+    await page.getByText(/Later uploads of the same dates replaced \d+ rows?\./).waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${earlier}`);
     await page.getByText('14 days earlier').waitFor();

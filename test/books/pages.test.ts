@@ -69,7 +69,7 @@ test('the latest years have a column, the others on request, and a partial year 
   // The axis names the many months without figures that it leaves out.
   await uploadTo(web, deal)(profitAndLoss({ '2028-01': 60 }));
   await testPage.go(`/deals/${deal}/qoe`);
-  await page.getByText('many months have no figures: Jun 26 – Dec 27 (19 months).').waitFor();
+  await page.getByText('The axis skips long stretches without figures: Jun 26 – Dec 27 (19 months).').waitFor();
   await page.getByRole('button', { name: 'Table: Revenue and EBITDA by month' }).click();
   await page.getByRole('row', { name: 'Jun 26 – Dec 27 (19 months) – –' }).waitFor();
 
@@ -128,11 +128,11 @@ test('the offers page says that there are more offers, shows them, and says whic
   });
   const { page } = testPage;
   await testPage.go(`/deals/${deal}/offers`);
-  await page.getByText('These are the 50 offers submitted last').waitFor();
-  expect(await page.getByText('Computed from the 50 offers submitted last.').count()).toBe(0);
+  await page.getByText('These are the latest 50 offers').waitFor();
+  expect(await page.getByText('Computed for the latest 50 offers.').count()).toBe(0);
   await page.getByRole('button', { name: 'Show more offers' }).click();
-  await page.getByText('Computed from the 50 offers submitted last.').waitFor();
-  await page.getByText('These are the 50 offers submitted last').waitFor({ state: 'detached' });
+  await page.getByText('Computed for the latest 50 offers.').waitFor();
+  await page.getByText('These are the latest 50 offers').waitFor({ state: 'detached' });
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
 });
@@ -150,7 +150,7 @@ test('the home page says which of many deals it lists, and which have no full ye
   const testPage = await openTestPage(browser, web.service.origin, { cookie: (await web.as('broker')).cookie });
   const { page } = testPage;
   await testPage.go('/');
-  await page.getByText(/^The 10 with the highest asking prices of \d\d deals:$/).waitFor();
+  await page.getByText(/^The 10 of \d\d deals with the highest asking prices:$/).waitFor();
   await page.getByRole('link', { name: /^Deal 1\b.*No full-year EBITDA yet/ }).waitFor();
   expect(testPage.complaints).toEqual([]);
   await testPage.close();

@@ -100,7 +100,7 @@ describe('equity', () => {
     const note = (investors: string, day?: string) => said(purchase('0', investors, '40000'), 'seller_note', day);
     expect(note('10000')).toMatchObject({ why: 'The note of $40,000 counts in full.' });
     expect(note('10000.01')).toMatchObject({
-      why: 'Of the note of $40,000 and the $10,000.01 of investors together at most $50,000 counts where these have no control.',
+      why: 'At most $50,000 of the note of $40,000 and the investors’ $10,000.01 together counts unless the investors have control.',
     });
     expect(note('90000', '2026-09-30')).toMatchObject({ why: 'The note of $40,000 counts in full.' });
   });
@@ -133,15 +133,15 @@ test.each([
   [
     'seller_note',
     { seller_note: decimal('200000'), investors: decimal('10000') },
-    { result: 'met', why: 'Of the note of $200,000 at most $145,000 counts.' },
+    { result: 'met', why: 'At most $145,000 of the note of $200,000 counts.' },
   ],
   ['coverage', { coverage: null, loan_years: null }, { result: 'ask', ask: expect.stringContaining('the terms') }],
   [
     'seller_note',
     { seller_note: decimal('200000') },
-    { result: 'met', why: expect.stringContaining('at most $145,000') },
+    { result: 'met', why: expect.stringContaining('At most $145,000') },
   ],
-  ['seller_note', { full_standby: false }, { result: 'met', why: expect.stringContaining('nothing of it counts') }],
+  ['seller_note', { full_standby: false }, { result: 'met', why: expect.stringContaining('none of it counts') }],
   ['seller_stays', { rollover: decimal('1') }, { result: 'ask' }],
   ['valuation', { price: decimal('350000') }, { result: 'met' }],
   ['valuation', { price: decimal('350000.01') }, { result: 'ask' }],

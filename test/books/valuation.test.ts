@@ -70,7 +70,7 @@ describe('offers compared with books', () => {
   test('have a single sentence that no debt is covered if nothing is earned', () => {
     const [offer] = heldAgainst(monthsOf(2025, 12), -1_000).offers;
     expect(offer?.coverage?.sentences).toEqual([
-      'With all cash borrowed, debt of $1,000,000 is not covered: nothing is earned to pay it from.',
+      'With all cash borrowed, debt of $1,000,000 is not covered: there are no earnings to pay it from.',
     ]);
   });
 });

@@ -88,8 +88,8 @@ describe.each(['files', 'S3'])('document storage in %s', (name) => {
 
   test('rejects keys that are not in its own format', async () => {
     for (const key of ['../../etc/passwd', 'a/../../b'.padEnd(20, 'c'), '', 'x'.repeat(65), 'UPPER'.repeat(5)]) {
-      await expect(store().write(key, inParts(Buffer.from('a'), 1))).rejects.toThrow('no storage key');
-      await expect(Promise.resolve().then(() => store().read(key))).rejects.toThrow('no storage key');
+      await expect(store().write(key, inParts(Buffer.from('a'), 1))).rejects.toThrow('not a storage key');
+      await expect(Promise.resolve().then(() => store().read(key))).rejects.toThrow('not a storage key');
     }
   });
 });

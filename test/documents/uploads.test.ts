@@ -241,7 +241,7 @@ test('a storage failure gives 503 with Retry-After for uploads and downloads, by
   expect(down).toEqual({ content: away, preview: away, part: away, key: away });
   // Nothing was stored, so nothing is removed before the response.
   expect(s3.requests.slice(asked).filter((request) => request.startsWith('DELETE'))).toEqual([]);
-  expect(web.service.log.filter((line) => line.includes('the document store is away'))).toHaveLength(6);
+  expect(web.service.log.filter((line) => line.includes('the document store is unavailable'))).toHaveLength(6);
   expect(await answersTo({ content: downloads['content']!, key: downloads['key']! })).toEqual({
     content: [200, null],
     key: [200, null],

@@ -181,7 +181,12 @@ describe('a mail', () => {
     await invite();
     await deliver();
     expect(await outbox()).toMatchObject([
-      { state: 'given up', attempts: 1, secret: null, last_error: 'The mail server refused the mail: 554 Blocked: …' },
+      {
+        state: 'given up',
+        attempts: 1,
+        secret: null,
+        last_error: 'The mail server refused the e-mail: 554 Blocked: …',
+      },
     ]);
     const token = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)![1]!;
     expect(service.log.join('')).not.toContain(token);
@@ -226,7 +231,7 @@ describe('a mail', () => {
       };
       await areSentAfterRepair(
         deliver,
-        'The mail server refused the mail: 550 Not allowed to send as deals@brokers.example',
+        'The mail server refused the e-mail: 550 Not allowed to send as deals@brokers.example',
         () => (mailServer.onSender = () => {}),
       );
     });
@@ -524,7 +529,7 @@ describe('an undelivered mail', () => {
       1001,
       expect.stringContaining('  1001@wait.example  '),
       expect.stringContaining('  2@wait.example  '),
-      'Of the mails that wait, only the oldest 1000 are listed.',
+      'Only the oldest 1000 of the waiting e-mails are listed.',
     ]);
   });
 });

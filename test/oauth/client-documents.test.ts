@@ -166,7 +166,7 @@ describe.runIf(canCertify)('client metadata documents', () => {
       });
       expect(shown.connected_at).not.toBeNull();
       const again = await markupOf(look(url));
-      expect(again).toMatch(/You connected it first on \d{1,2} \p{L}+ \d{4}\./u);
+      expect(again).toMatch(/You first connected it on \d{1,2} \p{L}+ \d{4}\./u);
       expect(again).not.toContain('<strong>New</strong>');
     });
 
@@ -347,14 +347,14 @@ describe.runIf(canCertify)('client metadata documents', () => {
     test('on another host than the document are pointed out on the consent page', async () => {
       const url = publish({ redirect_uris: ['https://elsewhere.example/cb'] });
       const markup = await markupOf(look(url, { redirect_uri: 'https://elsewhere.example/cb' }));
-      expect(markup).toContain('Its answers go to elsewhere.example, which is not localhost');
+      expect(markup).toContain('Its responses go to elsewhere.example, which is not localhost');
     });
   });
 
   describe('an invalid authorization request', () => {
     const faults: [Parameters, RegExp, string][] = [
       [{ response_type: undefined }, /response_type is missing/, 'invalid_request'],
-      [{ scope: 'everything' }, /There are the scopes/, 'invalid_scope'],
+      [{ scope: 'everything' }, /The scopes are/, 'invalid_scope'],
       [{ code_challenge: 'short' }, /code_challenge must be/, 'invalid_request'],
     ];
 
@@ -465,7 +465,7 @@ describe.runIf(canCertify)('client metadata documents', () => {
         ['<html>', /not JSON/],
         ['[]', /does not describe a client/],
         ['null', /does not describe a client/],
-        [{ client_id: `${origin}/another.json` }, /that of another client/],
+        [{ client_id: `${origin}/another.json` }, /belongs to another client/],
         [{ token_endpoint_auth_method: 'client_secret_post' }, /Only clients without one/],
         [{ token_endpoint_auth_method: 'private_key_jwt' }, /Only clients without one/],
         [{ client_secret: 'x' }, /Only clients without one/],

@@ -76,9 +76,9 @@ describe('the PDF report', () => {
       expect(text).toContain(`${Number(multiples.adjusted_ebitda).toFixed(2)}×`);
       for (const sentence of coverage.sentences) expect(text).toContain(sentence);
     }
-    expect(pages[0]).toMatch(/, \d{1,2} \w+ 20\d\d\. Made for .+\. Days are in UTC\./);
+    expect(pages[0]).toMatch(/, \d{1,2} \w+ 20\d\d\. Prepared for .+\. Dates are in UTC\./);
     expect(text).toContain(
-      `Against ${basis.period}, computed from what was uploaded: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}`,
+      `Compared with ${basis.period}, computed from the uploaded financials: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}`,
     );
     pages.forEach((one, at) => {
       expect(one).toMatch(foot(at, pages));
@@ -116,7 +116,9 @@ describe('the PDF report', () => {
   test("shows no other buyer's offer, and no figures of the books outside the QoE workspace", async () => {
     const { items } = await page('broker', '/offers');
     const { text } = await printed('other_buyer');
-    const others = items.filter(({ buyer_name }: { buyer_name: string }) => !text.includes(`Made for ${buyer_name}`));
+    const others = items.filter(
+      ({ buyer_name }: { buyer_name: string }) => !text.includes(`Prepared for ${buyer_name}`),
+    );
     expect(others.length).toBeGreaterThan(0);
     for (const { buyer_name } of others) expect(text).not.toContain(buyer_name);
     expect(text).not.toMatch(/EBITDA [0-9]|SDE|Customers|What was uploaded, and by whom/);
@@ -203,7 +205,7 @@ test('unusual text does not break the pages of the PDF, and long lists repeat th
     `A bakery ${'that was sold again '.repeat(8)}`.trim(),
   ]);
   const { text, pages } = await printed('broker', own);
-  expect(text).toContain('In another currency, and in none of these figures: Abroad (EUR 12.50).');
+  expect(text).toContain('In another currency, and not in these figures: Abroad (EUR 12.50).');
   for (const one of ['Ελληνικά и русский', 'Đặng Ngọc Ưu', 'fine CO']) expect(text).toContain(one);
   // However long the names are, the foot of each page has the reader, the date and the page number.
   pages.forEach((one, at) => expect(one).toMatch(foot(at, pages)));

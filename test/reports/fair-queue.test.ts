@@ -462,7 +462,7 @@ describe('the process that writes reports', () => {
       const [person] = await service.sql<{ name: string }>('select name from users where id = $1', [
         Object.entries(service.demo.people).find(([one]) => one === name)?.[1].user_id,
       ]);
-      expect(text).toContain(`Made for ${person!.name}`);
+      expect(text).toContain(`Prepared for ${person!.name}`);
       if (name === 'other_buyer') expect(text).not.toMatch(/EBITDA [0-9]|Customers/);
     }
   });

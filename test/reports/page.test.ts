@@ -46,7 +46,7 @@ test.each(['broker', 'other_buyer'] as const)(
           .toSorted(),
       ).toEqual(called.toSorted());
       for (const { buyer_name } of all)
-        expect([buyer_name, text.includes(buyer_name) && !text.includes(`Made for ${buyer_name}`)]).toEqual([
+        expect([buyer_name, text.includes(buyer_name) && !text.includes(`Prepared for ${buyer_name}`)]).toEqual([
           buyer_name,
           called.includes(buyer_name),
         ]);

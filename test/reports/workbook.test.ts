@@ -68,8 +68,8 @@ async function expectSame(sheets: Sheets, name: string, of = deal): Promise<void
     ]);
 
   const customer = (first: string) => rounded(rowOf(sheets, 'Customers', first)[1]);
-  expect(customer('Uploaded customers together')).toBe(rounded(concentration.total));
-  expect(customer('Revenue of the same dates')).toBe(rounded(concentration.revenue));
+  expect(customer('All uploaded customers')).toBe(rounded(concentration.total));
+  expect(customer('Revenue for the same dates')).toBe(rounded(concentration.revenue));
   expect(customer('HHI of the uploaded customers, up to 10,000')).toBe(rounded(concentration.hhi));
   expect(customer('Reported EBITDA without the largest, at gross margin')).toBe(
     rounded(concentration.ebitda_without_largest),
@@ -230,7 +230,7 @@ describe('the workbook', () => {
     const uploads = (await workbookOf('broker')).get('Uploads')?.slice(4) ?? [];
     expect(uploads.length).toBeGreaterThan(0);
     for (const [, , , , by] of uploads) expect(by).toMatch(/\w/);
-    expect(rowOf(await workbookOf('broker'), 'Summary', 'Days are in')[1]).toBe('UTC');
+    expect(rowOf(await workbookOf('broker'), 'Summary', 'Dates are in')[1]).toBe('UTC');
   });
 
   test('is audited when downloaded, and sent as an attachment that is not cached', async () => {

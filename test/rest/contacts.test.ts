@@ -565,7 +565,7 @@ describe('the first three operations never change, byte for byte', () => {
       invalid(
         'query',
         'cursor',
-        'Send nextCursor of an earlier answer to this brokerage, unchanged, or start again without it.',
+        'Send nextCursor from an earlier response for this brokerage, unchanged, or leave it out to start again.',
       ),
     );
     await refuse(
@@ -612,7 +612,7 @@ describe('the first three operations never change, byte for byte', () => {
       pinned(full, 'PUT', '/contacts', '{}'),
       405,
       { ...told, allow },
-      envelope('method_not_allowed', `PUT is not possible here, only ${allow}.`),
+      envelope('method_not_allowed', `PUT is not allowed here, only ${allow}.`),
     );
   });
 });

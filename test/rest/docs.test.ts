@@ -73,7 +73,7 @@ test('the reference shows the guide and every operation, sends a trial request a
     .fill((await tenant.key()).token);
   await page.locator('button[method=post]').first().click();
   expect((await send()).status()).toBe(201);
-  expect(questions).toEqual(['This changes what your brokerage works with. Send it?']);
+  expect(questions).toEqual(['This changes live data. Send it?']);
   expect([...hosts]).toEqual([new URL(service.origin).host]);
   expect(problems).toEqual([]);
 });

@@ -49,7 +49,7 @@ describe('bodies', () => {
     ['a property twice, once escaped', person('"displayName":"a","display\\u004eame":"b"'), 'displayName', /twice/],
     ['a property twice inside', person('"displayName":"a","x":[{"y":1},{"z":{"k":1,"k":2}}]'), 'x.z.k', /twice/],
     ['no type', '{"displayName":"a"}', 'type', /Required.*"person" or "company"/],
-    ['an unknown type', '{"type":"dog","displayName":"a"}', 'type', /^Say "person" or "company"/],
+    ['an unknown type', '{"type":"dog","displayName":"a"}', 'type', /^Send "person" or "company"/],
     ['a type in capitals', '{"type":"Person","displayName":"a"}', 'type', /"person"/],
     ['no name', '{"type":"person"}', 'displayName', /Required/],
     ['a name that is null', person('"displayName":null'), 'displayName', /Send a text/],

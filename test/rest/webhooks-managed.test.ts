@@ -249,7 +249,7 @@ describe('limits of webhooks', () => {
     const again = await scene.rest('POST', `/webhooks/${id}/deliveries/${waiting!.id}/redeliver`);
     expect([again.status, again.body?.error]).toEqual([
       409,
-      { code: 'conflict', message: 'It waits to be sent already.' },
+      { code: 'conflict', message: 'This delivery is already waiting to be sent.' },
     ]);
     await deliver();
     expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);

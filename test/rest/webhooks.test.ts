@@ -115,7 +115,7 @@ describe('a receiver that fails', () => {
     const { data } = await log(id, '?state=waiting');
     expect(data).toHaveLength(3);
     const [tried] = data.filter(({ attempts }) => attempts > 0);
-    expect(tried).toMatchObject({ attempts: 1, error: 'The answer was 500 and not 2xx.', answer: { body: 'told' } });
+    expect(tried).toMatchObject({ attempts: 1, error: 'The response was 500, not 2xx.', answer: { body: 'told' } });
     scene.answering = (_request, response) => response.writeHead(200).end();
     scene.service.clock.advance(60_000);
     received.length = 0;
@@ -242,7 +242,7 @@ describe('a receiver that fails', () => {
     await delivering;
     expect((await log(well.id, '?state=waiting')).data).toEqual([]);
     expect((await log(moved.id)).data.some(({ error }) => error?.includes('302'))).toBe(true);
-    expect((await log(dead.id)).data.some(({ error }) => error?.includes('broke'))).toBe(true);
+    expect((await log(dead.id)).data.some(({ error }) => error?.includes('closed the connection'))).toBe(true);
   });
 });
 

@@ -243,7 +243,7 @@ test('a backup during writes restores one consistent state, and the next copies 
   const unreachable = await run(['restore', '--place', folder], { ...late.env, ...nobody });
   expect(unreachable).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('DATABASE_URL cannot be connected to'),
+    stderr: expect.stringContaining('Cannot connect to DATABASE_URL'),
   });
   const restored = await run(['restore', '--place', folder], late.env);
   expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--continue') });

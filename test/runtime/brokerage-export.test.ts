@@ -367,7 +367,7 @@ test('a client that reads nothing is disconnected, and an archive frees its plac
   const lookAfterAnswers = openUnreadAnswers({ ...usualUnreadLimits, patienceMillis: 300 }, services.log);
   listener.answerWith(createApp(services), { ...services, lookAfterAnswers });
   const ask = (what: string) => fetch(`http://127.0.0.1:${listener.port}/api/web${what}`, { headers: admin.headers });
-  const ended = () => service.log.filter((line) => line.includes('nothing of it was taken')).length;
+  const ended = () => service.log.filter((line) => line.includes('the client read nothing of it')).length;
   const before = ended();
 
   const file = await ask(`/documents/simple/${document!.id}/content`);
@@ -402,7 +402,7 @@ test('a client that reads too slowly is disconnected from an archive, but not fr
   const limits = { ...usualUnreadLimits, pace: { bytes: 1_000_000_000, millis: 300 } };
   listener.answerWith(createApp(services), { ...services, lookAfterAnswers: openUnreadAnswers(limits, services.log) });
   const ask = (what: string) => fetch(`http://127.0.0.1:${listener.port}/api/web${what}`, { headers: admin.headers });
-  const tooSlow = () => service.log.filter((line) => line.includes('taken too slowly')).length;
+  const tooSlow = () => service.log.filter((line) => line.includes('read it too slowly')).length;
   const before = tooSlow();
   const file = await ask(`/documents/simple/${document!.id}/content`);
   const archive = await ask(`/brokerages/${brokerage.id}/export`);

@@ -212,7 +212,7 @@ test.for(['backup', 'restore'])('%s names the reason when the database is unreac
   const variables = { DATABASE_URL: away, MIGRATE_DATABASE_URL: away, DATA_DIR: await newDataDir() };
   const { code, stdout, stderr } = await run([command, '--place', place], variables);
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^\S.* cannot be connected to: .*ECONNREFUSED.*\. Check host, port, user and password\.\n$/);
+  expect(stderr).toMatch(/^Cannot connect to \S.*: .*ECONNREFUSED.*\. Check host, port, user and password\.\n$/);
 });
 
 test.for([
@@ -275,5 +275,5 @@ test('the demo is not loaded into a database with other brokerages', async () =>
   await run(['brokerages', 'create', '--name', 'Own', '--slug', 'own'], own);
   const { code, stderr } = await run(['demo'], own);
   expect(code).toBe(1);
-  expect(stderr).toContain('brokerages that are not the demo');
+  expect(stderr).toContain('brokerages that are not part of the demo');
 });

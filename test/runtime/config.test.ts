@@ -44,7 +44,7 @@ test('all errors are listed at once, with variable, value and permitted values',
   expect(faults).toEqual([
     'PORT holds "80a"; it must be a port from 0 to 65535 (0 picks a free one).',
     'FEATURES holds "findings,telepathy"; it must be a list of: findings, financing.',
-    'RATE_LIMIT_TOOLS holds "0"; it must be a whole number from 1 to 1000000 (a minute).',
+    'RATE_LIMIT_TOOLS holds "0"; it must be a whole number from 1 to 1000000 (per minute).',
     'LOG_LEVEL holds "loud"; it must be trace, debug, info, warn, error, fatal or silent.',
   ]);
 });
@@ -132,7 +132,7 @@ test.for([
   ['S3_SECRET_ACCESS_KEY', 'S3_ACCESS_KEY_ID'],
 ])('%s without %s is an error', ([name = '', other = '']) => {
   expect(faultsOf({ [name]: 'something' })).toEqual([
-    `${name} is set without ${other}; set both, or neither, and those of the machine are used.`,
+    `${name} is set without ${other}; set both, or neither to use the credentials of the machine.`,
   ]);
 });
 
@@ -164,7 +164,7 @@ test('several workers count rate limits in PostgreSQL, and reject RATE_LIMIT_STO
   expect(readConfig({ WORKERS: 'auto' }).workers).toBeGreaterThan(0);
   expect(readConfig({ WORKERS: '1', RATE_LIMIT_STORE: 'memory' }).rateLimitStore).toBe('memory');
   expect(faultsOf({ WORKERS: '2', RATE_LIMIT_STORE: 'memory' })).toEqual([
-    'RATE_LIMIT_STORE is memory with WORKERS=2: each of 2 processes would count for itself. Leave it out, or set postgres or redis.',
+    'RATE_LIMIT_STORE is memory with WORKERS=2: each of 2 processes would count on its own. Leave it out, or set it to postgres or redis.',
   ]);
 });
 
@@ -224,7 +224,7 @@ test.for([
 ])('%s is rejected as a misspelling of %s, without repeating its value', ([given = '', meant = '']) => {
   const [fault, ...more] = faultsOf({ [given]: 'hunter2' });
   expect(more).toEqual([]);
-  expect(fault).toContain(`${given} is no variable of Dealkeep; ${meant} is probably meant.`);
+  expect(fault).toContain(`${given} is not a Dealkeep variable; ${meant} is probably meant.`);
   expect(fault).not.toContain('hunter2');
 });
 

@@ -49,7 +49,7 @@ test('while PostgreSQL hangs or is gone, REST answers 503 with Retry-After', asy
   const ask = as(key, `${node.origin}/api/v1`);
   expect((await ask('GET', '/contacts')).status).toBe(200);
   const refused = async () => {
-    const doubt = 'Whether this was done is not known: send it again with the same Idempotency-Key, or look first.';
+    const doubt = 'It is not known whether this was done: send it again with the same Idempotency-Key, or check first.';
     for (const method of ['GET', 'POST']) {
       const answer = await ask(method, '/contacts', method === 'POST' ? contact : undefined);
       expect([answer.status, answer.headers.get('retry-after'), answer.body?.error.code]).toEqual([
@@ -57,7 +57,7 @@ test('while PostgreSQL hangs or is gone, REST answers 503 with Retry-After', asy
         '5',
         'internal_error',
       ]);
-      expect(answer.body?.error.message).toContain('try again in a moment');
+      expect(answer.body?.error.message).toContain('try again shortly');
       expect(answer.body?.error.message.includes(doubt)).toBe(method === 'POST');
       expect(answer.text).not.toMatch(/postgres|socket|ECONN|select/i);
     }
@@ -87,13 +87,13 @@ test("a page's change is reported as uncertain when PostgreSQL hangs, and as not
   expect(await ask({ title: 'A mill' })).toEqual([
     503,
     '5',
-    'The service lost its database before it could answer. What you sent may have arrived, so look before you send it again.',
+    'The service lost its database connection before it could respond. Your change may have been saved, so check before you send it again.',
   ]);
   await network.stop();
   expect(await ask({ title: 'A dairy' })).toEqual([
     503,
     '5',
-    'The service cannot reach its database: try again in a moment.',
+    'The service cannot reach its database: try again shortly.',
   ]);
 });
 
@@ -134,7 +134,7 @@ test("an internal error of a page's change shows its number and advises to check
   expect([status, body.error?.message]).toEqual([
     500,
     expect.stringMatching(
-      /^Something failed on our side\. Look whether it was done before you do it again\. If it happens again, tell whoever runs Dealkeep this number: [\w-]+\.$/,
+      /^Something failed on our side\. Check whether it was done before you try again\. If it happens again, give whoever runs Dealkeep this request id: [\w-]+\.$/,
     ),
   ]);
 });
@@ -202,7 +202,7 @@ test('/readyz reports a read-only database, and recovers by itself when it is wr
   const set = (change: string) =>
     service.sql(`begin read write; alter database ${service.connections.server.database} ${change}; commit`);
   await set('set default_transaction_read_only = on');
-  expect(await ready()).toEqual([503, 'The database takes no writes: it is a standby, or was set to read-only.\n']);
+  expect(await ready()).toEqual([503, 'The database accepts no writes: it is a standby, or was set to read-only.\n']);
   expect((await as(key, `${node.origin}/api/v1`)('POST', '/contacts', contact)).status).toBe(503);
   await set('reset default_transaction_read_only');
   // Connections that were found read-only have been closed.

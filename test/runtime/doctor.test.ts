@@ -48,7 +48,7 @@ test('doctor finds nothing wrong with a running service and its documents', asyn
   expect([code, status]).toEqual([1, 'warning']);
   for (const { level, remedy } of findings) expect(remedy !== undefined).toBe(level !== 'ok');
   const messages = findings.map(({ message }) => message).join('\n');
-  expect(messages).toMatch(/The bodies of all \d+ documents have their size and digest/);
+  expect(messages).toMatch(/The files of all \d+ documents have the right size and digest/);
   expect(messages).toContain('Row-level security is forced on every table.');
 
   const { stdout, code: words } = await run(['doctor'], { DATA_DIR });
@@ -61,7 +61,7 @@ test('doctor reports configuration errors, and checks nothing else', async () =>
   const { code, findings } = await doctor({ PORT: 'eighty', DATABSE_URL: 'postgres://a:hunter2@b/c' });
   expect(code).toBe(2);
   expect(wrong(findings)).toEqual([
-    expect.stringMatching(/^configuration: DATABSE_URL is no variable of Dealkeep; DATABASE_URL/),
+    expect.stringMatching(/^configuration: DATABSE_URL is not a Dealkeep variable; DATABASE_URL/),
     expect.stringMatching(/^configuration: PORT holds "eighty"/),
   ]);
   expect(JSON.stringify(findings)).not.toContain('hunter2');
@@ -99,9 +99,9 @@ test('doctor reports everything unreachable, without repeating passwords', async
     expect.stringMatching(/^database: No connection could be made/),
     expect.stringMatching(/^mail: 127\.0\.0\.1:\d+ does not accept mail from here/),
     expect.stringMatching(/^mail: MAIL_FROM is not set/),
-    expect.stringMatching(/^disk: DATA_DIR, \/dev\/null\/data, cannot be written/),
+    expect.stringMatching(/^disk: This user cannot write to DATA_DIR, \/dev\/null\/data\./),
     expect.stringMatching(/^certificates: https:\/\/127\.0\.0\.1:\d+ cannot be reached/),
-    expect.stringMatching(/^limits: Redis at 127\.0\.0\.1:\d+ does not answer/),
+    expect.stringMatching(/^limits: Redis at 127\.0\.0\.1:\d+ does not respond/),
   ]);
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
@@ -159,16 +159,16 @@ test('doctor reports settings that a login behind a pooler lacks, until its reme
   await owner.query(`alter database ${database} set jit = on`);
   onTestFinished(async () => void (await owner.query(`alter database ${database} reset jit`)));
   const { findings } = await doctor(pooled);
-  const found = findings.find(({ message }) => message.startsWith('Its login does not set'));
+  const found = findings.find(({ message }) => message.startsWith('The login does not set'));
   expect(found).toMatchObject({ level: 'warning', check: 'database' });
   expect(found?.message).toContain('statement_timeout, lock_timeout, idle_in_transaction_session_timeout, jit,');
   const client = new pg.Client(server);
   await client.connect();
   await client.query(found?.remedy?.replace(/^[^:]*: /, '') ?? '').finally(() => client.end());
   const after = await doctor(pooled);
-  expect(wrong(after.findings).filter((line) => line.startsWith('database: Its login'))).toEqual([]);
+  expect(wrong(after.findings).filter((line) => line.startsWith('database: The login'))).toEqual([]);
   expect(after.findings.map(({ message }) => message)).toContain(
-    'Its login has the settings that connections through a pooler need.',
+    'The login has the settings that connections through a pooler need.',
   );
 });
 
@@ -180,7 +180,9 @@ test('doctor does not mistake a database without free connections for a pooler',
   const { findings } = await doctor({ DATABASE_URL: urlOf({ ...server, user: 'narrow', password: 'narrow' }) });
   const ofDatabase = wrong(findings).filter((line) => line.startsWith('database: '));
   expect(ofDatabase).toEqual([
-    expect.stringMatching(/could not be checked: .* too many connections for role "narrow"/),
+    expect.stringMatching(
+      /Could not check whether the database is reached directly: .* too many connections for role "narrow"/,
+    ),
   ]);
 });
 
@@ -244,7 +246,7 @@ test('doctor reports a transaction that blocks changes, waiting deliveries and w
     const { findings } = await doctor();
     expect(wrong(findings)).toEqual([
       expect.stringMatching(
-        /^queues: For 12\d minutes other systems have received no changes: a transaction that began before them is still under way\.$/,
+        /^queues: Other systems have received no changes for 12\d minutes: a transaction that began earlier is still open\.$/,
       ),
       'queues: 1 webhook deliveries are waiting, 1 of which have failed so far; the oldest has waited for 180 minutes.',
       'queues: 1 webhooks were turned off because nothing was accepted for three days.',
@@ -278,16 +280,16 @@ test('doctor reports waiting and abandoned mails, and events without their notif
     const failing = await doctor();
     const { stdout } = await run(['doctor'], { DATA_DIR });
     const mails = [
-      expect.stringMatching(/^queues: The oldest mail has waited for 180 minutes\.$/),
-      'queues: 1 mails were given up.',
+      expect.stringMatching(/^queues: The oldest e-mail has waited for 180 minutes\.$/),
+      'queues: 1 e-mails could not be sent and were given up.',
     ];
     expect(wrong(waiting.findings)).toEqual([
       ...mails,
-      expect.stringMatching(/^queues: The oldest event without its notifications has waited for 12\d minutes\.$/),
+      expect.stringMatching(/^queues: The oldest event without notifications has waited for 12\d minutes\.$/),
     ]);
     expect(wrong(failing.findings)).toEqual([
       ...mails,
-      'queues: No notifications could be made of 1 events so far: relation "deals" does not exist.',
+      'queues: Notifications of 1 events could not be created so far: relation "deals" does not exist.',
     ]);
     expect([waiting.code, failing.code]).toEqual([1, 1]);
     expect(stdout).toContain('dealkeep mail resend <id>');
@@ -316,11 +318,11 @@ test('doctor reports a foreign document store, and missing or altered bodies', a
   expect(present.code).toBe(2);
   expect(wrong(present.findings)).toEqual([
     expect.stringMatching(
-      /^store: Of \d+ bodies of documents 1 are not as they were: that of document [0-9a-f-]{36} is missing\.$/,
+      /^store: 1 of \d+ documents are not intact: the file of document [0-9a-f-]{36} is missing\.$/,
     ),
   ]);
   expect(wrong(whole.findings)).toEqual([
-    expect.stringMatching(/^store: Of \d+ bodies of documents 2 are not .* has \d+ bytes instead of \d+/),
+    expect.stringMatching(/^store: 2 of \d+ documents are not intact: .* has \d+ bytes instead of \d+/),
   ]);
 });
 

@@ -266,11 +266,11 @@ test('138. a node counts for itself while the store is unreachable, logs it once
   gate.cut();
   const alone = await Promise.all(Array.from({ length: 30 }, () => limits.take('tools', key)));
   expect(alone.filter(({ allowed }) => allowed)).toHaveLength(10);
-  expect(lines.filter((line) => line.includes('store is away'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('store is unavailable'))).toHaveLength(1);
 
   gate.mend();
   await expect.poll(async () => (await limits.take('tools', key, 1_000)) && lines.length).toBe(2);
-  expect(lines[1]).toContain('store is back');
+  expect(lines[1]).toContain('store is available again');
   expect((await (await open('postgres')).peek('tools', key, 1_000)).remaining).toBeLessThan(999);
   await gate.close();
 });
@@ -288,10 +288,10 @@ test.skipIf(withoutRedis !== null)(
       expect(alone.filter(({ allowed }) => allowed)).toHaveLength(10);
     }
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain('store is away');
+    expect(lines[0]).toContain('store is unavailable');
     await redis!.start();
     await expect.poll(async () => (await limits.take('tools', key, 1_000_000)) && lines.length).toBe(2);
-    expect(lines[1]).toContain('store is back');
+    expect(lines[1]).toContain('store is available again');
     expect(lines.join('')).not.toContain('secret-of-redis');
   },
 );

@@ -187,7 +187,7 @@ describe('a node at its limit of concurrent requests', () => {
       expect(headers['x-request-id']).toMatch(/^[\w-]{1,64}$/);
     }
     expect(rest.headers['x-request-id']).toBe('mine-1');
-    const message = expect.stringContaining('nothing was done: try again in a moment.') as string;
+    const message = expect.stringContaining('nothing was done: try again shortly.') as string;
     const ours = { code: 'internal_error', message, details: { request_id: 'mine-1' } };
     expect(JSON.parse(rest.text)).toMatchObject({ error: ours });
     expect(JSON.parse(web.text)).toMatchObject({ error: { code: 'busy' } });
@@ -195,7 +195,7 @@ describe('a node at its limit of concurrent requests', () => {
     expect(JSON.parse(tools.text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: 503 } });
     expect(JSON.parse(token.text)).toMatchObject({ error: 'temporarily_unavailable' });
     expect(html.headers['content-type']).toContain('text/html');
-    expect(html.text).toContain('try again in a moment');
+    expect(html.text).toContain('try again shortly');
     expect(JSON.parse(other.text)).toMatchObject({ error: { code: 'busy' } });
 
     expect(service.log.filter((line) => line.includes('requests are refused with 503'))).toHaveLength(1);

@@ -193,7 +193,7 @@ test('commands on an unmigrated or outdated database ask for dealkeep migrate', 
     expect([args, code, stderr]).toEqual([
       args,
       1,
-      'MIGRATE_DATABASE_URL: the database has no tables of Dealkeep. Run: dealkeep migrate\n',
+      'MIGRATE_DATABASE_URL: the database has no Dealkeep tables. Run: dealkeep migrate\n',
     ]);
   }
   const server = await run(['migrate'], { ...env, MIGRATE_DATABASE_URL: env['DATABASE_URL'] ?? '' });
@@ -347,6 +347,6 @@ test('an unreachable database is reported by its variable, without its password'
   const DATABASE_URL = `postgres://app:${secret}@127.0.0.1:1/deals`;
   const { code, stdout, stderr } = await run(['serve'], { DATA_DIR: await newDataDir(), DATABASE_URL });
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^DATABASE_URL cannot be connected to: .*ECONNREFUSED/);
+  expect(stderr).toMatch(/^Cannot connect to DATABASE_URL: .*ECONNREFUSED/);
   expect(stdout + stderr).not.toContain(secret);
 });

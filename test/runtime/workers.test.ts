@@ -58,7 +58,7 @@ afterAll(async () => {
   await service.close();
 });
 
-const answeringIn = (lines: readonly Line[]) => lines.filter(({ msg }) => msg === 'a worker answers');
+const answeringIn = (lines: readonly Line[]) => lines.filter(({ msg }) => msg === 'a worker is answering requests');
 const answering = () => answeringIn(log());
 const metrics = async () => (await fetch(`${addresses.url}metrics`)).text();
 const writers = (insist: boolean, url = addresses.url) =>
@@ -211,7 +211,7 @@ test('workers that end at each start stop the service with an explanation', asyn
   const { code, stdout } = await other.ended.finally(() => clearInterval(killing));
   expect(code).toBe(1);
   expect(stdout).toMatch(
-    /"reason":"Workers do not start: worker \d+ ended with SIGKILL before it was ready; see the log."/,
+    /"reason":"Workers could not be started: worker \d+ ended with SIGKILL before it was ready; see the log."/,
   );
 });
 

@@ -440,7 +440,7 @@ describe('compact results', () => {
           ['2025, 2 months', '241', null, '-1', '-0.0041', '-1', null],
         ],
         contradictions: [
-          '2025-01 is in EUR, the others in USD: revenue of 120.50 EUR is added to nothing.',
+          '2025-01 is in EUR, the others in USD: revenue of 120.50 EUR is in no total.',
           '2025-02 and 2025-03 are equal to the cent in every line, with revenue of 120.50.',
         ],
       },

@@ -59,7 +59,7 @@ test('calls get 503 when the database stops responding, and succeed once it is b
   expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '5']);
   expect(lost.body).toMatchObject({
     id: 1,
-    error: { code: 503, message: expect.stringContaining('Whether a change under way was kept is not known') },
+    error: { code: 503, message: expect.stringContaining('A change in progress may have been saved') },
   });
   expect(lost.text).not.toMatch(/postgres|socket|ECONN|select/i);
   const away = await send(node, token, get());
@@ -99,7 +99,7 @@ test('a call whose database connection is cut gets a clear error, and the next c
     isError: true,
     structuredContent: {
       error: 'unavailable',
-      message: expect.stringContaining('Whether it was written is not known: look before calling again.'),
+      message: expect.stringContaining('It may have been written: check before calling again.'),
       url: `${service.config.baseUrl}/deals/${scene.deal}/questions`,
     },
   });
@@ -117,7 +117,7 @@ test('a call that waits too long for a lock gets a busy error with advice to ret
   await owner.query('rollback');
   expect(answer.body?.result).toMatchObject({
     isError: true,
-    structuredContent: { error: 'busy', message: expect.stringContaining('try again in a moment') },
+    structuredContent: { error: 'busy', message: expect.stringContaining('try again shortly') },
   });
   expect(await asked('asked while locked')).toBe(0);
 });

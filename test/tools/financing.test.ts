@@ -212,15 +212,17 @@ test('commitment amounts are whole numbers within the exact range of JSON', asyn
   for (const [commitment_amount, message] of [
     [-1, 'It is too small.'],
     [1.5, 'It is not a whole number.'],
-    ['1000', 'It is of another type.'],
+    ['1000', 'It has the wrong type.'],
     [2 ** 53, 'It is too large.'],
     [1e300, 'It is too large.'],
-    [null, 'It is of another type.'],
+    [null, 'It has the wrong type.'],
     [undefined, 'It is missing.'],
   ]) {
     expect(await as('broker').refused('svc_financing_source_create', source({ commitment_amount }))).toMatchObject({
       error: 'validation_error',
-      details: [{ path: 'commitment_amount', message, allowed: 'a whole number (no text) from 0 to 9007199254740991' }],
+      details: [
+        { path: 'commitment_amount', message, allowed: 'a whole number (not text) from 0 to 9007199254740991' },
+      ],
     });
   }
   expect(await as('broker').ok('svc_financing_source_create', source({ commitment_amount: 0 }))).toHaveProperty('id');

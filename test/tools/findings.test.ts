@@ -318,7 +318,7 @@ test('the owner of a finding must be a participant whom the caller can see and w
       {
         path: 'owner_user_id',
         message: 'It is not the id of a person on this deal whom the user can see.',
-        allowed: 'the id of an active participant of the deal, as svc_deals_get tells it',
+        allowed: 'the id of an active participant of the deal, from svc_deals_get',
       },
     ],
   };

@@ -39,7 +39,7 @@ describe('the endpoint', () => {
     expect([status, headers.get('allow'), body?.error.message]).toEqual([
       405,
       'POST',
-      'Use POST: messages are sent so, and nothing is streamed.',
+      'Use POST: this server does not stream.',
     ]);
   });
 

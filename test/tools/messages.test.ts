@@ -187,7 +187,7 @@ describe('requests and responses', () => {
     ]) {
       expect(error).toEqual({
         code: -32_602,
-        message: 'Unknown tool: svc_nonsense. tools/list has those that exist.',
+        message: 'Unknown tool: svc_nonsense. tools/list has the tools.',
       });
     }
     expect(await older(message('tools/list', { cursor: 'x' }))).toMatchObject({ code: -32_602 });
@@ -221,8 +221,8 @@ describe('requests and responses', () => {
         expect([status, body?.result.isError]).toEqual([200, true]);
         expect(body?.result.structuredContent).toEqual({
           error: 'validation_error',
-          message: `Nothing was done, because the input does not fit. The input must be an object with the inputs ${inputs}. It is of another type. Correct it and call again.`,
-          details: [{ path: '', message: 'It is of another type.', allowed: `an object with the inputs ${inputs}` }],
+          message: `Nothing was done, because the input is not valid. The input must be an object with the inputs ${inputs}. It has the wrong type. Correct it and call again.`,
+          details: [{ path: '', message: 'It has the wrong type.', allowed: `an object with the inputs ${inputs}` }],
         });
       }
     }
@@ -230,14 +230,14 @@ describe('requests and responses', () => {
 
   test.each([
     ['svc_deals_get', { deal_id: 'Corner bakery' }, 'It is not a UUID.'],
-    ['svc_deals_get', { deal_id: 5 }, 'It is of another type.'],
-    ['svc_qoe_pl_periods', { start_date: '2024-01' }, 'It is not written so.'],
+    ['svc_deals_get', { deal_id: 5 }, 'It has the wrong type.'],
+    ['svc_qoe_pl_periods', { start_date: '2024-01' }, 'It has another format.'],
     ['svc_qoe_pl_periods', { start_date: '2026-02-30' }, 'There is no such day.'],
     ['svc_qoe_pl_periods', { start_date: '0000-01-01' }, 'There is no year 0.'],
-    ['svc_qoe_pl_periods', { start_date: 2024 }, 'It is of another type.'],
-    ['svc_documents_list', { confidentiality_level: 'secret' }, 'It is none of these.'],
-    ['svc_documents_list', { confidentiality_level: ['public'] }, 'It is of another type.'],
-    ['svc_documents_list', { category: 5.5 }, 'It is of another type.'],
+    ['svc_qoe_pl_periods', { start_date: 2024 }, 'It has the wrong type.'],
+    ['svc_documents_list', { confidentiality_level: 'secret' }, 'It is not an allowed value.'],
+    ['svc_documents_list', { confidentiality_level: ['public'] }, 'It has the wrong type.'],
+    ['svc_documents_list', { category: 5.5 }, 'It has the wrong type.'],
   ])('%s with %j is a validation error that states the problem', async (name, given, expected) => {
     const [path] = Object.keys(given);
     const input = { deal_id: crypto.randomUUID(), ...given };

@@ -291,7 +291,7 @@ describe('svc_qoe_customer_concentration', () => {
       expect(await told('broker', { as_of_period })).toEqual({
         customers: [],
         hint: {
-          message: expect.stringContaining('no customers of a period with this day'),
+          message: expect.stringContaining('no customers for a period with this day'),
           known: { as_of_period: ['2026-02-28', '2026-01-31'] },
         },
       });

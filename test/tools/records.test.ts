@@ -552,9 +552,9 @@ describe('text written by users', () => {
     expect((summary as { contradictions: string[] }).contradictions).toEqual([
       `FY2025 ${comes}`,
       `${label} ${comes}`,
-      `Add-backs of the owner’s pay in ${label} come to 9, the owner’s recorded pay is 5: 4 more.`,
+      `Add-backs of the owner’s pay in ${label} come to 9, but the owner’s recorded pay is 5: 4 more.`,
       `“One-time” adjustments were made in 2 years: 9 in FY2025 and 9 in ${label}.`,
-      '1 adjustment of 9 is of “never uploaded”, of which no figures were uploaded: it counts nowhere.',
+      '1 adjustment of 9 is for “never uploaded”, for which no figures were uploaded: it counts nowhere.',
     ]);
   });
 
@@ -575,7 +575,7 @@ describe('text written by users', () => {
     const { resources } = body!.result as unknown as { resources: { name: string }[] };
     const found = resources.find(({ name }) => name === 'Lease.pdf');
     expect(found).toMatchObject({
-      description: `What is known of a document of the deal ${JSON.stringify(order)}, never its contents.`,
+      description: `Metadata of a document of the deal ${JSON.stringify(order)}, never its contents.`,
     });
   });
 });

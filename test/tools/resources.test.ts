@@ -96,7 +96,7 @@ describe.each(eras)('%s', (_title, mode) => {
     for (const uri of uris)
       await expect(client.readResource({ uri })).rejects.toMatchObject({
         code: -32_602,
-        message: expect.stringMatching(/Unknown resource: .*resources\/list has those that exist/s),
+        message: expect.stringMatching(/Unknown resource: .*resources\/list has the resources/s),
         data: { uri },
       });
   });
@@ -302,7 +302,7 @@ test('a long list is paged without duplicates, and a cursor is valid for its rea
   ] as const)
     expect((await page(who, wrong)).error).toMatchObject({
       code: -32_602,
-      message: expect.stringContaining('begin again without it'),
+      message: expect.stringContaining('start without it'),
     });
 });
 

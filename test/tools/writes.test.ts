@@ -159,7 +159,7 @@ describe('checks before a write', () => {
     const closed = {
       error: 'submission_rejected',
       message:
-        'The deal is closed and takes no more changes. What is there can still be read; calling again will not help.',
+        'The deal is closed and takes no more changes. Its records can still be read; calling again will not help.',
     };
     expect(await (await writer('broker')).refused(normalize, adjustment())).toEqual(closed);
     expect(await (await writer('other buyer')).refused(askQuestion, question())).toEqual(closed);

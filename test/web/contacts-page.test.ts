@@ -202,7 +202,7 @@ test('a part of the list that fails to load is requested once, reported, and loa
     return route.continue({ url: route.request().url().replace('cursor=', 'cursor=before.') });
   });
   const missing = page.getByRole('alert').filter({
-    hasText: 'The rest could not be loaded. The list cannot go on from here: try again, and it begins anew.',
+    hasText: 'The rest could not be loaded. The list cannot continue from here: try again to start over.',
   });
   await goToMany(1_000);
   await page.locator('[role=row][data-index]').first().focus();

@@ -335,7 +335,7 @@ describe('importing', () => {
     expect(await look('name,company,email\nSarah Kim,Acme,s@x.test\n,Bloom,b@x.test\n')).toEqual({
       contacts: ['person|Sarah Kim|s@x.test|', 'company|Bloom|b@x.test|'],
       faults: [],
-      left_out: ['company where there is a name'],
+      left_out: ['company (where there is a name)'],
     });
     expect(await look('Company;Type;Name\nAcme;person;\nBloom;company;Bloom Inc\n')).toMatchObject({
       contacts: ['person|Acme||', 'company|Bloom Inc||'],
@@ -352,7 +352,7 @@ describe('importing', () => {
     expect(await look(google.join('\n'))).toEqual({
       contacts: ['person|Sarah Kim|s@x.test|555 0100', 'person|Ruiz||', 'company|Bloom|b@x.test|'],
       faults: [],
-      left_out: ['Organization Name where there is a name', 'E-mail 1 - Label', 'E-mail 2 - Value'],
+      left_out: ['Organization Name (where there is a name)', 'E-mail 1 - Label', 'E-mail 2 - Value'],
     });
     const outlook = [
       'Given Name,Family Name,E-mail Address,Business Phone,Mobile Phone,,Title',
@@ -373,7 +373,7 @@ describe('importing', () => {
 
   test('rejects a row with more cells than the first line names', async () => {
     const message =
-      'More cells than the first line names: put quotation marks around a cell that contains a comma or semicolon.';
+      'This row has more cells than the first line: put quotation marks around a cell that contains a comma or semicolon.';
     expect(await look('name\nKim, Sarah\nAna,\n')).toEqual({
       contacts: ['person|Ana||'],
       faults: [{ row: 2, column: null, message }],
@@ -392,7 +392,7 @@ describe('importing', () => {
     const id = await add({ display_name: name, email: 'long@example.test', phone: '1'.repeat(1_001) });
     const csv = await (await exported('broker')).text();
     const row = csv.split('\r\n').findIndex((line) => line.includes('long@example.test')) + 1;
-    const message = 'At most 1,000 characters in a file: shorten it, or add this contact by hand.';
+    const message = 'A cell can have at most 1,000 characters: shorten it, or add this contact by hand.';
     await as('broker').ask(`/contacts/${id}/archive`, {});
     const before = await wholeList({});
     const { body } = await send('broker', '/contacts/import/preview', csv);
@@ -427,9 +427,9 @@ describe('importing', () => {
     expect(await faultOf('name\n"open')).toMatch(/^400 This is not a CSV file/);
     expect(await faultOf('')).toMatch(/^400 The first line/);
     expect(await faultOf('name\n')).toMatch(/^400 .*no rows/);
-    expect(await faultOf(`name\n${'x\n'.repeat(5001)}`)).toMatch(/^400 At most 5,?000 rows/);
+    expect(await faultOf(`name\n${'x\n'.repeat(5001)}`)).toMatch(/^400 .*limit is 5,?000/);
     // A file that would take long to parse is not parsed.
-    expect(await faultOf(`name\n${'\n'.repeat(1_000_000)}`)).toMatch(/^400 At most 20000 lines/);
+    expect(await faultOf(`name\n${'\n'.repeat(1_000_000)}`)).toMatch(/^400 A file can have at most 20000 lines/);
     expect(await faultOf(`name\n${'x,'.repeat(100_000)}`)).toMatch(/^400 This is not a CSV file/);
     expect(await faultOf(new Uint8Array([0x6e, 0xff, 0xfe]))).toMatch(/^400 Save the file as CSV in UTF-8/);
     expect(await faultOf(`name\n${'x'.repeat(2_200_000)}`)).toMatch(/^413/);

@@ -320,7 +320,7 @@ describe('a broker', () => {
     await dialog.getByLabel('Title').click();
     expect(await price.inputValue()).toBe(long);
     await button(dialog, 'Save').click();
-    await dialog.getByText('Write an amount with digits').waitFor();
+    await dialog.getByText('Enter an amount with digits').waitFor();
     await price.fill('980,000');
     await button(dialog, 'Save').click();
     await dialog.waitFor({ state: 'detached' });
@@ -489,7 +489,7 @@ describe('a broker', () => {
     await seller.getByText('Turned off for everyone by broker.').waitFor();
     expect(await own.isDisabled()).toBe(true);
     await page.getByRole('switch', { name: 'Turned off for everyone' }).click();
-    await seller.getByText('Reading needs no permission of its own.').waitFor();
+    await seller.getByText('Reading needs no separate permission.').waitFor();
     await own.click();
     await expect
       .poll(() => web.service.sql('select from deal_opt_ins where user_id = $1', [web.scene.people['seller']]))
@@ -778,7 +778,7 @@ test('accepted terms stay as accepted until the broker decides on a proposed cha
   const { participant_id } = offer;
   expect((await broker!.ask(exclusivity, { participant_id, expires_at: until })).status).toBe(200);
   await brokers.getByRole('heading', { name: 'No accepted terms' }).waitFor();
-  await brokers.getByText(/No terms are agreed with .+ in their present exclusivity\./).waitFor();
+  await brokers.getByText(/No terms are agreed with .+ in the current exclusivity period\./).waitFor();
   await button(brokers, 'Decline').click();
   await confirm(brokers, 'Decline offer');
   await button(brokers, 'Decline').waitFor({ state: 'detached' });
@@ -878,7 +878,9 @@ test('an NDA shows the hour at which it ends, before and after signing', async (
   await signer.page.getByText(/Sent by broker .+, ends May 20, 2031, 9:00.PM/).waitFor();
   await signer.page.getByLabel('Your full name').fill('New Buyer');
   await button(signer.page, 'Sign NDA').click();
-  const agreed = signer.page.getByRole('checkbox', { description: 'Read the terms and tick this to agree to them.' });
+  const agreed = signer.page.getByRole('checkbox', {
+    description: 'Read the terms and check the box to agree to them.',
+  });
   await agreed.and(signer.page.locator(':focus')).click();
   await button(signer.page, 'Sign NDA').click();
   await signer.page.getByText('Signed as').waitFor();
@@ -972,10 +974,10 @@ test('the buyers of a draft deal see that offers can be made once it is listed',
   await buyer.getByText('Offers can be made once a broker has listed the deal.').waitFor();
   expect(await button(buyer, 'Submit offer').count()).toBe(0);
   const broker = await at('broker', `/deals/${deal}/offers`);
-  await broker.getByText('Buyers’ offers show here side by side as they come, with every revision.').waitFor();
+  await broker.getByText('Buyers’ offers show here side by side as they come in, with every revision.').waitFor();
   expect((await (await web.as('broker')).ask(`/deals/${deal}/moves`, { to: 'listed' })).status).toBe(200);
   await button(buyer, 'Submit offer').waitFor();
-  await buyer.getByText('Say what you offer and on which terms.').waitFor();
+  await buyer.getByText('State your price and terms.').waitFor();
 });
 
 test('the only broker of a deal is warned before leaving, and sees the effects of a move and an invitation', async () => {
@@ -1007,6 +1009,6 @@ test('the only broker of a deal is warned before leaving, and sees the effects o
   await button(page, 'Invite').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Role').selectOption('viewer');
-  await dialog.getByText('Sees everyone on the deal, every buyer included').waitFor();
+  await dialog.getByText('Sees everyone on the deal, including every buyer').waitFor();
   await button(dialog, 'Cancel').click();
 });

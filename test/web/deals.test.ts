@@ -867,7 +867,7 @@ test('an invisible deal and a nonexistent one get the same response', async () =
     new Set([
       JSON.stringify({
         status: 404,
-        body: { error: { code: 'not_found', message: 'There is nothing here, or not for you.' } },
+        body: { error: { code: 'not_found', message: 'It does not exist, or you do not have access to it.' } },
       }),
     ]),
   );

@@ -119,7 +119,7 @@ test('a question cannot be released without an active seller on the deal, and th
   try {
     const page = await at('broker', 'questions');
     const card = page.getByRole('listitem').filter({ hasText: asked.question_text });
-    await card.getByText('No seller is on this deal to answer: invite one, who has to accept.').waitFor();
+    await card.getByText('No seller is on this deal to answer. Invite one, who must accept first.').waitFor();
     expect(await card.getByRole('button', { name: 'Release to seller' }).isDisabled()).toBe(true);
     expect(await card.getByRole('button', { name: 'Reject' }).isDisabled()).toBe(false);
     await expectAccessible(page);
@@ -158,7 +158,7 @@ test('a step that is no longer possible is refused, and the page then shows the 
   await (await web.as('broker')).ask(`/questions/${question.id}/release`, {});
   const dialog = page.getByRole('dialog', { name: 'Reject this question' });
   await dialog.getByRole('button', { name: 'Reject' }).click();
-  await dialog.getByText('This was changed meanwhile. Look at where it stands now, and choose again.').waitFor();
+  await dialog.getByText('This was changed meanwhile. Check where it stands now, then choose again.').waitFor();
   await page.locator('section[aria-label^="All"] li').filter({ hasText: asked.question_text }).waitFor();
   expect(await card.getByRole('button', { name: 'Reject' }).count()).toBe(0);
 });

@@ -203,7 +203,7 @@ test('an upload whose response was lost is reported as possibly arrived', async 
   await drawer
     .locator('input[type=file]')
     .setInputFiles([{ name: 'Title.pdf', mimeType: 'application/pdf', buffer: aPdf() }]);
-  await drawer.getByText('The file may have arrived: look before you send it again.').waitFor();
+  await drawer.getByText('The file may have arrived: check before you upload it again.').waitFor();
   await drawer.getByRole('button', { name: 'Done' }).click();
   await row(page, 'Title.pdf').waitFor();
   await devtools.detach();
@@ -333,7 +333,7 @@ test('a refused download shows an error without leaving the page', async () => {
   await page.getByRole('dialog').getByText('1 page').waitFor();
   await web.service.sql(`update documents set removed_at = app.now() where filename = 'Expired.pdf'`);
   await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
-  await page.getByText('There is nothing here, or not for you.', { exact: true }).waitFor();
+  await page.getByText('It does not exist, or you do not have access to it.', { exact: true }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/deals/${web.scene.deal}/documents`);
   await page.getByRole('dialog').getByText('1 page').waitFor();
 });
@@ -427,7 +427,7 @@ test('finding, editing, removing and undoing the removal of a document takes eff
   const dialog = page.getByRole('dialog', { name: 'Edit the document' });
   await dialog.getByLabel('Name').fill('Lease, final.exe');
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await dialog.getByText('The name must end in .pdf, as it did.').waitFor();
+  await dialog.getByText('The name must still end in .pdf.').waitFor();
   await expectAccessible(page);
   await dialog.getByLabel('Name').fill('Lease, final.pdf');
   await dialog.getByRole('button', { name: 'Save' }).click();
@@ -519,7 +519,7 @@ test('long lists of documents are virtualized, limited to 2,000 per source, and 
     [web.scene.deal],
   );
   await page.reload();
-  await page.getByText('Of the documents that answer no diligence request, these are the latest 2,000.').waitFor();
+  await page.getByText('Of the documents not produced for a diligence request, these are the latest 2,000.').waitFor();
   expect(await page.getByText('Search to find others').count()).toBe(1);
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
   await expectAccessible(page);

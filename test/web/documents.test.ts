@@ -247,7 +247,9 @@ describe('opening documents', () => {
     });
     expect([response.status, response.headers.get('x-frame-options')]).toEqual([404, frames]);
     expect(response.headers.get('content-security-policy')).toContain(ancestors);
-    expect(await response.json()).toMatchObject({ error: { message: 'There is nothing here, or not for you.' } });
+    expect(await response.json()).toMatchObject({
+      error: { message: 'It does not exist, or you do not have access to it.' },
+    });
   });
 
   test('answers HEAD requests with headers only, without reading the file or recording an opening', async () => {
@@ -414,7 +416,7 @@ describe('changing documents', () => {
         500,
         { error: { code: 'body_missing', message: expect.stringContaining('missing from the store') } },
       ]);
-      const noted = web.service.log.filter((line) => line.includes('the body of a document is missing from the store'));
+      const noted = web.service.log.filter((line) => line.includes('the file of a document is missing from the store'));
       expect(noted.at(-1)).toContain(id);
     }
     expect(web.service.log.filter((line) => line.includes('a request failed'))).toEqual([]);

@@ -118,7 +118,7 @@ test('records that the caller may not see get exactly the response of missing on
     expect([path(id), method, there]).toEqual([path(id), method, nowhere]);
     expect(there).toEqual({
       status: 404,
-      body: { error: { code: 'not_found', message: 'There is nothing here, or not for you.' } },
+      body: { error: { code: 'not_found', message: 'It does not exist, or you do not have access to it.' } },
     });
   }
   expect(await counted()).toEqual(before);

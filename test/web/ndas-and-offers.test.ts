@@ -19,7 +19,7 @@ describe('an NDA', () => {
     const broker = await web.as('broker');
     const standard = await broker.ask(`/deals/${web.scene.idle}/ndas/template`);
     expect(standard.body.terms).toContain(
-      'Between Scene Brokers ("Broker"), on behalf of the owner of the business described as "Print shop"',
+      'This agreement is between Scene Brokers ("Broker"), on behalf of the owner ("Seller") of the business described as "Print shop"',
     );
     expect((await broker.ask(`/deals/${deal}/ndas/template`)).body).toEqual({ terms: 'Keep it to yourself.' });
   });
@@ -347,8 +347,8 @@ describe('an offer', () => {
     const kept = await send('"shares":12345678901234567890.1250');
     expect([kept.status, kept.text]).toEqual([201, expect.stringMatching(/"shares": ?12345678901234567890\.1250[,}]/)]);
     for (const [more, message] of [
-      ['"shares":1e131071', 'A number in it is too large or too small.'],
-      ['"shares":[{"of":1E-16000}]', 'A number in it is too large or too small.'],
+      ['"shares":1e131071', 'A number in the offer is too large or too small.'],
+      ['"shares":[{"of":1E-16000}]', 'A number in the offer is too large or too small.'],
       [`"shares":${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'The body is nested too deeply.'],
     ] as const) {
       const refused = await send(more);

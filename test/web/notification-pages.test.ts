@@ -134,7 +134,7 @@ test('a broker sends reminders for an NDA, a condition and a question, once each
   await page.reload();
   await page.getByRole('button', { name: 'Remind about Consent of the landlord' }).waitFor();
   expect((await broker.ask(`/deals/${deal}/moves`, { to: 'withdrawn', confirm: true })).status).toBe(200);
-  await page.getByText('This sale was withdrawn. Nothing more can be offered or asked.').waitFor();
+  await page.getByText('This sale was withdrawn. No more offers can be made or questions asked.').waitFor();
   await page.getByText('Consent of the landlord').first().waitFor();
   expect(await page.getByRole('button', { name: /^Remind/ }).count()).toBe(0);
   await testPage.visit('/');

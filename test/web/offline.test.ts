@@ -158,7 +158,7 @@ test('a request sent before the connection broke is reported as possibly arrived
     await route.abort('internetdisconnected');
   });
   await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
-  await dialog.getByText('What you sent may have arrived, so look before you send it again.').waitFor();
+  await dialog.getByText('Your change may have been saved, so check before you send it again.').waitFor();
   expect(await dialog.getByLabel('Question').inputValue()).toBe(words);
   expect(await questions(words)).toBe(1);
   await page.context().setOffline(false);
@@ -197,7 +197,7 @@ describe('a part of the application that is not loaded yet', () => {
     await page.route('**/assets/contacts-*', (route) => route.fulfill({ status: 404, body: '' }));
     const contacts = page.getByRole('link', { name: 'Contacts', exact: true }).first();
     await contacts.click();
-    await page.getByRole('alert').getByText('A part of this page did not arrive.').waitFor();
+    await page.getByRole('alert').getByText('Part of this page did not load.').waitFor();
     await isSame(page).waitFor();
     await page.route(`${web.service.origin}/`, async (route) => {
       const response = await route.fetch();
@@ -222,7 +222,7 @@ test('a response from a proxy shows an error, and the typed text stays', async (
       : route.fallback(),
   );
   await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
-  await dialog.getByText('Look whether it was done before you do it again.').waitFor();
+  await dialog.getByText('Check whether it was done before you try again.').waitFor();
   expect(await dialog.getByLabel('Question').inputValue()).toBe('Answered by a proxy');
 });
 

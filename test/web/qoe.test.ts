@@ -389,7 +389,7 @@ describe('an uploaded file', () => {
     ]);
     const failed = await send('buyer', '', bad);
     expect(failed).toMatchObject({ status: 201, body: { status: 'failed', source_name: 'books' } });
-    expect(failed.body.failure).toMatch(/^5 rows have faults\. Row 2: /);
+    expect(failed.body.failure).toMatch(/^5 rows have errors\. Row 2: /);
     expect(await stored()).toBe(before);
   });
 
@@ -498,16 +498,16 @@ describe('an uploaded file', () => {
       const { status, body } = await send('broker', '/preview', archive(hidden), type);
       return `${status} ${body.error?.message ?? body.row_count}`;
     };
-    const advice = 'Put them in one, or upload each alone.';
+    const advice = 'Combine them into one, or upload each separately.';
     const years = {
       2023: [heading, ['2023-01', '1']],
       2024: [heading, ['2024-01', '1']],
       2025: [heading, ['2025-01', '1']],
     };
     expect(await refused(years)).toBe(
-      `400 Several sheets can be read (hidden ones count): “2023”, “2024”, “2025”. ${advice}`,
+      `400 Several sheets could be imported (hidden ones count): “2023”, “2024”, “2025”. ${advice}`,
     );
-    const drafts = `400 Several sheets can be read (hidden ones count): “Draft”, “Final”. ${advice}`;
+    const drafts = `400 Several sheets could be imported (hidden ones count): “Draft”, “Final”. ${advice}`;
     const customers = {
       Customers: [
         ['Customer', 'Period', 'Sales'],
@@ -577,7 +577,7 @@ describe('an uploaded file', () => {
   test('with unquoted commas in amounts is rejected by row', async () => {
     const csv = 'month,revenue,\n2025-01,1,234,567\n2025-02,"1,234,567",\n2025-03,five,6,7';
     const message =
-      'More cells than the first line names: put quotation marks around amounts with commas, or write them without commas.';
+      'This row has more cells than the first line: put quotation marks around amounts with commas, or write them without commas.';
     const { body } = await send('broker', '/preview', csv);
     expect(body.faults).toEqual([2, 4].map((row) => ({ row, column: null, message })));
     expect((await send('broker', '', csv)).body).toMatchObject({ status: 'failed' });
@@ -625,7 +625,7 @@ describe('an uploaded file', () => {
     });
     expect(bomb.length).toBeLessThan(1_048_576);
     const highest = process.resourceUsage().maxRSS;
-    expect((await send('broker', '/preview', bomb)).body.error.message).toMatch(/holds too much/);
+    expect((await send('broker', '/preview', bomb)).body.error.message).toMatch(/workbook is too large/);
     expect(process.resourceUsage().maxRSS - highest).toBeLessThan(150_000);
     // Entries missing in the archive's central directory are ignored, whatever bytes lie between its files.
     const hidden = archive({ 'xl/worksheets/sheet9.xml': '0'.repeat(100_000_000) });
@@ -639,7 +639,7 @@ describe('an uploaded file', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(80_000_000);
     expect((await send('broker', '/preview', 'x'.repeat(5_242_881))).status).toBe(413);
     const rows = `month,revenue\n${'2025-01,1\n'.repeat(5001)}`;
-    expect((await send('broker', '/preview', rows)).body.error.message).toMatch(/At most 5000 rows/);
+    expect((await send('broker', '/preview', rows)).body.error.message).toMatch(/limit is 5000/);
     expect((await send('broker', '/preview', 'a,b\n1,2\n')).body.error.message).toMatch(/first line must name/);
   });
 
@@ -761,7 +761,7 @@ test('in the browser, an adjustment, a corrected file and a QuickBooks export ar
       [deal],
     );
     await page.reload();
-    await page.getByText('These are 500 adjustments, those added last').waitFor();
+    await page.getByText('These are 500 adjustments, the latest ones').waitFor();
     expect(await adjusted.getByText('Total').count()).toBe(0);
     expect(testPage.complaints).toEqual([]);
     await testPage.close();

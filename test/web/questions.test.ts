@@ -153,7 +153,7 @@ describe('refused requests', () => {
       body: {
         error: {
           code: 'move_not_allowed',
-          message: 'This was changed meanwhile. Look at where it stands now, and choose again.',
+          message: 'This was changed meanwhile. Check where it stands now, then choose again.',
         },
       },
     });

@@ -49,7 +49,7 @@ export const findings = list<WholeFinding>({
       finding.status_notes,
       ...comments.flatMap((one) => [`${who(one.created_by)} ${one.created_at}`, one.body]),
       ...history.map(({ from_status: from, to_status: to, changed_by, changed_at }) => {
-        const done = from === null ? 'recorded it' : `changed it from ${state(from)} to ${state(to)}`;
+        const done = from === null ? 'recorded it' : `changed the status from ${state(from)} to ${state(to)}`;
         return `${who(changed_by)} ${done} ${changed_at}`;
       }),
       ...history.map(({ notes }) => notes),

@@ -830,7 +830,7 @@ describe('the audit trail', () => {
       response.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk));
       await expect(once(response, 'end')).rejects.toThrow();
       const lines = text.trim().split('\r\n');
-      expect(lines.at(-1)).toContain('Not complete: the export stopped here.');
+      expect(lines.at(-1)).toContain('Incomplete: the export stopped here.');
       expect(lines.length).toBeLessThan(many);
     });
   });

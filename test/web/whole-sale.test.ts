@@ -82,7 +82,7 @@ describe('a sale', () => {
     const token = mintToken();
     await service.sql('select app.offer_set_up($1)', [tokenDigest(token)]);
     await testPages.admin.go(`/set-up#token=${token}`);
-    await page('admin').getByText('As buyers and sellers know it.').waitFor();
+    await page('admin').getByText('The name that buyers and sellers know.').waitFor();
     await page('admin').getByLabel('Brokerage').fill('Harbor Lane Brokers');
     await page('admin').getByLabel('Your name').fill(names.admin);
     await page('admin').getByLabel('E-mail').fill(email('admin'));

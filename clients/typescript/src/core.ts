@@ -1,46 +1,46 @@
-/** Sends requests: with the key, again when that is safe, and with an idempotency key where there is such a thing. */
+/** Sends requests: adds the key and idempotency keys, and retries when that is safe. */
 
 import { errorOf, NotReached, type DealkeepError } from './errors.ts';
 import { Calls, operations, type Event, type ListName, type Operations } from './generated.ts';
 import type { CallOptions, DealkeepOptions } from './options.ts';
 import { retryAfterOf } from './retry-after.ts';
 
-/** What to follow, and how many seconds to wait where nothing is new. */
+/** What to follow, and how many seconds to wait (`every`) while nothing is new. */
 export type FollowInput = Operations['listEvents']['input'] & { readonly every?: number };
 
-/** What an element of a list is. */
+/** The type of a list's elements. */
 type Item<Name extends ListName> = Operations[Name]['output'] extends { data: readonly (infer One)[] } ? One : never;
 
-/** How an operation is sent, as `generated.ts` has it. */
+/** How an operation is sent, as listed in `generated.ts`. */
 interface Route {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Whether it answers a file, which may be one of JSON. */
+  /** Whether the response is a file, which can itself be JSON. */
   readonly isFile?: boolean;
-  /** Whether it answers nothing. */
+  /** Whether the response is empty. */
   readonly isEmpty?: boolean;
 }
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** When an attempt ends, and which answers it is made again after. */
+/** When an attempt times out, and when it is retried. */
 interface Rules {
   readonly signal: AbortSignal | undefined;
-  /** Milliseconds; null without a limit. */
+  /** Milliseconds; null for no limit. */
   readonly timeout: number | null;
   /** Whether the body can be sent again. */
   readonly canRepeat: boolean;
-  /** Whether sending twice does no harm. */
+  /** Whether the request is safe to repeat. */
   readonly isSafe: boolean;
   readonly answers: 'file' | 'json' | 'nothing';
 }
 
 interface Answer {
   readonly response: Response;
-  /** What a success came with: what was in the JSON, or the response itself where it is a file. */
+  /** The result of a success: the value of the JSON, or the response itself for a file. */
   readonly answered: unknown;
 }
 
@@ -48,7 +48,7 @@ const idempotent = new Set(['GET', 'HEAD', 'PUT', 'DELETE']);
 
 const isGiven = (value: unknown): value is string | number | boolean => value !== undefined && value !== null;
 
-/** The path with the input's values in it, and the query. */
+/** The path and the query, with the values of the input. */
 function target({ path, query }: Route, input: Input): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])));
   const asked = new URLSearchParams();
@@ -56,10 +56,10 @@ function target({ path, query }: Route, input: Input): string {
   return asked.size === 0 ? filled : `${filled}?${asked.toString()}`;
 }
 
-/** Whether a body is read while it is sent, so that there is nothing to send again. */
+/** Whether a body is consumed while it is sent, so that it cannot be sent again. */
 const isRead = (body: unknown): boolean => typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 
-/** The headers of a call. The same idempotency key goes with every attempt. */
+/** The headers of a call. Every attempt has the same idempotency key. */
 function headersOf({ headers, body }: Route, input: Input): Headers {
   const sent = new Headers({ Accept: 'application/json' });
   for (const [name, header] of Object.entries(headers)) {
@@ -87,25 +87,25 @@ function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> 
 
 const tags = new WeakMap<object, string>();
 
-/** The entity tag that came with an answer, for `ifMatch`; null where none came. */
+/** The ETag of a result, for `ifMatch`; null if it has none. */
 export const etagOf = (answer: object): string | null => tags.get(answer) ?? null;
 
-/** What a success that is no file came with. Throws where that is not what the service answers: a page of what stands before it, or a part. */
+/** The content of a success that is not a file. Throws if the response is incomplete or does not come from the service, such as a page of a proxy. */
 async function contentOf(response: Response, answers: Rules['answers']): Promise<unknown> {
   const type = response.headers.get('content-type') ?? '';
   const isWhole = answers === 'nothing' ? response.status === 204 : /json/.test(type);
   if (isWhole) return answers === 'nothing' ? undefined : response.json();
   await response.body?.cancel();
-  throw new TypeError(`This is no answer of the service: ${response.status}, ${type || 'without a type'}.`);
+  throw new TypeError(`This is not a response of the Dealkeep API: ${response.status}, ${type || 'no content type'}.`);
 }
 
-/** Half a second, then twice as long each time, a little less by chance, so that many clients do not come back at once. */
+/** Half a second, doubled for each attempt and shortened at random, so that many clients do not retry at the same time. */
 const backOff = (attempt: number): number => 0.5 * 2 ** (attempt - 1) * (1 - Math.random() / 2);
 
-/** Whether the service itself says that a record is not there: a proxy that finds nothing has no such code, nor has a path that there is not. */
+/** Whether the service itself says that a record does not exist: a 404 of a proxy, or for an unknown path, has another code. */
 const isGone = ({ status, code }: DealkeepError): boolean => status === 404 && code.endsWith('_not_found');
 
-/** The service of one brokerage, as one API key sees it. */
+/** A client for one API key, and so for one brokerage. */
 export class Dealkeep extends Calls {
   readonly #options: Required<Omit<DealkeepOptions, 'url'>> & { readonly base: string };
 
@@ -122,7 +122,7 @@ export class Dealkeep extends Calls {
     this.#options = { base, key, attempts, longestWait, timeout, fetch: fetch.bind(globalThis) };
   }
 
-  /** Every element of a list, page after page, as it is asked for. */
+  /** Iterates over all elements of a list; pages are requested when they are needed. */
   async *each<Name extends ListName>(
     name: Name,
     input: Omit<Operations[Name]['input'], 'cursor'> = {} as Omit<Operations[Name]['input'], 'cursor'>,
@@ -141,8 +141,8 @@ export class Dealkeep extends Calls {
   }
 
   /**
-   * What changes, page after page, in the order in which it was committed, until `signal` ends it. Where nothing is new it asks again after `every` seconds (10). `after` is the
-   * `cursor` of the last page that you are done with, or "latest"; without it, it begins with the oldest event that is kept. Throws {@link CursorExpired} when that is too long ago.
+   * Yields pages of events in the order in which the changes were committed, until `signal` is aborted. While nothing is new it asks again every `every` seconds (10). `after` is the
+   * `cursor` of the last page that you have processed, or "latest"; without it, the oldest event that is kept comes first. Throws {@link CursorExpired} if the cursor is too old.
    */
   async *follow(
     { after, every = 10, ...input }: FollowInput = {},
@@ -177,12 +177,12 @@ export class Dealkeep extends Calls {
       method: route.method,
       headers,
       ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>) }),
-      // Without it Node.js sends no stream.
+      // Node.js requires this to send a stream.
       ...(isStream && { duplex: 'half' }),
     };
     const { response, answered } = await this.#answer(target(route, given), init, {
       signal,
-      // How long a file takes depends on its size.
+      // How long an upload takes depends on its size.
       timeout: timeout ?? (body === undefined || isJson ? this.#options.timeout : null),
       canRepeat: isJson || !isStream,
       isSafe: idempotent.has(route.method) || headers.has('Idempotency-Key'),
@@ -193,7 +193,7 @@ export class Dealkeep extends Calls {
     return answered as Operations[Name]['output'];
   }
 
-  /** The answer to a request, sent again as long as that is safe and of use. Throws what the last attempt came to. */
+  /** Sends a request, and retries while that is safe and useful. Throws the error of the last attempt. */
   async #answer(path: string, init: RequestInit, rules: Rules): Promise<Answer> {
     const { signal, canRepeat, isSafe } = rules;
     const { attempts, longestWait } = this.#options;
@@ -205,7 +205,7 @@ export class Dealkeep extends Calls {
         const answer = await this.#send(path, init, rules);
         const { response } = answer;
         if (response.ok) return answer;
-        // Nothing was done for a 429. Of a 503 that is not known, nor of 500, which is nothing that passes by itself.
+        // With 429 nothing was done; with 503 and 500 that is not known. 500 is not retried: it does not pass by itself.
         const isBusy = response.status === 429;
         const mayRepeat = isBusy || (response.status === 503 && isSafe);
         wait = retryAfterOf(response) ?? backOff(attempt);
@@ -240,12 +240,14 @@ export class Dealkeep extends Calls {
         redirect: 'error',
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
       });
-      // A file is handed on as it comes, for as long as that takes.
+      // A file is passed on while it arrives, without a time limit.
       isStream = response.ok && answers === 'file';
       return { response, answered: response.ok && !isStream ? await contentOf(response, answers) : response };
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new NotReached('The service could not be reached, or did not answer whole or in time.', { cause: error });
+      throw new NotReached('The service could not be reached, or did not send a complete response in time.', {
+        cause: error,
+      });
     }
   }
 }

@@ -1,25 +1,25 @@
-/** What can go wrong with a request, as classes: `error instanceof NotFound`. */
+/** Error classes: `error instanceof NotFound`. */
 
 import type { Fault } from './generated.ts';
 import { retryAfterOf } from './retry-after.ts';
 
-/** The part of an answer that says what is wrong. */
+/** The error in a response. */
 export interface ErrorBody {
   readonly code: string;
   readonly message: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** An answer that is not what was asked for. */
+/** An error response. */
 export class DealkeepError extends Error {
   override readonly name: string = 'DealkeepError';
   readonly status: number;
-  /** Says to programs what it is: `contact_not_found`, `conflict`, … */
+  /** Machine-readable code: `contact_not_found`, `conflict`, … */
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>>;
-  /** Name it when you report a failure. */
+  /** Include it when you report a failure. */
   readonly requestId: string | null;
-  /** The seconds of the header Retry-After. */
+  /** Seconds to wait according to the header Retry-After. */
   protected readonly wait: number | null;
 
   constructor(status: number, body: ErrorBody, requestId: string | null, wait: number | null = null) {
@@ -32,7 +32,7 @@ export class DealkeepError extends Error {
   }
 }
 
-/** 400, 413, 415: what was sent is not valid; each fault says what to change. */
+/** 400, 413, 415: the request is not valid; each fault says what to change. */
 export class InvalidRequest extends DealkeepError {
   override readonly name = 'InvalidRequest';
   get faults(): readonly Fault[] {
@@ -40,12 +40,12 @@ export class InvalidRequest extends DealkeepError {
   }
 }
 
-/** 401: the key is missing, unknown, expired, revoked or replaced, or what stands before the service wants something else. */
+/** 401: the key is missing, unknown, expired, revoked or replaced, or a proxy in front of the service requires other credentials. */
 export class KeyRefused extends DealkeepError {
   override readonly name = 'KeyRefused';
 }
 
-/** 403: the key lacks a scope; where `requiredScope` is empty, what stands before the service has refused it. */
+/** 403: the key lacks a scope. If `requiredScope` is empty, a proxy in front of the service refused the request. */
 export class ScopeMissing extends DealkeepError {
   override readonly name = 'ScopeMissing';
   get requiredScope(): string {
@@ -53,37 +53,37 @@ export class ScopeMissing extends DealkeepError {
   }
 }
 
-/** 404: there is no such record, or the key does not see it. */
+/** 404: the record does not exist, or the key cannot see it. */
 export class NotFound extends DealkeepError {
   override readonly name = 'NotFound';
 }
 
-/** 409, 412: it does not go together with how things are now. */
+/** 409, 412: the request conflicts with the current state of the record. */
 export class Conflict extends DealkeepError {
   override readonly name = 'Conflict';
 }
 
-/** 410: the cursor is older than events are kept, or from before a restore or a renewal of secrets. Read the records that you keep anew, then follow from "latest". */
+/** 410: the cursor is older than the events that are kept, or from before a restore or a renewal of secrets. Get a new cursor with `after: 'latest'`, list the records that you keep again, then follow from it. */
 export class CursorExpired extends DealkeepError {
   override readonly name = 'CursorExpired';
 }
 
-/** 429, after the attempts that the client makes by itself. */
+/** 429, after the client's own retries. */
 export class RateLimited extends DealkeepError {
   override readonly name = 'RateLimited';
-  /** Seconds to wait: as the error says, or its header; else 60. */
+  /** Seconds to wait, from the error or its header; otherwise 60. */
   get retryAfter(): number {
     const told = this.details['retry_after'];
     return typeof told === 'number' ? told : (this.wait ?? 60);
   }
 }
 
-/** 5xx: a failure on the side of the service. */
+/** 5xx: the service failed. */
 export class ServiceFailed extends DealkeepError {
   override readonly name = 'ServiceFailed';
 }
 
-/** No answer came, or none that was whole and of the service: whether a change was made is not known, unless it is sent again under the same idempotency key. */
+/** There was no complete response from the service. A change may or may not have been made: send it again with the same idempotency key to be sure. */
 export class NotReached extends Error {
   override readonly name = 'NotReached';
 }
@@ -97,7 +97,7 @@ const byCode: Readonly<Record<string, typeof DealkeepError>> = {
   cursor_expired: CursorExpired,
 };
 
-/** Of errors whose code is not one of these: they are new, or come from what stands before the service. */
+/** For codes that are not listed above: those that are newer than this package, and errors of a proxy in front of the service. */
 const byStatus: Readonly<Record<number, typeof DealkeepError>> = {
   400: InvalidRequest,
   401: KeyRefused,
@@ -119,7 +119,7 @@ function classOf(status: number, code: string): typeof DealkeepError {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The error that an answer stands for; also of one that is not from the service, such as a proxy's. */
+/** The error for a response, which can also be that of a proxy. */
 export async function errorOf(response: Response): Promise<DealkeepError> {
   const { status, headers } = response;
   const answered: unknown = await response.json().catch(() => null);

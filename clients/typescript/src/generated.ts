@@ -1,4 +1,4 @@
-/** Made of the OpenAPI document by `npm run client`: change the declarations of the operations instead. */
+/** Generated from the OpenAPI document by `npm run client`: change the declarations of the operations instead. */
 
 import type { CallOptions } from './options.ts';
 
@@ -47,17 +47,17 @@ export type ClosingCondition = {
   dealId: string;
   name: string;
   status: 'open' | 'in_progress' | 'satisfied' | 'waived';
-  /** Its owner; null also to a key without participants:read. */
+  /** Its owner; also null for a key without participants:read. */
   ownerUserId: string | null;
   deadline: string | null;
-  /** Whether its deadline has passed and it is not met. */
+  /** Whether its deadline has passed and it is still not met. */
   overdue: boolean;
   completedAt: string | null;
   createdAt: string;
   updatedAt: string;
 };
 
-/** What is left out stays as it is; null takes a value away. */
+/** Properties left out stay as they are; null clears a value. */
 export type ClosingConditionChange = {
   name?: string | undefined;
   ownerUserId?: string | null | undefined;
@@ -81,7 +81,7 @@ export type ConditionNotFoundError = {
     code: 'condition_not_found';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
@@ -91,7 +91,7 @@ export type ConflictError = {
     code: 'conflict';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
@@ -107,7 +107,7 @@ export type Contact = {
   updatedAt: string;
 };
 
-/** A contact; with expand=record it has the last three properties too. */
+/** A contact; with expand=record, also externalId, archivedAt and mergedInto. */
 export type ContactAsAsked = Contact & {
   /** Its id in another system. */
   externalId?: string | null | undefined;
@@ -121,7 +121,7 @@ export type ContactBatch = {
   items: ContactBatchItem[];
 };
 
-/** As POST /contacts, with an external id if you like. */
+/** Like POST /contacts, optionally with an external id. */
 export type ContactBatchCreate = {
   action: 'create';
   contact: ContactCreateWithExternalId;
@@ -130,11 +130,11 @@ export type ContactBatchCreate = {
 export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | ContactBatchUpsert;
 
 export type ContactBatchItemResult = {
-  /** The status that the change would have had alone. */
+  /** The status that the change would have had on its own. */
   status: number;
-  /** The contact, with a status of 2xx. */
+  /** The contact, if the status is 2xx. */
   contact?: ContactRecord | undefined;
-  /** The error, with any other status. */
+  /** The error, for any other status. */
   error?:
     | {
         code: 'validation_error' | 'contact_not_found' | 'conflict' | 'precondition_failed';
@@ -149,21 +149,21 @@ export type ContactBatchResult = {
   results: ContactBatchItemResult[];
 };
 
-/** As PATCH /contacts/{contactId}. */
+/** Like PATCH /contacts/{contactId}. */
 export type ContactBatchUpdate = {
   action: 'update';
   id: string;
-  /** Change it only if this is its entity tag, as in the header If-Match. */
+  /** Change the contact only if this is its current entity tag, as with the header If-Match. */
   ifMatch?: string | undefined;
   contact: ContactPatch;
 };
 
-/** As PUT /contacts/by-external-id/{externalId}. */
+/** Like PUT /contacts/by-external-id/{externalId}. */
 export type ContactBatchUpsert = {
   action: 'upsert';
   /** The id of the contact in another system, unique in the brokerage. */
   externalId: string;
-  /** Change it only if this is its entity tag, as in the header If-Match. */
+  /** Change the contact only if this is its current entity tag, as with the header If-Match. */
   ifMatch?: string | undefined;
   contact: ContactCreate;
 };
@@ -171,22 +171,22 @@ export type ContactBatchUpsert = {
 export type ContactCreate = {
   /** Whether this is a person or a company. */
   type: 'person' | 'company';
-  /** The name to show. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName: string;
-  /** A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets. */
+  /** An ASCII mailbox (RFC 5321) whose domain contains a dot or is an IPv4 or IPv6 address in brackets. */
   email?: string | undefined;
-  /** Not validated, because numbers are written in many ways. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  /** Not validated, because numbers are written in many ways. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   phone?: string | undefined;
 };
 
 export type ContactCreateWithExternalId = {
   /** Whether this is a person or a company. */
   type: 'person' | 'company';
-  /** The name to show. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName: string;
-  /** A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets. */
+  /** An ASCII mailbox (RFC 5321) whose domain contains a dot or is an IPv4 or IPv6 address in brackets. */
   email?: string | undefined;
-  /** Not validated, because numbers are written in many ways. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  /** Not validated, because numbers are written in many ways. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   phone?: string | undefined;
   /** The id of the contact in another system, unique in the brokerage. */
   externalId?: string | undefined;
@@ -209,18 +209,18 @@ export type ContactNotFoundError = ErrorEnvelope & {
   };
 };
 
-/** A merge patch (RFC 7396): what is left out stays as it is, null clears. */
+/** A merge patch (RFC 7396): properties left out stay as they are; null clears a value. */
 export type ContactPatch = {
   /** Whether this is a person or a company. */
   type?: 'person' | 'company' | undefined;
-  /** The name to show. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName?: string | undefined;
   email?: string | null | undefined;
   phone?: string | null | undefined;
   externalId?: string | null | undefined;
 };
 
-/** A contact with what another system needs to keep in step with it. */
+/** A contact with what another system needs to stay in sync with it. */
 export type ContactRecord = {
   id: string;
   type: 'person' | 'company';
@@ -242,12 +242,12 @@ export type CursorExpiredError = {
     code: 'cursor_expired';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
 
-/** What one customer brought in one period. */
+/** Revenue from one customer in one period. */
 export type CustomerRevenue = {
   id: string;
   snapshotId: string;
@@ -256,9 +256,9 @@ export type CustomerRevenue = {
   periodEndDate: string;
   currency: string;
   revenueTotal: string;
-  /** Of all customers of the period in its currency, from 0 to 1; beyond that where some have credits, and null when these are as much as the sales, or more. */
+  /** The customer's share of all revenue in the period and currency, from 0 to 1; outside that range if some customers have credits, and null if credits equal or exceed sales. */
   revenueShare: string | null;
-  /** 1 for the largest in its currency; the same for equal totals. */
+  /** 1 for the largest in its currency; equal totals share a rank. */
   rank: number;
 };
 
@@ -267,7 +267,7 @@ export type CustomerRevenueDelivered = {
   periodStartDate: string;
   /** Not before periodStartDate. */
   periodEndDate: string;
-  /** Without it, the deal's. */
+  /** Defaults to the deal's. */
   currency?: string | undefined;
   revenueTotal: string;
 };
@@ -281,7 +281,7 @@ export type CustomerRevenueList = {
 export type Deal = {
   id: string;
   title: string;
-  /** The state it is in now: one whose exclusivity has lapsed is listed again. */
+  /** Its current state: a deal whose exclusivity has lapsed is listed again. */
   state: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
   /** The brokerage. */
   organizationId: string;
@@ -290,7 +290,7 @@ export type Deal = {
   summary: string | null;
   askingPrice: string | null;
   currency: string;
-  /** Whether a buyer learns who sells only under an active NDA. */
+  /** Whether a buyer needs an active NDA to learn who is selling. */
   needsNda: boolean;
   exclusiveBuyerUserId: string | null;
   exclusivityGrantedAt: string | null;
@@ -300,7 +300,7 @@ export type Deal = {
   updatedAt: string;
 };
 
-/** What is left out stays as it is; null takes a value away. */
+/** Properties left out stay as they are; null clears a value. */
 export type DealChange = {
   title?: string | undefined;
   industry?: string | null | undefined;
@@ -328,7 +328,7 @@ export type DealList = {
 
 export type DealMove = {
   to: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
-  /** Closes the deal even when something is missing for a closing. */
+  /** Closes the deal even if something required for closing is missing. */
   confirm?: boolean | undefined;
 };
 
@@ -337,7 +337,7 @@ export type DealNotFoundError = {
     code: 'deal_not_found';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
@@ -347,7 +347,7 @@ export type DeliveryNotFoundError = {
     code: 'delivery_not_found';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
@@ -364,16 +364,16 @@ export type Document = {
   confidentiality: 'public' | 'nda_gated' | 'selected_buyer_only';
   mediaType: string;
   sizeBytes: number;
-  /** Of its content, in hexadecimal digits; null where it is not known. */
+  /** SHA-256 of its content in hexadecimal; null if unknown. */
   sha256: string | null;
   uploadedAt: string;
-  /** What it was produced for. */
+  /** The request that it was produced for. */
   diligenceRequest: string | null;
-  /** Null also to a key without participants:read. */
+  /** Also null for a key without participants:read. */
   uploadedByName: string | null;
 };
 
-/** The file, as it is. */
+/** The bytes of the file. */
 export type DocumentContent = string;
 
 export type DocumentList = {
@@ -386,7 +386,7 @@ export type DocumentNotFoundError = {
     code: 'document_not_found';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
@@ -404,16 +404,16 @@ export type ErrorEnvelope = {
       | 'internal_error';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
 
-/** Something that changed. */
+/** A change to a record. */
 export type Event = {
   /** The same wherever the event appears, so that duplicates can be recognized. */
   id: string;
-  /** What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then. Later versions may add types. */
+  /** What happened to the record. A document that is restored within an hour of its removal is reported as updated: create your copy of it again. Later versions may add types. */
   type:
     | (
         | 'contact.created'
@@ -475,9 +475,9 @@ export type Event = {
   objectId: string;
   /** The deal that the record belongs to; null for a contact. */
   dealId: string | null;
-  /** When its transaction began. The list is in another order: that of commits. */
+  /** When its transaction began. The list is in a different order: that of commits. */
   occurredAt: string;
-  /** With expand=data: the record as it is now, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, or the key does not see it (any more). */
+  /** With expand=data: the current record, as its own path returns it (a contact as a ContactRecord, archived or not); null if it is gone or the key cannot see it. */
   data?: Record<string, unknown> | null | undefined;
 };
 
@@ -488,9 +488,9 @@ export type EventList = {
 
 /** One thing to change in a request. */
 export type Fault = {
-  /** Where it is. */
+  /** The part of the request. */
   in: 'body' | 'query' | 'header' | 'path';
-  /** The property, parts joined by dots, the parameter or the header; '' is the whole. */
+  /** The property (parts joined by dots), the parameter or the header; '' for the whole. */
   path: string;
   /** What to change. */
   message: string;
@@ -516,7 +516,7 @@ export type FinancingSource = {
   commitmentAmount: string;
   currency: string;
   commitmentStatus: 'identified' | 'applied' | 'term_sheet' | 'committed' | 'funded' | 'expired' | 'withdrawn';
-  /** Null also to a key without participants:read. */
+  /** Also null for a key without participants:read. */
   createdBy: string | null;
   createdAt: string;
   updatedAt: string;
@@ -537,9 +537,9 @@ export type Finding = {
   severity: 'critical' | 'major' | 'minor' | 'informational';
   status: 'open' | 'mitigated' | 'accepted' | 'resolved';
   statusNotes: string | null;
-  /** Null also to a key without participants:read. */
+  /** Also null for a key without participants:read. */
   ownerUserId: string | null;
-  /** Null also to a key without participants:read. */
+  /** Also null for a key without participants:read. */
   createdBy: string | null;
   createdAt: string;
   updatedAt: string;
@@ -567,7 +567,7 @@ export type InternalError = ErrorEnvelope & {
     code: 'internal_error';
     message: string;
     details: {
-      /** That of X-Request-Id: whoever runs the service finds the request in the log by it. */
+      /** The same as X-Request-Id: identifies the request in the log of the service. */
       request_id: string;
     };
   };
@@ -584,7 +584,7 @@ export type Invitation = {
   email: string;
   name: string;
   role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
-  /** The participant whom an advisor advises: of an advisor, and of nobody else. */
+  /** The participant whom an advisor advises; required for advisors, null for everyone else. */
   advises?: string | null | undefined;
 };
 
@@ -599,13 +599,13 @@ export type Me = {
     lastFour: string;
     expiresAt: string | null;
   };
-  /** Of a test key the sandbox. */
+  /** For a test key, the sandbox. */
   brokerage: {
     id: string;
     name: string;
   };
   scopes: string[];
-  /** Requests a minute. */
+  /** Requests allowed per minute. */
   ceiling: number;
 };
 
@@ -635,7 +635,7 @@ export type Normalization = {
   adjustmentCategory: 'owner_comp' | 'related_party' | 'one_time' | 'other';
   adjustmentAmount: string;
   rationale: string | null;
-  /** Null also to a key without participants:read. */
+  /** Also null for a key without participants:read. */
   createdBy: string | null;
   createdAt: string;
 };
@@ -645,20 +645,20 @@ export type NormalizationList = {
   pagination: Pagination;
 };
 
-/** A revision of what a buyer offers. */
+/** One revision of a buyer's offer. */
 export type Offer = {
   id: string;
   dealId: string;
   /** The buyer, among the participants of the deal. */
   participantId: string;
   buyerUserId: string;
-  /** Null to a key without participants:read. */
+  /** Null for a key without participants:read. */
   buyerName: string | null;
-  /** Counts a buyer's submissions from 1. */
+  /** Counts a buyer's submissions, starting at 1. */
   revisionNumber: number;
   /** Whether it is the buyer's latest revision. */
   isCurrent: boolean;
-  /** Whether these are the terms that are agreed on the deal now. */
+  /** Whether these are the terms now agreed on the deal. */
   agreed: boolean;
   submittedAt: string;
   acceptedAt: string | null;
@@ -676,12 +676,12 @@ export type OfferNotFoundError = {
     code: 'offer_not_found';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
 
-/** What is offered. Null: not stated. */
+/** The terms of the offer; null means not stated. */
 export type OfferPayload = {
   currency: string | null;
   purchasePrice: string | null;
@@ -693,7 +693,7 @@ export type OfferPayload = {
   targetCloseDate: string | null;
   expiresAt: string | null;
   terms: string | null;
-  /** What the buyer submitted besides, under the names that they gave. */
+  /** Anything else that the buyer submitted, under their own names for it. */
   other: Record<string, unknown>;
 };
 
@@ -703,16 +703,16 @@ export type Pagination = {
   nextCursor?: string | null | undefined;
 };
 
-/** Somebody on a deal. */
+/** A person on a deal. */
 export type Participant = {
   id: string;
-  /** Their account; until they have accepted, that of their invitation. */
+  /** The id of their account; until they accept, that of their invitation. */
   userId: string;
   name: string | null;
   email: string | null;
   role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
   status: 'invited' | 'active' | 'removed';
-  /** An advisor's is that of whom they advise. */
+  /** An advisor's side is that of the participant whom they advise. */
   side: 'broker' | 'seller' | 'buyer' | 'viewer';
   /** The participant whom an advisor advises. */
   advises: string | null;
@@ -725,7 +725,7 @@ export type ParticipantList = {
   pagination: Pagination;
 };
 
-/** Profit and loss of one period, as a snapshot has it. */
+/** Profit and loss of one period in a snapshot. */
 export type PlPeriod = {
   id: string;
   snapshotId: string;
@@ -750,7 +750,7 @@ export type PlPeriodDelivered = {
   periodStartDate: string;
   /** Not before periodStartDate. */
   periodEndDate: string;
-  /** Without it, the deal's. */
+  /** Defaults to the deal's. */
   currency?: string | undefined;
   revenue: string;
   costOfGoodsSold?: string | null | undefined;
@@ -774,7 +774,7 @@ export type PreconditionFailedError = {
     code: 'precondition_failed';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
@@ -797,7 +797,7 @@ export type Question = {
   status: 'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn';
   askedAt: string;
   questionText: string;
-  /** Null to a key without participants:read. */
+  /** Null for a key without participants:read. */
   askedByName: string | null;
   /** The seller's answer, which the broker reviews. */
   answerText: string | null;
@@ -818,7 +818,7 @@ export type RateLimitedError = ErrorEnvelope & {
     code: 'rate_limited';
     message: string;
     details: {
-      /** Requests allowed in the window of a minute; of mails and resets it is in the message. */
+      /** Requests allowed in a window of one minute; for limits of e-mails and resets, see the message. */
       limit?: number | undefined;
       /** Seconds until the window ends, as in Retry-After. */
       retry_after: number;
@@ -847,9 +847,9 @@ export type Webhook = {
   description: string | null;
   /** Null for all. */
   types: string[] | null;
-  /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
+  /** off: nothing is sent; changes made meanwhile are sent when it is on again. */
   state: 'on' | 'off';
-  /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come. */
+  /** Why it was turned off. failing: nothing was accepted for three days. admin_gone, key_rotated: the admin or key that last set it up, or an admin who was shown a token of that key, lost their access. Later versions may add reasons. */
   offReason: (('asked' | 'failing' | 'admin_gone' | 'key_rotated') | (string & {})) | null;
   offSince: string | null;
   createdAt: string;
@@ -857,7 +857,7 @@ export type Webhook = {
 };
 
 export type WebhookChange = {
-  /** Where events are sent by POST: https, to a name on the public Internet, on port 443 or from 1024 on, without user and password. */
+  /** Where events are sent by POST: https, to a name on the public Internet, on port 443, or 1024 or higher, without user name and password. */
   url?: string | undefined;
   description?: string | null | undefined;
   types?:
@@ -901,16 +901,16 @@ export type WebhookChange = {
       )[]
     | null
     | undefined;
-  /** Turned on again, it continues where it stopped. */
+  /** When turned on again, it continues where it stopped. */
   state?: 'on' | 'off' | undefined;
 };
 
 export type WebhookCreate = {
-  /** Where events are sent by POST: https, to a name on the public Internet, on port 443 or from 1024 on, without user and password. */
+  /** Where events are sent by POST: https, to a name on the public Internet, on port 443, or 1024 or higher, without user name and password. */
   url: string;
-  /** For people. */
+  /** A note for people. */
   description?: string | undefined;
-  /** Types of events that are sent; all when left out. */
+  /** Types of events to send; all if left out. */
   types?:
     | (
         | 'contact.created'
@@ -953,33 +953,33 @@ export type WebhookCreate = {
     | undefined;
 };
 
-/** An event on its way to a webhook. Kept 30 days. */
+/** An event sent, or to be sent, to a webhook. Kept for 30 days. */
 export type WebhookDelivery = {
   id: string;
-  /** The webhook-id of the delivery: that of the event. */
+  /** The id of the event, which is the webhook-id of the delivery. */
   eventId: string;
   type: string;
   objectType: string;
   objectId: string;
   dealId: string | null;
-  /** It was sent before, and asked for again. */
+  /** Whether this delivery was requested again. */
   isAgain: boolean;
   /** dropped: when it was to be sent, the key could no longer see the record. */
   state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   attempts: number;
-  /** Null too while an earlier one of the same record waits. */
+  /** Also null while an earlier delivery for the same record is waiting. */
   nextAttemptAt: string | null;
   createdAt: string;
   lastAttemptAt: string | null;
   endedAt: string | null;
-  /** Of the last attempt. */
+  /** The request of the last attempt. */
   request: {
     url: string;
     bytes: number;
     /** SHA-256 of the body in hexadecimal. The body itself is not kept. */
     digest: string;
   } | null;
-  /** Of the last attempt; null when there was none. */
+  /** The response to the last attempt; null if there was none. */
   answer: {
     status: number;
     contentType: string | null;
@@ -996,11 +996,11 @@ export type WebhookDeliveryList = {
   pagination: Pagination;
 };
 
-/** What a webhook receives: something that changed, with its record, or the test event. */
+/** What a webhook receives: a change with its record, or the test event. */
 export type WebhookEvent = {
   /** The same wherever the event appears, so that duplicates can be recognized. */
   id: string;
-  /** What became of the record, as in GET /events; webhook.test is the test event. Later versions may add types. */
+  /** What happened to the record, as in GET /events; webhook.test is the test event. Later versions may add types. */
   type:
     | (
         | 'contact.created'
@@ -1061,13 +1061,13 @@ export type WebhookEvent = {
         | 'webhook'
       )
     | (string & {});
-  /** Of the test event the id of the webhook. */
+  /** For the test event, the id of the webhook. */
   objectId: string;
-  /** The deal that the record belongs to; null for a contact, and for a test. */
+  /** The deal that the record belongs to; null for a contact or a test. */
   dealId: string | null;
-  /** When its transaction began, or the test was asked for. */
+  /** When its transaction began, or the test was requested. */
   occurredAt: string;
-  /** The record as it is when this is sent, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, and for a test. */
+  /** The record at the time of sending, as its own path returns it (a contact as a ContactRecord, archived or not); null if it is gone, and for a test. */
   data: Record<string, unknown> | null;
 };
 
@@ -1081,29 +1081,29 @@ export type WebhookNotFoundError = {
     code: 'webhook_not_found';
     /** A summary for people. */
     message: string;
-    /** Structured context; what it holds is said with each response. */
+    /** Structured context, described with each response. */
     details?: Record<string, unknown> | undefined;
   };
 };
 
 export type WebhookRedelivered = {
-  /** How many are sent again. */
+  /** How many deliveries are sent again. */
   deliveries: number;
-  /** Where there are more than 10,000: the time from which the rest was written, to send as since. Otherwise null. */
+  /** If there are more than 10,000: the time to send as since for the rest. Otherwise null. */
   nextSince: string | null;
 };
 
 export type WebhookRedelivery = {
-  /** Deliveries that were written from then on. */
+  /** Deliveries created at or after this time. */
   since: string;
-  /** And before then. */
+  /** Deliveries created before this time. */
   until: string;
-  /** Of failed ones only. */
+  /** Whether to send only failed deliveries again. */
   failedOnly?: boolean | undefined;
 };
 
 export type WebhookSecretRotation = {
-  /** How long the previous secret also signs. An older one stops at once. */
+  /** How long the previous secret also signs. Any older secret stops at once. */
   overlapSeconds?: number | undefined;
 };
 
@@ -1117,34 +1117,34 @@ export type WebhookWithSecret = {
   description: string | null;
   /** Null for all. */
   types: string[] | null;
-  /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
+  /** off: nothing is sent; changes made meanwhile are sent when it is on again. */
   state: 'on' | 'off';
-  /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come. */
+  /** Why it was turned off. failing: nothing was accepted for three days. admin_gone, key_rotated: the admin or key that last set it up, or an admin who was shown a token of that key, lost their access. Later versions may add reasons. */
   offReason: (('asked' | 'failing' | 'admin_gone' | 'key_rotated') | (string & {})) | null;
   offSince: string | null;
   createdAt: string;
   updatedAt: string;
-  /** whsec_ and base64: signs every delivery, as Standard Webhooks has it. Shown once. */
+  /** whsec_ and base64: signs every delivery, according to Standard Webhooks. Shown once. */
   secret: string;
 };
 
-/** What each operation takes and answers. */
+/** The input and output of each operation. */
 export interface Operations {
   getMe: { input: {}; output: Me };
   resetSandbox: {
     input: {
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
     };
     output: SandboxReset;
   };
   listContacts: {
     input: {
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many contacts a page has. */
+      /** Maximum number of contacts on a page. */
       limit?: number | undefined;
-      /** Whether archived contacts are listed: not, they alone, or with the others. */
+      /** Which contacts to list: active (false), archived (only) or both (true). */
       archived?: 'false' | 'only' | 'true' | undefined;
       /** Contacts of this type. */
       type?: 'person' | 'company' | undefined;
@@ -1152,18 +1152,18 @@ export interface Operations {
       email?: string | undefined;
       /** Contacts whose name, e-mail address or phone number contains each of these words, ignoring case. At most 8 words. */
       search?: string | undefined;
-      /** Contacts that were changed at this time or later, the earliest change first. */
+      /** Contacts changed at or after this time, earliest change first. */
       updatedSince?: string | undefined;
-      /** Newest first, by name, or the earliest change first. With updatedSince it is updatedAt, otherwise -createdAt. */
+      /** Newest first, by name, or earliest change first. Defaults to updatedAt with updatedSince, otherwise to -createdAt. */
       sort?: '-createdAt' | 'displayName' | 'updatedAt' | undefined;
-      /** record: with externalId, archivedAt and mergedInto. */
+      /** record: include externalId, archivedAt and mergedInto. */
       expand?: 'record' | undefined;
     };
     output: ContactList;
   };
   createContact: {
     input: {
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: ContactCreate;
     };
@@ -1173,9 +1173,9 @@ export interface Operations {
     input: {
       /** The id of the contact. */
       contactId: string;
-      /** Whether an archived contact is returned, too. */
+      /** Whether to return the contact even if it is archived. */
       archived?: 'false' | 'true' | undefined;
-      /** record: with externalId, archivedAt and mergedInto. */
+      /** record: include externalId, archivedAt and mergedInto. */
       expand?: 'record' | undefined;
     };
     output: ContactAsAsked;
@@ -1184,9 +1184,9 @@ export interface Operations {
     input: {
       /** The id of the contact. */
       contactId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
+      /** Changes the contact only if this is its current entity tag, so that no newer change is overwritten. */
       ifMatch?: string | undefined;
       body: ContactPatch;
     };
@@ -1194,7 +1194,7 @@ export interface Operations {
   };
   batchContacts: {
     input: {
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: ContactBatch;
     };
@@ -1204,7 +1204,7 @@ export interface Operations {
     input: {
       /** The id that another system has for the contact. */
       externalId: string;
-      /** Whether an archived contact is returned, too. */
+      /** Whether to return the contact even if it is archived. */
       archived?: 'false' | 'true' | undefined;
     };
     output: ContactRecord;
@@ -1213,9 +1213,9 @@ export interface Operations {
     input: {
       /** The id that another system has for the contact. */
       externalId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
+      /** Changes the contact only if this is its current entity tag, so that no newer change is overwritten. */
       ifMatch?: string | undefined;
       body: ContactCreate;
     };
@@ -1225,9 +1225,9 @@ export interface Operations {
     input: {
       /** The id of the contact. */
       contactId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
+      /** Changes the contact only if this is its current entity tag, so that no newer change is overwritten. */
       ifMatch?: string | undefined;
     };
     output: ContactRecord;
@@ -1236,9 +1236,9 @@ export interface Operations {
     input: {
       /** The id of the contact. */
       contactId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
+      /** Changes the contact only if this is its current entity tag, so that no newer change is overwritten. */
       ifMatch?: string | undefined;
     };
     output: ContactRecord;
@@ -1247,9 +1247,9 @@ export interface Operations {
     input: {
       /** The id of the contact. */
       contactId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
+      /** Changes the contact only if this is its current entity tag, so that no newer change is overwritten. */
       ifMatch?: string | undefined;
       body: ContactMerge;
     };
@@ -1268,20 +1268,20 @@ export interface Operations {
         | 'closed'
         | 'withdrawn'
         | undefined;
-      /** Only deals that changed at this time or later. Being opened to keys changes no `updatedAt`: the event `deal.admitted` tells of an older deal that is opened, or the list without this. */
+      /** Only deals changed at or after this time. Opening a deal to keys does not change its `updatedAt`: to find older deals that are opened, follow the event `deal.admitted`, or list without this parameter. */
       updatedSince?: string | undefined;
       /** Words that must all occur in title, industry or location. At most 8 words. */
       search?: string | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many deals a page has. */
+      /** Maximum number of deals on a page. */
       limit?: number | undefined;
     };
     output: DealList;
   };
   createDeal: {
     input: {
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: DealCreate;
     };
@@ -1298,7 +1298,7 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: DealChange;
     };
@@ -1308,7 +1308,7 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: DealMove;
     };
@@ -1318,9 +1318,9 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many participants a page has. */
+      /** Maximum number of participants on a page. */
       limit?: number | undefined;
     };
     output: ParticipantList;
@@ -1329,7 +1329,7 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: Invitation;
     };
@@ -1339,9 +1339,9 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many offers a page has. */
+      /** Maximum number of offers on a page. */
       limit?: number | undefined;
     };
     output: OfferList;
@@ -1361,9 +1361,9 @@ export interface Operations {
       dealId: string;
       /** The id of the offer. */
       offerId: string;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many offers a page has. */
+      /** Maximum number of offers on a page. */
       limit?: number | undefined;
     };
     output: OfferList;
@@ -1372,12 +1372,12 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Only questions of this status. */
+      /** Only questions with this status. */
       status?:
         'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn' | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many questions a page has. */
+      /** Maximum number of questions on a page. */
       limit?: number | undefined;
     };
     output: QuestionList;
@@ -1386,9 +1386,9 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many NDAs a page has. */
+      /** Maximum number of NDAs on a page. */
       limit?: number | undefined;
     };
     output: NdaList;
@@ -1397,15 +1397,15 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Only findings of this category. */
+      /** Only findings in this category. */
       category?: string | undefined;
-      /** Only findings of this severity. */
+      /** Only findings with this severity. */
       severity?: 'critical' | 'major' | 'minor' | 'informational' | undefined;
-      /** Only findings of this status. */
+      /** Only findings with this status. */
       status?: 'open' | 'mitigated' | 'accepted' | 'resolved' | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many findings a page has. */
+      /** Maximum number of findings on a page. */
       limit?: number | undefined;
     };
     output: FindingList;
@@ -1414,9 +1414,9 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many sources of financing a page has. */
+      /** Maximum number of sources of financing on a page. */
       limit?: number | undefined;
     };
     output: FinancingSourceList;
@@ -1425,13 +1425,13 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Only documents of this category. */
+      /** Only documents in this category. */
       category?: string | undefined;
-      /** Only documents of this confidentiality. */
+      /** Only documents with this confidentiality. */
       confidentiality?: 'public' | 'nda_gated' | 'selected_buyer_only' | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many documents a page has. */
+      /** Maximum number of documents on a page. */
       limit?: number | undefined;
     };
     output: DocumentList;
@@ -1440,15 +1440,15 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** The name of the file, with its extension, without slashes, invisible characters, or a dot at its ends. */
+      /** The name of the file with its extension, without slashes, invisible characters, or a dot at the beginning or end. */
       filename: string;
-      /** What kind of document it is, as the data room is sorted. */
+      /** The category under which the data room lists it. */
       category: string;
       /** Who may open it: everybody on the deal, buyers with an active NDA, or the exclusive buyer. */
       confidentiality: 'public' | 'nda_gated' | 'selected_buyer_only';
-      /** The request for which it is produced, where there is one. */
+      /** The diligence request that it is produced for, if any. */
       diligenceRequest?: string | undefined;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: NonNullable<RequestInit['body']>;
     };
@@ -1467,9 +1467,9 @@ export interface Operations {
     input: {
       /** The id of the document. */
       documentId: string;
-      /** The part to answer. Anything but one range of bytes is answered with the whole file. */
+      /** The part to return. Anything but one range of bytes returns the whole file. */
       range?: string | undefined;
-      /** ETag of an earlier answer: with another one Range is ignored. */
+      /** ETag of an earlier response: if it no longer matches, Range is ignored. */
       ifRange?: string | undefined;
     };
     output: Response;
@@ -1478,11 +1478,11 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Only rows of this category. */
+      /** Only items in this category. */
       category?: string | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many rows of the checklist a page has. */
+      /** Maximum number of checklist items on a page. */
       limit?: number | undefined;
     };
     output: ChecklistItemList;
@@ -1491,9 +1491,9 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many snapshots a page has. */
+      /** Maximum number of snapshots on a page. */
       limit?: number | undefined;
     };
     output: AccountingSnapshotList;
@@ -1502,7 +1502,7 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: AccountingSnapshotCreate;
     };
@@ -1518,9 +1518,9 @@ export interface Operations {
       startDate?: string | undefined;
       /** Only periods that end on this day or earlier. */
       endDate?: string | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many periods a page has. */
+      /** Maximum number of periods on a page. */
       limit?: number | undefined;
     };
     output: PlPeriodList;
@@ -1529,13 +1529,13 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** The snapshot to read; without it the one that was completed last. */
+      /** The snapshot to read; by default, the one completed last. */
       snapshotId?: string | undefined;
-      /** The day whose period is meant; without it the period of the snapshot that ends last. */
+      /** A day in the period to read; by default, the period of the snapshot that ends last. */
       asOf?: string | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many customers a page has. */
+      /** Maximum number of customers on a page. */
       limit?: number | undefined;
     };
     output: CustomerRevenueList;
@@ -1544,9 +1544,9 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many adjustments a page has. */
+      /** Maximum number of adjustments on a page. */
       limit?: number | undefined;
     };
     output: NormalizationList;
@@ -1555,11 +1555,11 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Only conditions of this status. */
+      /** Only conditions with this status. */
       status?: 'open' | 'in_progress' | 'satisfied' | 'waived' | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many conditions a page has. */
+      /** Maximum number of conditions on a page. */
       limit?: number | undefined;
     };
     output: ClosingConditionList;
@@ -1568,7 +1568,7 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: ClosingConditionCreate;
     };
@@ -1580,7 +1580,7 @@ export interface Operations {
       dealId: string;
       /** The id of the condition. */
       conditionId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: ClosingConditionChange;
     };
@@ -1588,29 +1588,29 @@ export interface Operations {
   };
   listEvents: {
     input: {
-      /** nextCursor of an earlier answer, from which to go on. Without it, the list begins with the oldest event that is kept; with "latest", behind the newest. */
+      /** nextCursor from an earlier response, to continue from there. Without it, the list begins with the oldest event that is kept; with "latest", after the newest. */
       after?: string | undefined;
-      /** How many events a page has. */
+      /** Maximum number of events on a page. */
       limit?: number | undefined;
-      /** Only events of these types, with commas between them. */
+      /** Only events of these types, separated by commas. */
       types?: string | undefined;
-      /** data: with each event the record that it is about, as it is now. */
+      /** data: include with each event the current state of its record. */
       expand?: 'data' | undefined;
     };
     output: EventList;
   };
   listWebhooks: {
     input: {
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many webhooks a page has. */
+      /** Maximum number of webhooks on a page. */
       limit?: number | undefined;
     };
     output: WebhookList;
   };
   createWebhook: {
     input: {
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: WebhookCreate;
     };
@@ -1627,7 +1627,7 @@ export interface Operations {
     input: {
       /** The id of the webhook. */
       webhookId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: WebhookChange;
     };
@@ -1644,7 +1644,7 @@ export interface Operations {
     input: {
       /** The id of the webhook. */
       webhookId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: WebhookSecretRotation;
     };
@@ -1654,7 +1654,7 @@ export interface Operations {
     input: {
       /** The id of the webhook. */
       webhookId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
     };
     output: WebhookTest;
@@ -1663,11 +1663,11 @@ export interface Operations {
     input: {
       /** The id of the webhook. */
       webhookId: string;
-      /** Only those in this state. */
+      /** Only deliveries in this state. */
       state?: 'waiting' | 'delivered' | 'failed' | 'dropped' | undefined;
-      /** nextCursor of an earlier answer. */
+      /** nextCursor from an earlier response. */
       cursor?: string | undefined;
-      /** How many deliveries a page has. */
+      /** Maximum number of deliveries on a page. */
       limit?: number | undefined;
     };
     output: WebhookDeliveryList;
@@ -1687,7 +1687,7 @@ export interface Operations {
       webhookId: string;
       /** The id of the delivery. */
       deliveryId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
     };
     output: WebhookRedelivered;
@@ -1696,7 +1696,7 @@ export interface Operations {
     input: {
       /** The id of the webhook. */
       webhookId: string;
-      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
       body: WebhookRedelivery;
     };
@@ -1704,7 +1704,7 @@ export interface Operations {
   };
 }
 
-/** The operations that answer with pages. */
+/** The operations that return pages. */
 export type ListName =
   | 'listContacts'
   | 'listDeals'
@@ -1725,7 +1725,7 @@ export type ListName =
   | 'listWebhooks'
   | 'listWebhookDeliveries';
 
-/** How each operation is sent; `headers` and `query` by the names of the input. */
+/** How each operation is sent; the keys of `headers` and `query` are names of the input. */
 export const operations = {
   getMe: { method: 'GET', path: '/me', query: {}, headers: {}, body: null },
   resetSandbox: {
@@ -2074,12 +2074,12 @@ export abstract class Calls {
     options?: CallOptions,
   ): Promise<Operations[Name]['output']>;
 
-  /** Get the API key that is calling. Its brokerage, its scopes and how many requests a minute it may make. Any key may ask. */
+  /** Get the API key that is calling. Its brokerage, its scopes and how many requests a minute it may make. Any key may call this. */
   getMe(input: Operations['getMe']['input'] = {}, options?: CallOptions): Promise<Operations['getMe']['output']> {
     return this.call('getMe', input, options);
   }
 
-  /** Reset the sandbox. Restores the demo data of the sandbox of a test key, under the same ids; webhooks stay, and the changes are events like any other. Any test key may ask, once in ten seconds for all of them: 429 before that. */
+  /** Reset the sandbox. Restores the demo data of a test key's sandbox, under the same ids; webhooks stay, and the changes are events like any other. Any test key may call this, once every ten seconds for all of them: sooner returns 429. */
   resetSandbox(
     input: Operations['resetSandbox']['input'] = {},
     options?: CallOptions,
@@ -2111,7 +2111,7 @@ export abstract class Calls {
     return this.call('getContact', input, options);
   }
 
-  /** Change a contact. A merge patch (RFC 7396): what is left out stays as it is, null clears. Needs the scopes contacts:write and contacts:read. */
+  /** Change a contact. A merge patch (RFC 7396): properties left out stay as they are; null clears a value. Needs the scopes contacts:write and contacts:read. */
   updateContact(
     input: Operations['updateContact']['input'],
     options?: CallOptions,
@@ -2119,7 +2119,7 @@ export abstract class Calls {
     return this.call('updateContact', input, options);
   }
 
-  /** Change many contacts. Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Each item counts as a request, so that there can be no more of them than the ceiling of the key. Needs the scopes contacts:write and contacts:read. */
+  /** Change many contacts. Up to 200 changes, made in order, each as if sent on its own: one that is refused does not affect the others. Each item counts as a request, so a batch cannot have more items than the key's ceiling. Needs the scopes contacts:write and contacts:read. */
   batchContacts(
     input: Operations['batchContacts']['input'],
     options?: CallOptions,
@@ -2127,7 +2127,7 @@ export abstract class Calls {
     return this.call('batchContacts', input, options);
   }
 
-  /** Get a contact by the id that another system has for it. One that was merged is answered as the contact that it was merged into. Needs the scope contacts:read. */
+  /** Get a contact by the id that another system has for it. For a merged contact, returns the contact that it was merged into. Needs the scope contacts:read. */
   getContactByExternalId(
     input: Operations['getContactByExternalId']['input'],
     options?: CallOptions,
@@ -2135,7 +2135,7 @@ export abstract class Calls {
     return this.call('getContactByExternalId', input, options);
   }
 
-  /** Create or replace a contact by the id that another system has for it. What is left out is cleared. Needs the scopes contacts:write and contacts:read. */
+  /** Create or replace a contact by the id that another system has for it. Properties left out are cleared. Needs the scopes contacts:write and contacts:read. */
   putContactByExternalId(
     input: Operations['putContactByExternalId']['input'],
     options?: CallOptions,
@@ -2143,7 +2143,7 @@ export abstract class Calls {
     return this.call('putContactByExternalId', input, options);
   }
 
-  /** Archive a contact. It is no longer listed unless archived contacts are asked for. If that was already done, the answer is the same. Needs the scopes contacts:write and contacts:read. */
+  /** Archive a contact. It is no longer listed unless archived contacts are requested. If this was already done, the response is the same. Needs the scopes contacts:write and contacts:read. */
   archiveContact(
     input: Operations['archiveContact']['input'],
     options?: CallOptions,
@@ -2151,7 +2151,7 @@ export abstract class Calls {
     return this.call('archiveContact', input, options);
   }
 
-  /** Restore an archived contact. A contact that was merged into another one becomes independent again. If that was already done, the answer is the same. Needs the scopes contacts:write and contacts:read. */
+  /** Restore an archived contact. A contact that was merged into another one becomes independent again. If this was already done, the response is the same. Needs the scopes contacts:write and contacts:read. */
   restoreContact(
     input: Operations['restoreContact']['input'],
     options?: CallOptions,
@@ -2159,7 +2159,7 @@ export abstract class Calls {
     return this.call('restoreContact', input, options);
   }
 
-  /** Merge a duplicate into a contact. The contact takes over what it lacks; the duplicate is archived and points to it. Needs the scopes contacts:write and contacts:read. */
+  /** Merge a duplicate into a contact. The contact takes over the values that it lacks; the duplicate is archived and points to it. Needs the scopes contacts:write and contacts:read. */
   mergeContact(
     input: Operations['mergeContact']['input'],
     options?: CallOptions,
@@ -2175,7 +2175,7 @@ export abstract class Calls {
     return this.call('listDeals', input, options);
   }
 
-  /** Open a deal. In draft, with the person who issued the key as its broker, and open to the brokerage's keys. Needs the scopes deals:write and deals:read. */
+  /** Open a deal. The deal starts in draft, open to the brokerage's keys, with the person who issued the key as its broker. Needs the scopes deals:write and deals:read. */
   createDeal(
     input: Operations['createDeal']['input'],
     options?: CallOptions,
@@ -2188,7 +2188,7 @@ export abstract class Calls {
     return this.call('getDeal', input, options);
   }
 
-  /** Edit a deal. What is left out stays as it is; null takes a value away. Needs the scopes deals:write and deals:read. */
+  /** Edit a deal. Properties left out stay as they are; null clears a value. Needs the scopes deals:write and deals:read. */
   updateDeal(
     input: Operations['updateDeal']['input'],
     options?: CallOptions,
@@ -2196,12 +2196,12 @@ export abstract class Calls {
     return this.call('updateDeal', input, options);
   }
 
-  /** Move a deal to another state. As the sale allows: a state at a time, and into exclusivity only by granting it, which only a person does. Needs the scopes deals:write and deals:read. */
+  /** Move a deal to another state. One state at a time, as the sale allows. Only a person can move a deal into exclusivity, by granting it. Needs the scopes deals:write and deals:read. */
   moveDeal(input: Operations['moveDeal']['input'], options?: CallOptions): Promise<Operations['moveDeal']['output']> {
     return this.call('moveDeal', input, options);
   }
 
-  /** List the people on a deal. In the order in which they were added, also those who were invited or removed. Needs the scope participants:read. */
+  /** List the people on a deal. In the order in which they were added, including people who are only invited or were removed. Needs the scope participants:read. */
   listParticipants(
     input: Operations['listParticipants']['input'],
     options?: CallOptions,
@@ -2209,7 +2209,7 @@ export abstract class Calls {
     return this.call('listParticipants', input, options);
   }
 
-  /** Invite somebody to a deal. By mail, in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. A person who was invited before and has not joined is invited again. Brokers and their advisors are invited from among the members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read. */
+  /** Invite somebody to a deal. Sends an e-mail in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts towards the number that they may send. A person who was invited before and has not joined is invited again. Brokers and their advisors must be members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read. */
   inviteParticipant(
     input: Operations['inviteParticipant']['input'],
     options?: CallOptions,
@@ -2217,7 +2217,7 @@ export abstract class Calls {
     return this.call('inviteParticipant', input, options);
   }
 
-  /** List the offers on a deal. The current revision of each buyer, the latest first. Needs the scope offers:read. */
+  /** List the offers on a deal. The current revision of each buyer, newest first. Needs the scope offers:read. */
   listOffers(
     input: Operations['listOffers']['input'],
     options?: CallOptions,
@@ -2230,7 +2230,7 @@ export abstract class Calls {
     return this.call('getOffer', input, options);
   }
 
-  /** List the revisions of an offer. Every revision of the buyer who made this one, the latest first. Needs the scope offers:read. */
+  /** List the revisions of an offer. Every revision by the buyer who made this one, newest first. Needs the scope offers:read. */
   listOfferRevisions(
     input: Operations['listOfferRevisions']['input'],
     options?: CallOptions,
@@ -2238,7 +2238,7 @@ export abstract class Calls {
     return this.call('listOfferRevisions', input, options);
   }
 
-  /** List the questions on a deal. All of them, the latest first. Needs the scope questions:read. */
+  /** List the questions on a deal. All of them, newest first. Needs the scope questions:read. */
   listQuestions(
     input: Operations['listQuestions']['input'],
     options?: CallOptions,
@@ -2246,12 +2246,12 @@ export abstract class Calls {
     return this.call('listQuestions', input, options);
   }
 
-  /** List where the NDAs of a deal stand. The latest first. Needs the scope ndas:read. */
+  /** List where the NDAs of a deal stand. Newest first. Needs the scope ndas:read. */
   listNdas(input: Operations['listNdas']['input'], options?: CallOptions): Promise<Operations['listNdas']['output']> {
     return this.call('listNdas', input, options);
   }
 
-  /** List the findings on a deal. The latest first. Needs the scope findings:read. */
+  /** List the findings on a deal. Newest first. Needs the scope findings:read. */
   listFindings(
     input: Operations['listFindings']['input'],
     options?: CallOptions,
@@ -2259,7 +2259,7 @@ export abstract class Calls {
     return this.call('listFindings', input, options);
   }
 
-  /** List the sources of financing of a deal. The latest first. Needs the scope financing:read. */
+  /** List the sources of financing of a deal. Newest first. Needs the scope financing:read. */
   listFinancingSources(
     input: Operations['listFinancingSources']['input'],
     options?: CallOptions,
@@ -2267,7 +2267,7 @@ export abstract class Calls {
     return this.call('listFinancingSources', input, options);
   }
 
-  /** List the documents of a deal. The latest first. Needs the scope documents:read. */
+  /** List the documents of a deal. Newest first. Needs the scope documents:read. */
   listDocuments(
     input: Operations['listDocuments']['input'],
     options?: CallOptions,
@@ -2275,7 +2275,7 @@ export abstract class Calls {
     return this.call('listDocuments', input, options);
   }
 
-  /** Upload a document. The file as the body, of up to 2 GB and of a kind that data rooms accept; its name and who may open it are in the query. Needs the scopes documents:write and documents:read. */
+  /** Upload a document. Send the file as the body: up to 2 GB, of a type that data rooms accept. Its name and who may open it go in the query. Needs the scopes documents:write and documents:read. */
   uploadDocument(
     input: Operations['uploadDocument']['input'],
     options?: CallOptions,
@@ -2291,7 +2291,7 @@ export abstract class Calls {
     return this.call('getDocument', input, options);
   }
 
-  /** Get the content of a document. The file, or the part of it that a Range header asks for. The openings of the document show its people that the key opened it. Needs the scope documents:content. */
+  /** Get the content of a document. The file, or the part that a Range header requests. The openings of the document show that the key opened it. Needs the scope documents:content. */
   getDocumentContent(
     input: Operations['getDocumentContent']['input'],
     options?: CallOptions,
@@ -2299,7 +2299,7 @@ export abstract class Calls {
     return this.call('getDocumentContent', input, options);
   }
 
-  /** List the QoE checklist of a deal. In its own order. Needs the scope qoe:read. */
+  /** List the QoE checklist of a deal. In the order of the checklist. Needs the scope qoe:read. */
   listChecklist(
     input: Operations['listChecklist']['input'],
     options?: CallOptions,
@@ -2307,7 +2307,7 @@ export abstract class Calls {
     return this.call('listChecklist', input, options);
   }
 
-  /** List the accounting snapshots of a deal. The latest first. Needs the scope qoe:read. */
+  /** List the accounting snapshots of a deal. Newest first. Needs the scope qoe:read. */
   listSnapshots(
     input: Operations['listSnapshots']['input'],
     options?: CallOptions,
@@ -2315,7 +2315,7 @@ export abstract class Calls {
     return this.call('listSnapshots', input, options);
   }
 
-  /** Deliver an accounting snapshot. The books as they are now, from another system. They are stored as a whole, with all rows, or not at all. At most 1,048,576 bytes. Needs the scopes qoe:write and qoe:read. */
+  /** Deliver an accounting snapshot. The books as they are now, from another system. All rows are stored, or none. At most 1,048,576 bytes. Needs the scopes qoe:write and qoe:read. */
   createSnapshot(
     input: Operations['createSnapshot']['input'],
     options?: CallOptions,
@@ -2323,7 +2323,7 @@ export abstract class Calls {
     return this.call('createSnapshot', input, options);
   }
 
-  /** List profit and loss by period. The periods of every snapshot of the deal, the latest period first. Needs the scope qoe:read. */
+  /** List profit and loss by period. The periods of every snapshot of the deal, latest period first. Needs the scope qoe:read. */
   listPlPeriods(
     input: Operations['listPlPeriods']['input'],
     options?: CallOptions,
@@ -2331,7 +2331,7 @@ export abstract class Calls {
     return this.call('listPlPeriods', input, options);
   }
 
-  /** List customers by revenue. The customers of one period of one snapshot, the largest first. Of several currencies one comes after the other, that of the profit and loss first. Needs the scope qoe:read. */
+  /** List customers by revenue. The customers of one period of one snapshot, largest first. Several currencies are listed one after another, beginning with that of the profit and loss. Needs the scope qoe:read. */
   listCustomerRevenues(
     input: Operations['listCustomerRevenues']['input'],
     options?: CallOptions,
@@ -2339,7 +2339,7 @@ export abstract class Calls {
     return this.call('listCustomerRevenues', input, options);
   }
 
-  /** List the adjustments of a deal. The latest first. Needs the scope qoe:read. */
+  /** List the adjustments of a deal. Newest first. Needs the scope qoe:read. */
   listNormalizations(
     input: Operations['listNormalizations']['input'],
     options?: CallOptions,
@@ -2347,7 +2347,7 @@ export abstract class Calls {
     return this.call('listNormalizations', input, options);
   }
 
-  /** List the closing conditions of a deal. The latest first. Needs the scope conditions:read. */
+  /** List the closing conditions of a deal. Newest first. Needs the scope conditions:read. */
   listConditions(
     input: Operations['listConditions']['input'],
     options?: CallOptions,
@@ -2363,7 +2363,7 @@ export abstract class Calls {
     return this.call('createCondition', input, options);
   }
 
-  /** Change a closing condition. What is left out stays as it is; null takes a value away. Needs the scopes conditions:write and conditions:read, and participants:read to name its owner. */
+  /** Change a closing condition. Properties left out stay as they are; null clears a value. Needs the scopes conditions:write and conditions:read, and participants:read to name its owner. */
   updateCondition(
     input: Operations['updateCondition']['input'],
     options?: CallOptions,
@@ -2371,7 +2371,7 @@ export abstract class Calls {
     return this.call('updateCondition', input, options);
   }
 
-  /** List what changed. In the order in which changes were committed, so that nothing appears before a place that was read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it, and continue with it. */
+  /** List what changed. In the order in which changes were committed, so nothing new appears before what you have read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it and continue from it. */
   listEvents(
     input: Operations['listEvents']['input'] = {},
     options?: CallOptions,
@@ -2379,7 +2379,7 @@ export abstract class Calls {
     return this.call('listEvents', input, options);
   }
 
-  /** List webhooks. Those of this key, newest first. Needs the scope webhooks:read. */
+  /** List webhooks. This key's webhooks, newest first. Needs the scope webhooks:read. */
   listWebhooks(
     input: Operations['listWebhooks']['input'] = {},
     options?: CallOptions,
@@ -2387,7 +2387,7 @@ export abstract class Calls {
     return this.call('listWebhooks', input, options);
   }
 
-  /** Add a webhook. It receives changes from now on, as far as this key sees them. At most 20 for each key; at most 200 of a brokerage may be on. Needs the scopes webhooks:write and webhooks:read. */
+  /** Add a webhook. It receives changes from now on that this key can see. At most 20 webhooks per key, and at most 200 turned on per brokerage. Needs the scopes webhooks:write and webhooks:read. */
   createWebhook(
     input: Operations['createWebhook']['input'],
     options?: CallOptions,
@@ -2403,7 +2403,7 @@ export abstract class Calls {
     return this.call('getWebhook', input, options);
   }
 
-  /** Change a webhook. A merge patch: what is left out stays as it is, null clears. None is turned on beside 200 of the brokerage that are. Needs the scopes webhooks:write and webhooks:read. */
+  /** Change a webhook. A merge patch: properties left out stay as they are; null clears a value. At most 200 webhooks of a brokerage can be on. Needs the scopes webhooks:write and webhooks:read. */
   changeWebhook(
     input: Operations['changeWebhook']['input'],
     options?: CallOptions,
@@ -2411,7 +2411,7 @@ export abstract class Calls {
     return this.call('changeWebhook', input, options);
   }
 
-  /** Delete a webhook. With the log of its deliveries. Needs the scopes webhooks:write and webhooks:read. */
+  /** Delete a webhook. The log of its deliveries is deleted too. Needs the scopes webhooks:write and webhooks:read. */
   deleteWebhook(
     input: Operations['deleteWebhook']['input'],
     options?: CallOptions,
@@ -2419,7 +2419,7 @@ export abstract class Calls {
     return this.call('deleteWebhook', input, options);
   }
 
-  /** Rotate the secret of a webhook. The previous secret signs beside the new one for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read. */
+  /** Rotate the secret of a webhook. The previous secret also signs for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read. */
   rotateWebhookSecret(
     input: Operations['rotateWebhookSecret']['input'],
     options?: CallOptions,
@@ -2427,7 +2427,7 @@ export abstract class Calls {
     return this.call('rotateWebhookSecret', input, options);
   }
 
-  /** Send a test event. Of the type webhook.test, with data null. Needs the scopes webhooks:write and webhooks:read. */
+  /** Send a test event. Its type is webhook.test, and its data is null. Needs the scopes webhooks:write and webhooks:read. */
   testWebhook(
     input: Operations['testWebhook']['input'],
     options?: CallOptions,
@@ -2435,7 +2435,7 @@ export abstract class Calls {
     return this.call('testWebhook', input, options);
   }
 
-  /** List deliveries of a webhook. Newest first, of 30 days. Needs the scope webhooks:read. */
+  /** List deliveries of a webhook. Newest first, from the last 30 days. Needs the scope webhooks:read. */
   listWebhookDeliveries(
     input: Operations['listWebhookDeliveries']['input'],
     options?: CallOptions,
@@ -2451,7 +2451,7 @@ export abstract class Calls {
     return this.call('getWebhookDelivery', input, options);
   }
 
-  /** Send a delivery again. One that has ended, under the same webhook-id. Needs the scopes webhooks:write and webhooks:read. */
+  /** Send a delivery again. The delivery must have ended; it keeps its webhook-id. Needs the scopes webhooks:write and webhooks:read. */
   redeliverWebhookDelivery(
     input: Operations['redeliverWebhookDelivery']['input'],
     options?: CallOptions,
@@ -2459,7 +2459,7 @@ export abstract class Calls {
     return this.call('redeliverWebhookDelivery', input, options);
   }
 
-  /** Send the deliveries of a period again. Those that have ended, the earliest 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
+  /** Send the deliveries of a period again. Only deliveries that have ended, at most the earliest 10,000, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
   redeliverWebhook(
     input: Operations['redeliverWebhook']['input'],
     options?: CallOptions,

@@ -1,4 +1,4 @@
-/** The client of the REST API of Dealkeep. */
+/** The client for the Dealkeep REST API. */
 
 export { Dealkeep, etagOf, type FollowInput } from './core.ts';
 export type { CallOptions, DealkeepOptions } from './options.ts';

@@ -1,22 +1,23 @@
-/** What the client and each of its calls can be told. */
+/** Options of the client and of each call. */
 
 export interface DealkeepOptions {
-  /** Where the service is: `https://dealkeep.example.com`. */
+  /** Origin of the service: `https://dealkeep.example.com`. */
   readonly url: string;
-  /** An API key, `dk_test_…` for the sandbox or `dk_live_…`, or what gives the present one. */
+  /** An API key, `dk_test_…` for the sandbox or `dk_live_…`, or a function that returns the current one. */
   readonly key: string | (() => string | Promise<string>);
-  /** How often a request is sent at most; 4 when not given. */
+  /** Maximum number of attempts for each request; default 4. */
   readonly attempts?: number;
-  /** The most seconds that are waited between two attempts; when the service asks for more, the error is thrown at once. 60 when not given. */
+  /** Maximum wait between two attempts, in seconds; if the service asks for more, the error is thrown at once. Default 60. */
   readonly longestWait?: number;
-  /** Milliseconds until an attempt is given up; 30,000 when not given. Uploads have no limit but that of their call. */
+  /** Time limit of each attempt, in milliseconds; default 30,000. Uploads have no limit unless the call sets one. */
   readonly timeout?: number;
-  /** In place of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 export interface CallOptions {
+  /** Cancels the call, including its retries. */
   readonly signal?: AbortSignal;
-  /** Milliseconds until an attempt of this call is given up, in place of those of the client; of an upload, too. */
+  /** Time limit of each attempt of this call, in milliseconds, instead of the client's; also applies to uploads. */
   readonly timeout?: number;
 }

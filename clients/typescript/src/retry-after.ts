@@ -1,6 +1,6 @@
-/** When the service wants to be asked again. */
+/** Reads the header Retry-After. */
 
-/** The seconds of a Retry-After: a number of them, or a date; null when it says nothing. */
+/** The seconds to wait according to Retry-After, which has a number of seconds or a date; null if it is missing or invalid. */
 export function retryAfterOf(response: Response): number | null {
   const header = response.headers.get('retry-after');
   if (header === null) return null;

@@ -1,19 +1,19 @@
-/** Webhooks: whether what came was sent by the service (Standard Webhooks, https://www.standardwebhooks.com). */
+/** Verifies that a webhook was sent by the service (Standard Webhooks, https://www.standardwebhooks.com). */
 
 import type { WebhookEvent } from './generated.ts';
 
 export interface WebhookRequest {
-  /** The body exactly as it came, before anything parsed it. */
+  /** The raw body, before anything parsed it. */
   readonly body: string | Uint8Array;
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The secrets of the endpoint, `whsec_…`: two while one is being replaced by the other. */
+  /** The secret of the webhook, `whsec_…`; both secrets while one is being replaced. */
   readonly secret: string | readonly string[];
-  /** How many seconds the clocks may differ, and the request be old; 300 when not given. */
+  /** Maximum difference between the timestamp of the request and the clock here, in seconds; default 300. */
   readonly tolerance?: number;
   readonly now?: Date;
 }
 
-/** The request was not sent by the service, or too long ago: answer it with 400 and forget it. */
+/** The request was not sent by the service, or is too old: respond with 400 and ignore it. */
 export class WebhookRefused extends Error {
   override readonly name = 'WebhookRefused';
 }
@@ -39,7 +39,7 @@ type Key = Parameters<typeof crypto.subtle.verify>[1];
 async function keyOf(secret: string): Promise<Key> {
   const bytes = bytesOf(secret.replace(/^whsec_/, ''));
   if (bytes === null || bytes.length === 0)
-    throw new TypeError('The secret of a webhook begins with whsec_ and goes on in base64.');
+    throw new TypeError('The secret of a webhook must be whsec_ followed by base64.');
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
@@ -52,7 +52,7 @@ function signedText(id: string, timestamp: string, body: string | Uint8Array): U
   return whole;
 }
 
-/** The event of a webhook, once it is sure that the service sent it. Throws {@link WebhookRefused}. Signatures are compared in constant time. */
+/** Verifies a webhook and returns its event. Throws {@link WebhookRefused} if the service did not send it. Signatures are compared in constant time. */
 export async function verifyWebhook<Event = WebhookEvent>({
   body,
   headers,
@@ -64,9 +64,9 @@ export async function verifyWebhook<Event = WebhookEvent>({
     headerOf(headers, name),
   ) as [string, string, string];
   if (id === '' || signatures === '' || !/^\d{1,12}$/.test(timestamp))
-    throw new WebhookRefused('It lacks webhook-id, webhook-timestamp or webhook-signature.');
+    throw new WebhookRefused('The header webhook-id, webhook-timestamp or webhook-signature is missing or invalid.');
   if (Math.abs(now.getTime() / 1_000 - Number(timestamp)) > tolerance)
-    throw new WebhookRefused('It is too old, or the clocks differ.');
+    throw new WebhookRefused('The timestamp is too old, or the clocks differ.');
   const text = signedText(id, timestamp, body);
   const given = signatures
     .split(' ')
@@ -80,5 +80,5 @@ export async function verifyWebhook<Event = WebhookEvent>({
         return { id, event: JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as Event };
     }
   }
-  throw new WebhookRefused('None of its signatures is of this secret.');
+  throw new WebhookRefused('No signature matches the secret.');
 }

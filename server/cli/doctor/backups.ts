@@ -37,18 +37,18 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
   const { to, everyMillis } = config.backup;
   if (to === undefined) {
     if (config.databaseUrl !== undefined)
-      findings.ok('BACKUP_TO is not set: backups are made by other means than dealkeep backup, or not at all.');
+      findings.ok('BACKUP_TO is not set: unless something other than dealkeep backup makes backups, there are none.');
     else
       findings.warning(
-        'BACKUP_TO is not set: nothing of the embedded PostgreSQL and the documents is backed up.',
+        'BACKUP_TO is not set: the embedded PostgreSQL and the documents are not backed up.',
         'Set BACKUP_TO to a folder on another disk or to s3://bucket/folder, and BACKUP_EVERY to 1d.',
       );
     return;
   }
   if (isStore(to, config)) {
     findings.fault(
-      'BACKUP_TO is where documents are kept, and no backup is made there.',
-      'Set it to another folder, or to one in the bucket.',
+      'BACKUP_TO is where documents are kept, so no backups are made there.',
+      'Set it to another folder, or to a folder in the bucket.',
     );
     return;
   }
@@ -57,7 +57,8 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
   const { rows } = await server.query<{ failed_last: boolean }>(
     `select coalesce(last_backup_failure_at > coalesce(last_backup_at, '-infinity'), false) as failed_last from app.service_state()`,
   );
-  const why = 'Run dealkeep backup as the service is run, and see what it says; the log has "no backup was made".';
+  const why =
+    'Run dealkeep backup with the configuration of the service to see why, or look for "no backup was made" in the log.';
   if (latest === undefined) {
     findings.fault(`There is no backup in ${destination.label}.`, why);
     return;
@@ -70,7 +71,7 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
   else if (documents && documents.missing.length > 0)
     findings.warning(
       `${said}, and lacks ${documents.missing.length} of ${documents.count} documents.`,
-      'They were not in the store, or not as they were taken in: run dealkeep doctor --documents.',
+      'They were missing from the store or had been changed: run dealkeep doctor --documents.',
     );
   else findings.ok(`${said}.`);
 }

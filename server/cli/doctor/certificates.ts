@@ -18,7 +18,7 @@ export function certificateFinding(what: string, certificate: PeerCertificate | 
   if (ends === null || Number.isNaN(ends.getTime())) return;
   const days = Math.floor((ends.getTime() - Date.now()) / day);
   const until = ends.toISOString().slice(0, 10);
-  const remedy = 'Renew it, and see why it was not renewed by itself.';
+  const remedy = 'Renew it, and find out why it was not renewed automatically.';
   if (days < 0) findings.fault(`${what} expired on ${until}.`, remedy);
   else if (days < leastDays) findings.warning(`${what} expires on ${until}, in ${days} days.`, remedy);
   else findings.ok(`${what} is valid until ${until}.`);
@@ -28,7 +28,7 @@ export function certificateFinding(what: string, certificate: PeerCertificate | 
 export async function checkCertificate({ baseUrl }: Config, findings: Findings): Promise<void> {
   const { protocol, hostname, port } = new URL(baseUrl);
   if (protocol === 'http:') {
-    if (isHere(hostname)) findings.ok(`${baseUrl} is for this machine alone.`);
+    if (isHere(hostname)) findings.ok(`${baseUrl} is only for this machine.`);
     else
       findings.warning(
         `${baseUrl} is not https: passwords and sessions are sent unencrypted.`,
@@ -61,14 +61,14 @@ export async function checkCertificate({ baseUrl }: Config, findings: Findings):
   if (certificate === undefined) {
     findings.fault(
       `${baseUrl} cannot be reached from here: ${fault}.`,
-      'See whether the proxy runs and the name leads to it; from inside some networks a public address cannot be reached.',
+      'Check that the proxy is running and that the name resolves to it; some networks cannot reach their own public address.',
     );
     return;
   }
   if (fault !== undefined && fault !== 'CERT_HAS_EXPIRED')
     findings.fault(
       `Browsers will not trust the certificate of ${baseUrl}: ${fault}.`,
-      'Have it issued for this name, and give the proxy the certificates between it and its authority too.',
+      'Have it issued for this name, and give the proxy the intermediate certificates too.',
     );
   certificateFinding(`The certificate of ${baseUrl}`, certificate, findings);
 }

@@ -27,15 +27,15 @@ export function versionFinding(number: number, isEmbedded: boolean, findings: Fi
   const version = `PostgreSQL ${major}.${minor}`;
   const least = mended[major];
   if (major < 15) {
-    findings.fault(`${version} is older than 15, with which Dealkeep works.`, 'Move to PostgreSQL 18.');
+    findings.fault(`${version} is too old: Dealkeep needs PostgreSQL 15 or later.`, 'Move to PostgreSQL 18.');
   } else if (least !== undefined && minor < least) {
     findings.warning(
-      `${version} has ${vulnerability}, which ${major}.${least} closes.`,
+      `${version} has the vulnerability ${vulnerability}, which ${major}.${least} fixes.`,
       isEmbedded
-        ? `Install a newer release of Dealkeep, which brings a newer one, or set DATABASE_URL to a PostgreSQL ${major}.${least} or later.`
-        : `Bring the server to ${major}.${least} or later.`,
+        ? `Install a newer release of Dealkeep, which includes a newer PostgreSQL, or set DATABASE_URL to a PostgreSQL ${major}.${least} or later.`
+        : `Update the server to ${major}.${least} or later.`,
     );
-  } else findings.ok(`It is ${version}.`);
+  } else findings.ok(`The database is ${version}.`);
 }
 
 async function checkSchema(client: pg.Client, findings: Findings): Promise<boolean> {
@@ -43,7 +43,7 @@ async function checkSchema(client: pg.Client, findings: Findings): Promise<boole
   try {
     const missing = pending(files, await appliedMigrations(client));
     if (missing.length === 0) {
-      findings.ok('The schema is the one of this release.');
+      findings.ok('The schema matches this release.');
       return true;
     }
     findings.fault(
@@ -95,7 +95,7 @@ async function checkClock(client: pg.Client, findings: Findings): Promise<void> 
   const apart = Math.round(Math.max(0, before - there, there - after));
   if (apart <= clockLimits.warning) return findings.ok('The clocks of this machine and of the database agree.');
   const message = `The clocks of this machine and of the database are ${(apart / 1000).toFixed(1)} s apart.`;
-  const remedy = 'Have both set by NTP (timedatectl set-ntp true).';
+  const remedy = 'Synchronize both with NTP (timedatectl set-ntp true).';
   if (apart > clockLimits.fault) findings.fault(message, remedy);
   else findings.warning(message, remedy);
 }
@@ -128,11 +128,11 @@ async function checkLoginSettings(client: pg.Client, findings: Findings): Promis
      where current_setting(s.name) in ('0', 'on')`,
     [Object.keys(loginSettings)],
   );
-  if (rows.length === 0) return findings.ok('Its login has the settings that connections through a pooler need.');
+  if (rows.length === 0) return findings.ok('The login has the settings that connections through a pooler need.');
   const names = rows.map(({ name }) => name);
   const remedies = rows.map(({ name, login }) => `alter role ${login} set ${name} = '${loginSettings[name]}';`);
   findings.warning(
-    `Its login does not set ${names.join(', ')}, which the server cannot do through a pooler.`,
+    `The login does not set ${names.join(', ')}, which the server cannot set through a pooler.`,
     `As that login, or a superuser: ${remedies.join(' ')}`,
   );
 }
@@ -147,8 +147,8 @@ async function checkPooler(databaseUrl: string, findings: Findings): Promise<voi
         'Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself.',
       );
     findings.warning(
-      `Whether the database is reached directly could not be checked: ${reasonOf(error)}`,
-      'See whether it has connections left (max_connections, and the limits of its login), and run dealkeep doctor again.',
+      `Could not check whether the database is reached directly: ${reasonOf(error)}`,
+      'Check that it has connections left (max_connections, and the limits of the login), and run dealkeep doctor again.',
     );
   }
 }
@@ -164,7 +164,7 @@ export async function checkDatabase(
   );
   versionFinding(rows[0]?.version ?? 0, databaseUrl === undefined, findings);
   const objection = await loginObjection(client);
-  if (objection === null) findings.ok('Its login is subject to row-level security.');
+  if (objection === null) findings.ok('The login is subject to row-level security.');
   else findings.fault(objection.what, objection.remedy);
   if (objection?.isEmpty) return false;
   const isCurrent = await checkSchema(client, findings);
@@ -183,9 +183,9 @@ export async function checkConnections(config: Config, findings: Findings): Prom
   try {
     await checkOwnersUrl(config);
     await checkListenUrl(config);
-    findings.ok('Every variable that names a connection leads to the same database.');
+    findings.ok('All connection variables lead to the same database.');
   } catch (error) {
     if (!(error instanceof UnusableDatabase)) throw error;
-    findings.fault(error.message, 'Until then commands, backups and migrations are refused.');
+    findings.fault(error.message, 'Until this is fixed, commands, backups and migrations are refused.');
   }
 }

@@ -68,8 +68,8 @@ async function checkStore(
     if (!(await checkMark(server, config, storage, findings))) return;
     if (opened.owner === undefined) {
       findings.warning(
-        'Whether the bodies of documents are there is not known: only the owner of the database can list all of them.',
-        'Run dealkeep doctor with MIGRATE_DATABASE_URL set, too.',
+        'It is not known whether the files of documents are there: only the owner of the database can list them all.',
+        'Run dealkeep doctor with MIGRATE_DATABASE_URL set as well.',
       );
       return;
     }
@@ -94,7 +94,7 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
     opened = await openAsItIs(config);
     if (opened === null) {
       const findings = findingsOf('database');
-      findings.ok('There is none yet: the first start makes the embedded PostgreSQL.');
+      findings.ok('There is no database yet: the first start creates the embedded PostgreSQL.');
       return findings.list;
     }
     const client = (server = await connected(opened.server));
@@ -125,8 +125,8 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
     const findings = findingsOf('database');
     const remedy =
       error instanceof DirectoryInUse
-        ? 'Another Dealkeep is starting or stopping there: run dealkeep doctor again in a moment.'
-        : 'See that it runs and can be reached from here; check host, port, user and password.';
+        ? 'Another Dealkeep is starting or stopping there: run dealkeep doctor again shortly.'
+        : 'Check that it is running and reachable from here, and check host, port, user and password.';
     findings.fault(`No connection could be made: ${reasonOf(error)}.`, remedy);
     return [...found, ...findings.list];
   } finally {

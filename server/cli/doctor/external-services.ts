@@ -44,8 +44,8 @@ async function greet(url: URL): Promise<boolean> {
 export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings: Findings): Promise<void> {
   if (smtpUrl === undefined) {
     findings.warning(
-      `SMTP_URL is not set: mails are written to ${path.join(dataDir, 'mail')}, and nobody gets them.`,
-      'Set SMTP_URL to your mail server, and MAIL_FROM to an address that it sends for.',
+      `SMTP_URL is not set: e-mails are written to ${path.join(dataDir, 'mail')} and not sent.`,
+      'Set SMTP_URL to your mail server, and MAIL_FROM to an address that it may send from.',
     );
     return;
   }
@@ -66,8 +66,8 @@ export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings
   }
   if (/@localhost>?$/.test(mailFrom))
     findings.warning(
-      'MAIL_FROM is not set: mails come from an address that nobody can answer.',
-      'Set MAIL_FROM to an address that the mail server sends for.',
+      'MAIL_FROM is not set: e-mails come from an address that cannot receive replies.',
+      'Set MAIL_FROM to an address that the mail server may send from.',
     );
 }
 
@@ -86,17 +86,17 @@ export async function checkDisk({ dataDir }: Config, findings: Findings): Promis
     await access(directory, constants.W_OK | constants.X_OK);
   } catch {
     findings.fault(
-      `DATA_DIR, ${dataDir}, cannot be written by this user.`,
+      `This user cannot write to DATA_DIR, ${dataDir}.`,
       `Give ${directory} to the user that runs Dealkeep (chown), or set DATA_DIR to another directory.`,
     );
     return;
   }
   const { bavail, bsize } = await statfs(directory);
   const room = bavail * bsize;
-  const remedy = 'Make room on that disk, or move DATA_DIR to a larger one.';
-  if (room < roomLimits.fault) findings.fault(`DATA_DIR has ${gigabytes(room)} of room left.`, remedy);
-  else if (room < roomLimits.warning) findings.warning(`DATA_DIR has ${gigabytes(room)} of room left.`, remedy);
-  else findings.ok(`DATA_DIR has ${gigabytes(room)} of room left.`);
+  const remedy = 'Free up space on that disk, or move DATA_DIR to a larger one.';
+  if (room < roomLimits.fault) findings.fault(`DATA_DIR has ${gigabytes(room)} of free space.`, remedy);
+  else if (room < roomLimits.warning) findings.warning(`DATA_DIR has ${gigabytes(room)} of free space.`, remedy);
+  else findings.ok(`DATA_DIR has ${gigabytes(room)} of free space.`);
 }
 
 /** Checks that the store of the rate limits is reachable. */
@@ -104,8 +104,8 @@ export async function checkLimits({ rateLimitStore, redisUrl }: Config, findings
   if (redisUrl === undefined) {
     findings.ok(
       rateLimitStore === 'postgres'
-        ? 'Requests are counted together in PostgreSQL.'
-        : 'Requests are counted in the memory of this node, which is right for one node.',
+        ? 'Rate limits are counted in PostgreSQL, for all nodes together.'
+        : 'Rate limits are counted in the memory of this node, which is right for a single node.',
     );
     return;
   }
@@ -114,11 +114,11 @@ export async function checkLimits({ rateLimitStore, redisUrl }: Config, findings
   try {
     const answer = await Promise.race([redis.ping(), pause(5_000, 'no answer within 5 s', { ref: false })]);
     if (answer !== 'PONG') throw new Error(answer);
-    findings.ok(`Redis at ${host} answers.`);
+    findings.ok(`Redis at ${host} responds.`);
   } catch (error) {
     findings.fault(
-      `Redis at ${host} does not answer as it should: ${reasonOf(error)}.`,
-      'Check host, port, user and password in REDIS_URL. Until then each node counts for itself, and receives changes from PostgreSQL.',
+      `Redis at ${host} does not respond correctly: ${reasonOf(error)}.`,
+      'Check host, port, user and password in REDIS_URL. Until this is fixed, each node counts rate limits on its own and receives changes from PostgreSQL.',
     );
   } finally {
     redis.destroy();

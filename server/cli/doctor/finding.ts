@@ -56,7 +56,7 @@ export async function bounded(
   } catch (error) {
     findings.fault(
       `It could not be checked: ${reasonOf(error)}.`,
-      'See whether what it needs is reachable from here, and run dealkeep doctor again.',
+      'Check that what it needs is reachable from here, and run dealkeep doctor again.',
     );
   } finally {
     late.abort();

@@ -20,18 +20,18 @@ async function checkDeliveries(server: pg.Client, findings: Findings): Promise<v
   const { held, waiting, failing, oldest, failed } = rows[0]!;
   if (held > longestTransaction)
     findings.warning(
-      `For ${Math.round(held / 60)} minutes other systems have received no changes: a transaction that began before them is still under way.`,
-      'select pid, usename, state, xact_start, query from pg_stat_activity where backend_xid is not null order by xact_start shows it: end it by pg_terminate_backend(pid), and set idle_in_transaction_session_timeout.',
+      `Other systems have received no changes for ${Math.round(held / 60)} minutes: a transaction that began earlier is still open.`,
+      'select pid, usename, state, xact_start, query from pg_stat_activity where backend_xid is not null order by xact_start shows it: end it with pg_terminate_backend(pid), and set idle_in_transaction_session_timeout.',
     );
   if (oldest > longest)
     findings.warning(
       `${waiting} webhook deliveries are waiting, ${failing} of which have failed so far; the oldest has waited for ${Math.round(oldest / 60)} minutes.`,
-      'The page Webhooks of the settings shows their admins what each receiver answers. When none receives anything, see that a node runs and reaches the Internet.',
+      'Admins see what each receiver responds on the Webhooks page of the settings. If no receiver gets anything, check that a node is running and can reach the Internet.',
     );
   if (failed > 0)
     findings.warning(
       `${failed} webhooks were turned off because nothing was accepted for three days.`,
-      'The admins of their brokerages have a mail about it. Turned on again in the settings, each continues where it stopped.',
+      'The admins of their brokerages were notified by e-mail. Once turned on again in the settings, each continues where it stopped.',
     );
 }
 
@@ -53,13 +53,13 @@ export async function checkQueues(server: pg.Client, owner: pg.Client | null, fi
   const before = findings.list.length;
   if (mail_seconds > longest)
     findings.warning(
-      `The oldest mail has waited for ${Math.round(mail_seconds / 60)} minutes.`,
+      `The oldest e-mail has waited for ${Math.round(mail_seconds / 60)} minutes.`,
       'dealkeep mail list says why.',
     );
   if (given_up > 0)
     findings.warning(
-      `${given_up} mails were given up.`,
-      'dealkeep mail list says why; dealkeep mail resend <id> sends one again. They are deleted 90 days after.',
+      `${given_up} e-mails could not be sent and were given up.`,
+      'dealkeep mail list says why; dealkeep mail resend <id> sends one again. They are deleted after 90 days.',
     );
   if (failing > 0) {
     const reasons = await owner?.query<{ reason: string }>(
@@ -67,14 +67,14 @@ export async function checkQueues(server: pg.Client, owner: pg.Client | null, fi
     );
     const said = reasons?.rows.map(({ reason }) => reason).join('; ');
     findings.warning(
-      `No notifications could be made of ${failing} events so far${said ? `: ${said}` : ''}.`,
-      'They are tried again for some days. Check what the reason names; if it names nothing of yours, report it with the release.',
+      `Notifications of ${failing} events could not be created so far${said ? `: ${said}` : ''}.`,
+      'They are retried for some days. Check what the reason names; if it is not part of your setup, report the reason and the release.',
     );
   } else if (event_seconds > longest)
     findings.warning(
-      `The oldest event without its notifications has waited for ${Math.round(event_seconds / 60)} minutes.`,
-      'See that a node runs, and look in its log for "sending notifications failed".',
+      `The oldest event without notifications has waited for ${Math.round(event_seconds / 60)} minutes.`,
+      'Check that a node is running, and look for "sending notifications failed" in its log.',
     );
   await checkDeliveries(server, findings);
-  if (findings.list.length === before) findings.ok('No mail, event or delivery waits too long, and none was given up.');
+  if (findings.list.length === before) findings.ok('No e-mail, event or delivery has waited too long or was given up.');
 }

@@ -26,7 +26,7 @@ export async function checkMark(
     .finally(() => server.query('rollback'));
   const known = rows[0];
   if (!known?.is_marked) {
-    findings.ok(`${storeLocation(config)} will be marked as the store of this database by the first start.`);
+    findings.ok(`The first start will mark ${storeLocation(config)} as the store of this database.`);
     return true;
   }
   if (await isMarked(storage, known.store_id)) {
@@ -35,7 +35,7 @@ export async function checkMark(
   }
   findings.fault(
     `The documents of this database are not kept in ${storeLocation(config)}.`,
-    'Set S3_BUCKET or DATA_DIR as where they are; if they were moved or restored to this place: dealkeep documents adopt.',
+    'Set S3_BUCKET or DATA_DIR to where they are. If they were moved or restored here, run dealkeep documents adopt.',
   );
   return false;
 }
@@ -71,7 +71,8 @@ async function wrongWith(storage: Storage, document: Kept, isWhole: boolean): Pr
     size += part.byteLength;
   }
   if (size !== Number(document.size_bytes)) return `has ${size} bytes instead of ${document.size_bytes}`;
-  if (document.sha256 !== null && !digest.digest().equals(document.sha256)) return 'is another one: its digest differs';
+  if (document.sha256 !== null && !digest.digest().equals(document.sha256))
+    return 'is a different one: its digest differs';
   return null;
 }
 
@@ -108,25 +109,25 @@ export async function checkBodies(
       );
       looked += batch.length;
       for (const [index, what] of found.entries())
-        if (what !== null) wrong.push(`that of document ${batch[index]?.id} ${what}`);
+        if (what !== null) wrong.push(`the file of document ${batch[index]?.id} ${what}`);
     }
   }
   if (wrong.length > 0) {
     const more = wrong.length > named ? `; and ${wrong.length - named} more` : '';
     findings.fault(
-      `Of ${looked} bodies of documents ${wrong.length} are not as they were: ${wrong.slice(0, named).join('; ')}${more}.`,
+      `${wrong.length} of ${looked} documents are not intact: ${wrong.slice(0, named).join('; ')}${more}.`,
       'Restore them from a backup of the store, under the same names.',
     );
   } else if (isComplete) {
     findings.ok(
       isWhole
-        ? `The bodies of all ${looked} documents have their size and digest.`
-        : `The bodies of all ${looked} documents are there.`,
+        ? `The files of all ${looked} documents have the right size and digest.`
+        : `The files of all ${looked} documents are there.`,
     );
   } else {
     findings.warning(
-      `The bodies of the newest ${looked} documents are there; for more there was no time.`,
-      'Run dealkeep doctor --documents, which looks at all of them.',
+      `The files of the newest ${looked} documents are there; there was no time to check more.`,
+      'Run dealkeep doctor --documents, which checks all of them.',
     );
   }
 }

@@ -174,7 +174,7 @@ export async function liftHold(
 ): Promise<{ kind: HoldKind; subject_id: string }> {
   const text = 'delete from vault.legal_holds where kind = $1 and subject_id = $2';
   const lift = (id: string) => client.query(text, [kind, id]);
-  const none = `This ${kind} is under no legal hold.`;
+  const none = `This ${kind} is not under a legal hold.`;
   return { kind, subject_id: await changeHold(client, kind, which, 'hold.lift', lift, none) };
 }
 

@@ -26,13 +26,13 @@ const mayWait = 200;
 const queue = queueByShare(
   { atOnce, all: atOnce + mayWait },
   {
-    account: { most: 10, busy: 'This account is being signed in to too often at once: try again in a moment.' },
+    account: { most: 10, busy: 'There are too many sign-ins to this account at once: try again shortly.' },
     address: {
       most: 20,
-      busy: 'Too many people are signing in from your network at once: try again in a moment.',
+      busy: 'Too many people are signing in from your network at once: try again shortly.',
     },
   },
-  { retryAfter: 2, busy: 'Too many people are signing in at this moment: try again in a moment.' },
+  { retryAfter: 2, busy: 'Too many people are signing in at once: try again shortly.' },
 );
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');

@@ -102,7 +102,7 @@ export async function once<const First extends readonly Statement<unknown>[], An
   } catch (fault) {
     if (!(fault instanceof Refusal && fault.reason === 'idempotency_key_used')) throw fault;
     const answer = await again();
-    if (answer === null) throw new Busy('Somebody else is changing it: try again in a moment.', { cause: fault });
+    if (answer === null) throw new Busy('Somebody else is changing this: try again shortly.', { cause: fault });
     return { answer, isRepeated: true };
   }
 }

@@ -45,11 +45,11 @@ export function redirectUriFault(uri: string): string | null {
   }
   if (url.hostname.endsWith('.')) return 'No dot at the end of the host.';
   if (!/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/.test(url.hostname))
-    return 'The host may have letters, digits, dots and hyphens alone, and begins and ends with a letter or digit.';
+    return 'The host may contain only letters, digits, dots and hyphens, and must begin and end with a letter or digit.';
   if (url.port === '0') return 'No port 0: nothing listens there.';
   if (url.href !== uri && url.href !== `${uri}/`) return `Write it the way browsers do: ${url.href}`;
   const taken = ours.find((name) => url.searchParams.has(name));
-  return taken === undefined ? null : `Its query must not have "${taken}": that is added to the response.`;
+  return taken === undefined ? null : `Its query must not contain "${taken}": that is added to the response.`;
 }
 
 /** The errors in a list of redirect URIs, each with its index in the list; -1 stands for the list as a whole. */
@@ -58,7 +58,7 @@ export function redirectUriFaults(uris: readonly string[]): { index: number; mes
   if (uris.length === 0) return [{ index: -1, message: 'Give at least one redirect URI.' }];
   if (uris.length > count) return [{ index: -1, message: `At most ${count} redirect URIs.` }];
   return uris.flatMap((uri, index) => {
-    const message = uris.indexOf(uri) < index ? 'It is in the list already.' : redirectUriFault(uri);
+    const message = uris.indexOf(uri) < index ? 'It is already in the list.' : redirectUriFault(uri);
     return message === null ? [] : [{ index, message }];
   });
 }

@@ -21,7 +21,7 @@ export type ParticipantRole = (typeof participantRoles)[number];
 export const advisesAsInvited = ({ role, advises }: { role: ParticipantRole; advises: string | null }): boolean =>
   (role === 'advisor') === (advises !== null);
 /** The message when {@link advisesAsInvited} is false. */
-export const advisesMessage = 'An advisor advises somebody, and nobody else does.';
+export const advisesMessage = 'Say whom an advisor advises, and leave it out for every other role.';
 
 /** Whether a person has accepted, and still takes part. */
 export const participantStatuses = ['invited', 'active', 'removed'] as const;

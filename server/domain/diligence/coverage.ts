@@ -145,7 +145,7 @@ export function coverageInWords(
   if (!isPositive(debt)) return 'There is no debt to cover.';
   const named = `Debt of ${say(debt)}`;
   const most = mostAnnualCost(earnings, debt, coverage);
-  if (most === null) return `${named} is not covered: nothing is earned to pay it from.`;
+  if (most === null) return `${named} is not covered: there are no earnings to pay it from.`;
   return `${named} is covered ${written(coverage)} times if annual debt service is at most ${percentage(most, 1n, 'down')}% of the debt (${termsInWords(terms)}).`;
 }
 

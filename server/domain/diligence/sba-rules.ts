@@ -147,12 +147,12 @@ function judgeNote(facts: SbaFacts): SbaResult {
   const most = multiply(multiply(cost, tenth), half);
   if (!standby)
     return met(
-      `The note of ${usd(note)} is paid while the loan runs: nothing of it counts as equity, and its payments count as debt.`,
+      `The note of ${usd(note)} is paid while the loan runs: none of it counts as equity, and its payments count as debt.`,
     );
-  if (!atMost(note, most)) return met(`Of the note of ${usd(note)} at most ${usd(most)} counts.`);
+  if (!atMost(note, most)) return met(`At most ${usd(most)} of the note of ${usd(note)} counts.`);
   if (investors !== null && isPositive(investors) && !atMost(sum([note, investors]), most))
     return met(
-      `Of the note of ${usd(note)} and the ${usd(investors)} of investors together at most ${usd(most)} counts where these have no control.`,
+      `At most ${usd(most)} of the note of ${usd(note)} and the investors’ ${usd(investors)} together counts unless the investors have control.`,
     );
   return met(`The note of ${usd(note)} counts in full.`);
 }
@@ -181,8 +181,8 @@ function judgeMaturity({ loan_years: years }: SbaFacts): SbaResult {
   );
 }
 
-const askTerms = 'At which rate, and over how many years, is the debt paid back? Enter the terms.';
-const askEbitda = 'What is EBITDA of twelve months, in US dollars? Coverage is computed from it.';
+const askTerms = 'At what rate, and over how many years, is the debt paid back? Enter the terms.';
+const askEbitda = 'What is the EBITDA of twelve months in US dollars? Coverage is computed from it.';
 
 /** Requires that EBITDA covers the annual cost of all debt at least `least` times. */
 const covers =
@@ -262,7 +262,7 @@ export const sbaRules: readonly SbaRule[] = [
     judge: (facts) =>
       keepsShare(facts)
         ? ask(
-            'Which share of the business does the seller keep? From 20% on they generally guarantee the loan, as the buyer does.',
+            'What share of the business does the seller keep? At 20% or more, they generally guarantee the loan, as the buyer does.',
           )
         : ask('Do all who will hold 20% or more of the business guarantee the loan?'),
   },
@@ -333,7 +333,7 @@ export const sbaRules: readonly SbaRule[] = [
   },
   {
     id: 'coverage',
-    rule: 'For an initial acquisition, EBITDA of the past covers the debt at least 1.25 times; projections do not count.',
+    rule: 'For an initial acquisition, past EBITDA covers the debt at least 1.25 times; projections do not count.',
     ...inAppendix15,
     needs: ['loan_years', 'coverage', 'pays_nothing'],
     judge: covers('1.25'),
@@ -361,7 +361,7 @@ export const sbaRules: readonly SbaRule[] = [
     judge: (facts) =>
       keepsShare(facts)
         ? ask(
-            'As which kind of purchase does the lender take it while the seller keeps a share, and does the seller guarantee the loan?',
+            'How does the lender classify the purchase if the seller keeps a share, and does the seller guarantee the loan?',
           )
         : sellerLeaves,
   },
@@ -377,7 +377,7 @@ export const sbaRules: readonly SbaRule[] = [
   },
   {
     id: 'quality_of_earnings',
-    rule: 'From a price of $3,000,000 on, the lender orders an independent quality of earnings report.',
+    rule: 'At a price of $3,000,000 or more, the lender orders an independent quality of earnings report.',
     ...inAppendix15,
     needs: ['price'],
     judge: forPrices(

@@ -174,7 +174,7 @@ export const notificationKinds = {
   condition_due: {
     place: 'closing',
     title: 'A closing condition is due in 3 days',
-    says: counted('A closing condition is due within days.', (n) => `${n} closing conditions are due within days.`),
+    says: counted('A closing condition is due soon.', (n) => `${n} closing conditions are due soon.`),
     action: 'View the conditions',
   },
   condition_overdue: {
@@ -211,8 +211,8 @@ export const notificationKinds = {
     place: 'nda',
     title: 'A broker reminds you of an NDA',
     says: counted(
-      'A broker reminds you of an NDA that waits for your signature.',
-      (n) => `A broker reminds you of ${n} NDAs that wait for your signature.`,
+      'A broker reminds you of an NDA that is waiting for your signature.',
+      (n) => `A broker reminds you of ${n} NDAs that are waiting for your signature.`,
     ),
     action: 'Read and sign it',
   },
@@ -220,8 +220,8 @@ export const notificationKinds = {
     place: 'questions',
     title: 'A broker reminds you of a question',
     says: counted(
-      'A broker reminds you of a question that waits for your answer.',
-      (n) => `A broker reminds you of ${n} questions that wait for your answers.`,
+      'A broker reminds you of a question that is waiting for your answer.',
+      (n) => `A broker reminds you of ${n} questions that are waiting for your answers.`,
     ),
     action: 'View the questions',
   },

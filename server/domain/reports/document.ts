@@ -116,7 +116,7 @@ function writeBridge(pages: Pages, { bridge, adjustments, computed: { earnings }
   if (bridge.period_label === null || earnings.length === 0) return;
   const its = adjustments.filter(({ period_label }) => period_label === bridge.period_label);
   if (its.length === 0)
-    return pages.soft(`Nothing was adjusted in ${bridge.period_label}: adjusted EBITDA is what was reported.`);
+    return pages.soft(`Nothing was adjusted in ${bridge.period_label}: adjusted EBITDA equals reported EBITDA.`);
   const sizeOf = ({ amount }: (typeof its)[number]) => decimal(amount);
   const isLong = its.length > most.adjustments;
   const largest = isLong ? its.toSorted((a, b) => compare(absolute(sizeOf(b)), absolute(sizeOf(a)))) : its;
@@ -130,7 +130,15 @@ function writeBridge(pages: Pages, { bridge, adjustments, computed: { earnings }
         cells: [categoryWords[category], rationale ?? '', signed(amount)],
       })),
       ...(others.length > 0
-        ? [{ cells: [`${others.length} smaller ones together`, '', signed(written(sum(others.map(sizeOf))))] }]
+        ? [
+            {
+              cells: [
+                `${others.length} smaller ${others.length === 1 ? 'adjustment' : 'adjustments'}`,
+                '',
+                signed(written(sum(others.map(sizeOf)))),
+              ],
+            },
+          ]
         : []),
       { cells: ['Adjusted EBITDA', '', money(bridge.adjusted_ebitda)], strong: true },
     ],
@@ -152,7 +160,7 @@ function writePeriods(pages: Pages, { periods, computed: { currency } }: ReportC
   const shown = periods.toReversed().slice(0, most.periods);
   pages.section(
     'Profit and loss as uploaded',
-    `In ${currency}, the latest first. Of rows for the same dates, the one uploaded last counts.`,
+    `In ${currency}, latest first. Where rows cover the same dates, the one uploaded last counts.`,
   );
   pages.table(
     [left('Period', 1.1), ...printedLines.map((line) => right(lineWords[line]))],
@@ -172,7 +180,7 @@ function writeContradictions(pages: Pages, { computed: { contradictions } }: Rep
   if (items.length === 0) return;
   pages.section(
     contradictions.count > 0 ? `Open contradictions (${contradictions.count})` : 'Explained contradictions',
-    'Where the uploaded figures contradict themselves, and what to ask, or how a broker explains it.',
+    'Where the uploaded figures contradict themselves, and what to ask or how a broker explained it.',
   );
   pages.table(
     [left('Contradiction', 1.2), left('What to ask, or the answer', 1)],
@@ -230,7 +238,7 @@ function writeCustomers(pages: Pages, { customers, changes, computed }: ReportCo
           ...(ofRevenue ? [share(one.share_of_revenue)] : []),
         ],
       })),
-      { cells: ['Uploaded customers together', money(customers.total), '', '', ''], strong: true },
+      { cells: ['All uploaded customers', money(customers.total), '', '', ''], strong: true },
     ],
   );
   andMore(pages, all.length + others.count - shown.length);
@@ -259,7 +267,7 @@ function writeCustomers(pages: Pages, { customers, changes, computed }: ReportCo
   }
   const same = customers.same_names.slice(0, most.names);
   if (same.length > 0) {
-    pages.subsection('Names that may each be one customer');
+    pages.subsection('Names that may be the same customer');
     for (const { names, revenue } of same) pages.paragraph(`${names.join(' · ')}: together ${money(revenue)}`);
     andMore(pages, customers.same_names.length - same.length);
   }
@@ -294,7 +302,7 @@ const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: 
 
 function writeCoverage(pages: Pages, offer: Offer): void {
   if (!offer.coverage) return;
-  pages.subsection(`Whether the debt is covered: ${offer.buyer}`);
+  pages.subsection(`Debt coverage: ${offer.buyer}`);
   const { sentences, without_largest: without } = offer.coverage;
   const withoutLargest = (without?.sentences ?? []).map((sentence) => `Without ${without?.customer}: ${sentence}`);
   pages.paragraphs([...sentences, ...withoutLargest]);
@@ -372,7 +380,7 @@ function writeSba(pages: Pages, { offers: { items, sba_rules: rules } }: ReportC
     pages.table(
       [
         left('Rule', 1.5),
-        left('Stands in, since', 1),
+        left('Source, in effect since', 1),
         ...some.map(({ buyer }) => left(buyer, some.length > 2 ? 1 : 1.3)),
       ],
       rules.map(({ id, rule, citation, effective }) => ({
@@ -414,7 +422,7 @@ function writeUploads(pages: Pages, { uploads }: ReportContents): void {
   const shown = uploads.slice(0, most.uploads);
   pages.section('What was uploaded, and by whom');
   pages.table(
-    [left('Upload', 2), left('Tells of', 1.6), left('Completed', 0.9), left('By', 1.3)],
+    [left('Upload', 2), left('Covers', 1.6), left('Completed', 0.9), left('By', 1.3)],
     shown.map((one) => ({
       cells: [
         one.source_name ?? 'Without a name',
@@ -440,7 +448,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   const title = titleOf(contents);
   const pages = new Pages({ title, author: deal.brokerage, at: contents.at, size: paperOf(contents) }, fonts);
   const of = isOfOffers(contents) ? 'Offers' : 'Quality of earnings';
-  pages.title(deal.brokerage, deal.title, `${of}, ${dayOf(day)}. Made for ${reader}. Days are in UTC.`);
+  pages.title(deal.brokerage, deal.title, `${of}, ${dayOf(day)}. Prepared for ${reader}. Dates are in UTC.`);
   const { basis } = offers;
   const hasFigures = computed.earnings.length > 0 || contents.customers !== null;
   pages.facts([
@@ -469,7 +477,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   writePeriods(pages, contents);
   writeUploads(pages, contents);
   if (pages.lacksSigns)
-    pages.soft('Signs that this type does not have are printed as boxes (□). The workbook has them.');
+    pages.soft('Characters that this font lacks are printed as boxes (□). The workbook shows them.');
   const foot = [deal.brokerage, deal.title, reader].map((one) => shortened(one, most.foot)).join(' · ');
   return pages.ended(computedFrom, foot, dayOf(day));
 }

@@ -63,13 +63,13 @@ export const multipleWords = {
 
 /** The words for comparing offers with the books. */
 export const worthWords = {
-  /** With books: "Against FY2025, computed from what was uploaded: adjusted EBITDA USD 960,000". */
-  against: 'Against',
-  computed: 'computed from what was uploaded: adjusted EBITDA',
+  /** With books: "Compared with FY2025, computed from the uploaded financials: adjusted EBITDA USD 960,000". */
+  against: 'Compared with',
+  computed: 'computed from the uploaded financials: adjusted EBITDA',
   /** Without books. */
-  partsOnly: 'The parts of each price as shares, the most certain first.',
-  /** "Highest debt service at 1.25× coverage". */
-  highestDebtService: 'Highest debt service at',
+  partsOnly: 'The parts of each price as shares, most certain first.',
+  /** "Maximum debt service at 1.25× coverage". */
+  highestDebtService: 'Maximum debt service at',
 } as const;
 
 /** The words for an accepted offer: one whose terms are agreed now, or were agreed before. */
@@ -87,7 +87,7 @@ export function sbaInWords(answer: SbaAnswer['answer']): readonly [result: strin
 }
 
 export const sbaSentence =
-  'What the rules for 7(a) loans say of each offer, from what was entered. The lender decides.';
+  'What the rules for 7(a) loans say about each offer, based on what was entered. The lender decides.';
 
 /** The disclaimer of every report. */
 export const computedFrom = 'Computed from the uploaded financials. This is not an audit and not advice.';
@@ -100,7 +100,7 @@ export function leftOutWords({
   if (count === 0) return '';
   const names = items.map(({ name, currency, revenue }) => `${name} (${currency} ${spoken(decimal(revenue))})`);
   const more = count - items.length;
-  return `In another currency, and in none of these figures: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
+  return `In another currency, and not in these figures: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
 /** Whether a report contains offers only: its reader sees no uploads. */
@@ -129,4 +129,4 @@ export function standingOf({
 /** Printed when there are more offers than the report contains. */
 export const moreOffers = `Only the latest ${mostOffersAPage} offers are shown; there are more.`;
 
-export const smallerAddBacks = 'The smaller ones together';
+export const smallerAddBacks = 'All smaller add-backs';

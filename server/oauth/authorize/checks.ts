@@ -40,7 +40,7 @@ const singular = [
 
 const eachOnce: Check = (parameters) => {
   const repeated = singular.find((name) => parameters.isRepeated(name));
-  return repeated === undefined ? null : invalid(`${repeated} is there more than once: send it once.`);
+  return repeated === undefined ? null : invalid(`${repeated} is sent more than once: send it once.`);
 };
 
 const eachText: Check = (parameters) => {
@@ -52,9 +52,9 @@ const eachText: Check = (parameters) => {
 
 const noRequestObject: Check = (parameters) => {
   if (parameters.one('request') !== undefined)
-    return refused('request_not_supported', 'Request objects are not read: send plain parameters.');
+    return refused('request_not_supported', 'Request objects are not supported: send plain parameters.');
   if (parameters.one('request_uri') !== undefined)
-    return refused('request_uri_not_supported', 'Request objects are not read: send plain parameters.');
+    return refused('request_uri_not_supported', 'Request objects are not supported: send plain parameters.');
   return null;
 };
 
@@ -81,11 +81,11 @@ const scope: Check = (parameters) => {
   const asked = scopeList(parameters.one('scope'));
   if (asked === null) return invalid('scope is missing: ask for mcp:read, or for mcp:read mcp:write.');
   if (!asked.every((name) => (scopes as readonly string[]).includes(name))) {
-    return refused('invalid_scope', 'There are the scopes mcp:read and mcp:write: ask for the first, or for both.');
+    return refused('invalid_scope', 'The scopes are mcp:read and mcp:write: ask for the first, or for both.');
   }
   return asked.includes('mcp:read')
     ? null
-    : refused('invalid_scope', 'mcp:read is the least that can be asked for: ask for it, or for mcp:read mcp:write.');
+    : refused('invalid_scope', 'mcp:read is required: ask for mcp:read, or for mcp:read mcp:write.');
 };
 
 const resource: Check = (parameters, baseUrl) =>

@@ -45,7 +45,7 @@ export function tryAgainPage(
   const problem = oauthError('temporarily_unavailable', message, { status, ...retryAfter(seconds) });
   if (!wantsPage(c)) return writeOAuthError(c, problem);
   setHeaders(c, problem);
-  const title = status === 429 ? 'Too many requests' : 'Try again in a moment';
+  const title = status === 429 ? 'Too many requests' : 'Try again shortly';
   const body = html`<h1>${title}</h1>
     <p class="notice bad">${message}</p>`;
   return page(c, { title, status, body });
@@ -107,7 +107,7 @@ interface UnknownRedirectUri {
 function offerToAdd(session: string, client: ConnectedClient, redirectUri: string, here: string): Html {
   const added = anyPort(redirectUri);
   const full = client.redirect_uris.length >= redirectUriLimits.count;
-  const fault = full ? `It has ${redirectUriLimits.count} addresses, which is the most.` : redirectUriFault(added);
+  const fault = full ? `It has ${redirectUriLimits.count} addresses, the maximum.` : redirectUriFault(added);
   if (fault !== null) return html`<p>It cannot be added to those of <bdi>${client.name}</bdi>. ${fault}</p>`;
   const { host } = new URL(added);
   const where = isLoopback(added)
@@ -151,10 +151,10 @@ export function redirectUriPage(c: Context, { redirectUri, here, document, signe
     body: html`<h1>This client cannot be connected</h1>
       <section class="card">
         <p class="notice bad" role="alert">
-          ${client === null ? 'It' : html`<bdi>${client.name}</bdi>`} wants its answer sent to an address that is not
+          ${client === null ? 'It' : html`<bdi>${client.name}</bdi>`} wants its response sent to an address that is not
           registered for it.
         </p>
-        <p>The address that came, as its <code>redirect_uri</code>:</p>
+        <p>The address in the request (<code>redirect_uri</code>):</p>
         <p><code class="whole">${inSight(redirectUri.slice(0, redirectUriLimits.length))}</code></p>
         ${way()}
         <p class="quiet">Nothing was allowed, and nothing was sent there.</p>
@@ -277,14 +277,14 @@ function ofDocument({ document, known }: DocumentAsking, redirectUri: string): H
         ${
           known === null
             ? html`<strong>New</strong>: you have not connected it before.`
-            : html`You connected it first on ${dayInWords(known.created_at)}.`
+            : html`You first connected it on ${dayInWords(known.created_at)}.`
         }
       </dd>
     </dl>
     ${
       known === null &&
       html`<p class="notice warn">
-        Nobody here has looked at this client. Its name is what ${hostname} says. Allow it only if you started the
+        Nobody here has reviewed this client. Its name is what ${hostname} says. Allow it only if you started the
         connection yourself and know ${hostname}.
       </p>`
     }
@@ -297,13 +297,13 @@ function ofDocument({ document, known }: DocumentAsking, redirectUri: string): H
     }
     ${
       elsewhere &&
-      html`<p class="notice warn">Its answers go to ${answered}, which is not ${hostname}, where it is from.</p>`
+      html`<p class="notice warn">Its responses go to ${answered}, which is not ${hostname}, where it is from.</p>`
     }
     ${
       (isInternational(hostname) || isInternational(answered) || lookAlike.test(document.name)) &&
       html`<p class="notice warn">
-        Its name or address has letters that can look like others. Compare the address, as it is written here, with the
-        one that you expect.
+        Its name or address has letters that can look like others. Compare the address shown here with the one that you
+        expect.
       </p>`
     }`;
 }
@@ -316,8 +316,8 @@ export function consentPage(c: Context, consenting: Consenting): Response {
   const from =
     client.kind === 'document' && html`from <span class="host">${new URL(client.document.url).hostname}</span>`;
   const loopback = html`<p class="notice warn">
-    The answer goes to a program on this computer. Any program here could be waiting for it: allow this only if you have
-    just started the connection yourself.
+    The response goes to a program on this computer. Any program here could be waiting for it: allow this only if you
+    have just started the connection yourself.
   </p>`;
   const body = html`${lockup(name)}
     <h1>Let <bdi>${name}</bdi> ${from} use Dealkeep in your name?</h1>
@@ -343,7 +343,7 @@ export function consentPage(c: Context, consenting: Consenting): Response {
           It never sees more than you do. It cannot open documents, make or accept offers, or change your account.
         </p>
         <dl>
-          <dt>Answers go to</dt>
+          <dt>Responses go to</dt>
           <dd><strong>${host}</strong></dd>
           ${
             client.kind === 'registered' &&

@@ -137,7 +137,7 @@ export function takeDecision(services: Services): Handler {
       if (outcome === 'sign_in_again') return confirmAndReturn(c, again);
       if (outcome === 'client_refused')
         return refusalPage(c, 400, document ? turnedOff : await whyRefused(services, c, request.clientId));
-      return refusalPage(c, 400, 'This request was answered before, and the client has used the response.');
+      return refusalPage(c, 400, 'This request was already answered, and the client has used the response.');
     };
     const decision = form.one('decision');
 
@@ -150,7 +150,7 @@ export function takeDecision(services: Services): Handler {
       if (outcome !== 'denied') return explain(outcome);
       return redirectWithError(c, back, {
         error: 'access_denied',
-        description: 'The person said no: send them here again only when they want to connect.',
+        description: 'The person denied access: send them here again only when they want to connect.',
       });
     }
     if (decision !== 'approve') return refusalPage(c, 400, outOfDate);

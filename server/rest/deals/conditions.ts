@@ -29,9 +29,9 @@ export const condition = z
     dealId: id,
     name: z.string().meta({ examples: ['The lease is assigned'] }),
     status: z.enum(conditionStatuses),
-    ownerUserId: id.nullable().meta({ description: 'Its owner; null also to a key without participants:read.' }),
+    ownerUserId: id.nullable().meta({ description: 'Its owner; also null for a key without participants:read.' }),
     deadline: date.nullable(),
-    overdue: z.boolean().meta({ description: 'Whether its deadline has passed and it is not met.' }),
+    overdue: z.boolean().meta({ description: 'Whether its deadline has passed and it is still not met.' }),
     completedAt: time.nullable(),
     createdAt: time,
     updatedAt: time,
@@ -54,10 +54,10 @@ const conditionChange = z
   .partial()
   .meta({
     id: 'ClosingConditionChange',
-    description: 'What is left out stays as it is; null takes a value away.',
+    description: 'Properties left out stay as they are; null clears a value.',
   });
 
-const status = oneOfParameter('status', conditionStatuses, 'Only conditions of this status.');
+const status = oneOfParameter('status', conditionStatuses, 'Only conditions with this status.');
 
 /** The operations on closing conditions; `callers` authenticates API keys. */
 export function conditionOperations(services: Services, callers: Callers): readonly Operation[] {
@@ -115,7 +115,7 @@ export function conditionOperations(services: Services, callers: Callers): reado
       id: 'listConditions',
       tag: 'Closing',
       summary: 'List the closing conditions of a deal',
-      description: 'The latest first.',
+      description: 'Newest first.',
       scope: 'conditions:read',
       things: 'conditions',
       item: condition,
@@ -143,7 +143,7 @@ export function conditionOperations(services: Services, callers: Callers): reado
       id: 'updateCondition',
       tag: 'Closing',
       summary: 'Change a closing condition',
-      description: `What is left out stays as it is; null takes a value away. ${needs}`,
+      description: `Properties left out stay as they are; null clears a value. ${needs}`,
       scope: 'conditions:write',
       parameters: [idempotencyKey],
       body: conditionChange,

@@ -34,7 +34,7 @@ export const deal = z
     title: z.string().meta({ examples: ['Kestrel Creek Bakery'] }),
     state: z
       .enum(dealStates)
-      .meta({ description: 'The state it is in now: one whose exclusivity has lapsed is listed again.' }),
+      .meta({ description: 'Its current state: a deal whose exclusivity has lapsed is listed again.' }),
     organizationId: id.meta({ description: 'The brokerage.' }),
     industry: z
       .string()
@@ -50,7 +50,7 @@ export const deal = z
       .meta({ examples: ['A wholesale bakery with forty regular customers.'] }),
     askingPrice: decimal.nullable(),
     currency,
-    needsNda: z.boolean().meta({ description: 'Whether a buyer learns who sells only under an active NDA.' }),
+    needsNda: z.boolean().meta({ description: 'Whether a buyer needs an active NDA to learn who is selling.' }),
     exclusiveBuyerUserId: id.nullable(),
     exclusivityGrantedAt: time.nullable(),
     exclusivityExpiresAt: time.nullable(),
@@ -84,7 +84,7 @@ const dealCreate = z
 export const dealChange = z
   .strictObject(said)
   .partial()
-  .meta({ id: 'DealChange', description: 'What is left out stays as it is; null takes a value away.' });
+  .meta({ id: 'DealChange', description: 'Properties left out stay as they are; null clears a value.' });
 
 const dealMove = z
   .strictObject({
@@ -92,7 +92,7 @@ const dealMove = z
     confirm: z
       .boolean({ error: 'Send true or false.' })
       .default(false)
-      .meta({ description: 'Closes the deal even when something is missing for a closing.' }),
+      .meta({ description: 'Closes the deal even if something required for closing is missing.' }),
   })
   .meta({ id: 'DealMove' });
 
@@ -100,7 +100,7 @@ const limit = limitOf('deals');
 const state = oneOfParameter('state', dealStates, 'Only deals in this state.');
 const updatedSince = timeParameter(
   'updatedSince',
-  'Only deals that changed at this time or later. Being opened to keys changes no `updatedAt`: the event `deal.admitted` tells of an older deal that is opened, or the list without this.',
+  'Only deals changed at or after this time. Opening a deal to keys does not change its `updatedAt`: to find older deals that are opened, follow the event `deal.admitted`, or list without this parameter.',
 );
 const search = searchParameter('Words that must all occur in title, industry or location.');
 
@@ -201,7 +201,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       id: 'createDeal',
       tag: 'Deals',
       summary: 'Open a deal',
-      description: `In draft, with the person who issued the key as its broker, and open to the brokerage's keys. ${needs}`,
+      description: `The deal starts in draft, open to the brokerage's keys, with the person who issued the key as its broker. ${needs}`,
       scope: 'deals:write',
       parameters: [idempotencyKey],
       body: dealCreate,
@@ -214,7 +214,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       id: 'updateDeal',
       tag: 'Deals',
       summary: 'Edit a deal',
-      description: `What is left out stays as it is; null takes a value away. ${needs}`,
+      description: `Properties left out stay as they are; null clears a value. ${needs}`,
       scope: 'deals:write',
       parameters: [idempotencyKey],
       body: dealChange,
@@ -228,7 +228,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       id: 'moveDeal',
       tag: 'Deals',
       summary: 'Move a deal to another state',
-      description: `As the sale allows: a state at a time, and into exclusivity only by granting it, which only a person does. ${needs}`,
+      description: `One state at a time, as the sale allows. Only a person can move a deal into exclusivity, by granting it. ${needs}`,
       scope: 'deals:write',
       parameters: [idempotencyKey],
       body: dealMove,

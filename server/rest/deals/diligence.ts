@@ -25,7 +25,7 @@ export const question = z
     askedByName: z
       .string()
       .nullable()
-      .meta({ description: 'Null to a key without participants:read.', examples: ['Priya Raman'] }),
+      .meta({ description: 'Null for a key without participants:read.', examples: ['Priya Raman'] }),
     answerText: z
       .string()
       .nullable()
@@ -62,8 +62,8 @@ export const finding = z
       .string()
       .nullable()
       .meta({ examples: ['Escrow agreed.'] }),
-    ownerUserId: id.nullable().meta({ description: 'Null also to a key without participants:read.' }),
-    createdBy: id.nullable().meta({ description: 'Null also to a key without participants:read.' }),
+    ownerUserId: id.nullable().meta({ description: 'Also null for a key without participants:read.' }),
+    createdBy: id.nullable().meta({ description: 'Also null for a key without participants:read.' }),
     createdAt: time,
     updatedAt: time,
     commentCount: z
@@ -82,7 +82,7 @@ export const financingSource = z
     commitmentAmount: decimal.meta({ description: 'Whole units of the currency.', examples: ['900000'] }),
     currency,
     commitmentStatus: z.enum(commitmentStatuses),
-    createdBy: id.nullable().meta({ description: 'Null also to a key without participants:read.' }),
+    createdBy: id.nullable().meta({ description: 'Also null for a key without participants:read.' }),
     createdAt: time,
     updatedAt: time,
   })
@@ -101,10 +101,10 @@ export const nda = z
   })
   .meta({ id: 'Nda', description: 'The status of an NDA; its text and signature stay in the application.' });
 
-const questionStatus = oneOfParameter('status', questionStatuses, 'Only questions of this status.');
-const findingCategory = textParameter('category', lengths.findings.category, 'Only findings of this category.');
-const severity = oneOfParameter('severity', severities, 'Only findings of this severity.');
-const findingStatus = oneOfParameter('status', findingStatuses, 'Only findings of this status.');
+const questionStatus = oneOfParameter('status', questionStatuses, 'Only questions with this status.');
+const findingCategory = textParameter('category', lengths.findings.category, 'Only findings in this category.');
+const severity = oneOfParameter('severity', severities, 'Only findings with this severity.');
+const findingStatus = oneOfParameter('status', findingStatuses, 'Only findings with this status.');
 
 /** The operations on diligence; `callers` authenticates API keys. */
 export function diligenceOperations(services: Services, callers: Callers): readonly Operation[] {
@@ -116,7 +116,7 @@ export function diligenceOperations(services: Services, callers: Callers): reado
       id: 'listQuestions',
       tag: 'Diligence',
       summary: 'List the questions on a deal',
-      description: 'All of them, the latest first.',
+      description: 'All of them, newest first.',
       scope: 'questions:read',
       things: 'questions',
       item: question,
@@ -129,7 +129,7 @@ export function diligenceOperations(services: Services, callers: Callers): reado
       id: 'listNdas',
       tag: 'Diligence',
       summary: 'List where the NDAs of a deal stand',
-      description: 'The latest first.',
+      description: 'Newest first.',
       scope: 'ndas:read',
       things: 'NDAs',
       item: nda,
@@ -143,7 +143,7 @@ export function diligenceOperations(services: Services, callers: Callers): reado
             id: 'listFindings',
             tag: 'Diligence',
             summary: 'List the findings on a deal',
-            description: 'The latest first.',
+            description: 'Newest first.',
             scope: 'findings:read',
             things: 'findings',
             item: finding,
@@ -161,7 +161,7 @@ export function diligenceOperations(services: Services, callers: Callers): reado
             id: 'listFinancingSources',
             tag: 'Offers',
             summary: 'List the sources of financing of a deal',
-            description: 'The latest first.',
+            description: 'Newest first.',
             scope: 'financing:read',
             things: 'sources of financing',
             item: financingSource,

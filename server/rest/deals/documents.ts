@@ -67,27 +67,31 @@ export const document = z
       .nullable()
       .meta({
         pattern: '^[0-9a-f]{64}$',
-        description: 'Of its content, in hexadecimal digits; null where it is not known.',
+        description: 'SHA-256 of its content in hexadecimal; null if unknown.',
         examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
       }),
     uploadedAt: time,
     diligenceRequest: z
       .string()
       .nullable()
-      .meta({ description: 'What it was produced for.', examples: ['Bank statements'] }),
+      .meta({ description: 'The request that it was produced for.', examples: ['Bank statements'] }),
     uploadedByName: z
       .string()
       .nullable()
-      .meta({ description: 'Null also to a key without participants:read.', examples: ['Marcus Bell'] }),
+      .meta({ description: 'Also null for a key without participants:read.', examples: ['Marcus Bell'] }),
   })
   .meta({ id: 'Document', description: 'The metadata of a document; its content is a separate operation.' });
 
-const category = textParameter('category', lengths.documents.category, 'Only documents of this category.');
-const confidentiality = oneOfParameter('confidentiality', confidentialities, 'Only documents of this confidentiality.');
+const category = textParameter('category', lengths.documents.category, 'Only documents in this category.');
+const confidentiality = oneOfParameter(
+  'confidentiality',
+  confidentialities,
+  'Only documents with this confidentiality.',
+);
 
 const fileContent = z
   .string()
-  .meta({ id: 'DocumentContent', format: 'binary', examples: ['%PDF-1.7 …'], description: 'The file, as it is.' });
+  .meta({ id: 'DocumentContent', format: 'binary', examples: ['%PDF-1.7 …'], description: 'The bytes of the file.' });
 
 /** The same parameter, but required. */
 const required = <T>(parameter: Parameter<T | null>): Parameter<T> => ({
@@ -106,14 +110,14 @@ const filenameSent = required(
     'filename',
     {
       description:
-        'The name of the file, with its extension, without slashes, invisible characters, or a dot at its ends.',
+        'The name of the file with its extension, without slashes, invisible characters, or a dot at the beginning or end.',
       schema: {
         type: 'string',
         minLength: 1,
         maxLength: lengths.documents.filename,
         examples: ['Tax return 2025.pdf'],
       },
-      message: `Send a name of 1 to ${lengths.documents.filename} characters, without slashes, invisible characters, or a dot at its ends.`,
+      message: `Send a name of 1 to ${lengths.documents.filename} characters, without slashes, invisible characters, or a dot at the beginning or end.`,
     },
     (value) => {
       const name = value.trim().normalize('NFC');
@@ -123,7 +127,7 @@ const filenameSent = required(
   ),
 );
 const categorySent = required(
-  lineParameter('category', lengths.documents.category, 'What kind of document it is, as the data room is sorted.'),
+  lineParameter('category', lengths.documents.category, 'The category under which the data room lists it.'),
 );
 const confidentialitySent = required(
   oneOfParameter(
@@ -135,7 +139,7 @@ const confidentialitySent = required(
 const diligenceRequest = lineParameter(
   'diligenceRequest',
   lengths.production_documents.diligence_request,
-  'The request for which it is produced, where there is one.',
+  'The diligence request that it is produced for, if any.',
 );
 
 const lenient = (name: string, description: string, schema: object = {}): Parameter<string | null> => ({
@@ -146,19 +150,19 @@ const lenient = (name: string, description: string, schema: object = {}): Parame
   isLenient: true,
   read: (c) => c.req.header(name) ?? null,
 });
-const range = lenient('Range', 'The part to answer. Anything but one range of bytes is answered with the whole file.', {
+const range = lenient('Range', 'The part to return. Anything but one range of bytes returns the whole file.', {
   examples: ['bytes=1048576-'],
 });
-const ifRange = lenient('If-Range', 'ETag of an earlier answer: with another one Range is ignored.');
+const ifRange = lenient('If-Range', 'ETag of an earlier response: if it no longer matches, Range is ignored.');
 const header = (description: string) => ({ description, schema: { type: 'string' } });
 const ofFile = {
   'Accept-Ranges': header('bytes'),
   'Content-Disposition': header('attachment, with the name of the file.'),
-  'Content-Length': header('How many bytes follow.'),
-  ETag: header('The SHA-256 of the file in hexadecimal digits, in quotes; none of files that were uploaded without.'),
+  'Content-Length': header('The length of the body in bytes.'),
+  ETag: header('The SHA-256 of the file in hexadecimal, in quotes; absent for files stored without one.'),
 };
 const ofPart = {
-  'Content-Range': header('Which bytes of how many: `bytes 0-99/2048`, or `bytes */2048` without a part.'),
+  'Content-Range': header('Which bytes of how many: `bytes 0-99/2048`, or `bytes */2048` if there is no such part.'),
 };
 
 /** The operations on documents; `callers` authenticates API keys. */
@@ -173,7 +177,7 @@ export function documentOperations(services: Services, callers: Callers): readon
     );
     if (opened === null) throw notFound('document_not_found');
     const noSuchPart = () => {
-      const message = 'The file has no such part.';
+      const message = 'The range is outside the file.';
       return new Problem(416, 'validation_error', message, { details: [{ in: 'header', path: 'Range', message }] });
     };
     const whose = { caller: caller.key_id, brokerage: caller.brokerage_id, isSandbox: isTestKey(bearerToken(c) ?? '') };
@@ -200,7 +204,7 @@ export function documentOperations(services: Services, callers: Callers): readon
     let isStored = false;
     const clear = () =>
       storage.remove(storageKey).catch((error: unknown) => {
-        log.warn({ err: error }, 'a body without a document waits to be deleted');
+        log.warn({ err: error }, 'an unused document file could not be deleted yet');
       });
     const of = {
       scopes: ['documents:write', 'documents:read'] as const,
@@ -218,7 +222,7 @@ export function documentOperations(services: Services, callers: Callers): readon
           beginUpload(dealId, storageKey),
         );
         const { key_id } = admit(found);
-        if (brokerage === null) throw new Denied('This key may add no documents to the deal.');
+        if (brokerage === null) throw new Denied('This key may not add documents to the deal.');
         const filename = filenameSent.read(c);
         const given = {
           filename,
@@ -255,7 +259,7 @@ export function documentOperations(services: Services, callers: Callers): readon
       path: '/deals/{dealId}/documents',
       id: 'listDocuments',
       summary: 'List the documents of a deal',
-      description: 'The latest first.',
+      description: 'Newest first.',
       things: 'documents',
       item: document,
       page: 'DocumentList',
@@ -283,7 +287,7 @@ export function documentOperations(services: Services, callers: Callers): readon
       id: 'uploadDocument',
       tag: common.tag,
       summary: 'Upload a document',
-      description: `The file as the body, of up to ${largestDocument.words} and of a kind that data rooms accept; its name and who may open it are in the query. Needs the scopes documents:write and documents:read.`,
+      description: `Send the file as the body: up to ${largestDocument.words}, of a type that data rooms accept. Its name and who may open it go in the query. Needs the scopes documents:write and documents:read.`,
       scope: 'documents:write',
       parameters: [filenameSent, categorySent, confidentialitySent, diligenceRequest, idempotencyKey],
       body: fileContent,
@@ -299,13 +303,17 @@ export function documentOperations(services: Services, callers: Callers): readon
       tag: common.tag,
       summary: 'Get the content of a document',
       description:
-        'The file, or the part of it that a Range header asks for. The openings of the document show its people that the key opened it. Needs the scope documents:content.',
+        'The file, or the part that a Range header requests. The openings of the document show that the key opened it. Needs the scope documents:content.',
       scope: 'documents:content',
       parameters: [range, ifRange],
       answers: {
         200: { description: 'The file.', types: ['*/*'], headers: ofFile },
-        206: { description: 'The part that was asked for.', types: ['*/*'], headers: { ...ofFile, ...ofPart } },
-        416: { description: 'The file has no such part: validation_error.', schema: errorEnvelope, headers: ofPart },
+        206: { description: 'The requested part.', types: ['*/*'], headers: { ...ofFile, ...ofPart } },
+        416: {
+          description: 'The range is outside the file: validation_error.',
+          schema: errorEnvelope,
+          headers: ofPart,
+        },
       },
       errors: ['document_not_found'],
       handle: content,

@@ -26,11 +26,11 @@ const payload = z
       .nullable()
       .meta({ examples: ['Ninety days of the seller’s help after closing.'] }),
     other: z.record(z.string(), z.unknown()).meta({
-      description: 'What the buyer submitted besides, under the names that they gave.',
+      description: 'Anything else that the buyer submitted, under their own names for it.',
       examples: [{ lease: 'to be assigned' }],
     }),
   })
-  .meta({ id: 'OfferPayload', description: 'What is offered. Null: not stated.' });
+  .meta({ id: 'OfferPayload', description: 'The terms of the offer; null means not stated.' });
 
 export const offer = z
   .object({
@@ -41,19 +41,19 @@ export const offer = z
     buyerName: z
       .string()
       .nullable()
-      .meta({ description: 'Null to a key without participants:read.', examples: ['Priya Raman'] }),
+      .meta({ description: 'Null for a key without participants:read.', examples: ['Priya Raman'] }),
     revisionNumber: z
       .int()
       .min(1)
-      .meta({ description: "Counts a buyer's submissions from 1.", examples: [2] }),
+      .meta({ description: "Counts a buyer's submissions, starting at 1.", examples: [2] }),
     isCurrent: z.boolean().meta({ description: "Whether it is the buyer's latest revision." }),
-    agreed: z.boolean().meta({ description: 'Whether these are the terms that are agreed on the deal now.' }),
+    agreed: z.boolean().meta({ description: 'Whether these are the terms now agreed on the deal.' }),
     submittedAt: time,
     acceptedAt: time.nullable(),
     declinedAt: time.nullable(),
     payload,
   })
-  .meta({ id: 'Offer', description: 'A revision of what a buyer offers.' });
+  .meta({ id: 'Offer', description: "One revision of a buyer's offer." });
 
 /** The operations on offers; `callers` authenticates API keys. */
 export function offerOperations(services: Services, callers: Callers): readonly Operation[] {
@@ -65,7 +65,7 @@ export function offerOperations(services: Services, callers: Callers): readonly 
       path: '/deals/{dealId}/offers',
       id: 'listOffers',
       summary: 'List the offers on a deal',
-      description: 'The current revision of each buyer, the latest first.',
+      description: 'The current revision of each buyer, newest first.',
       rows: (_c, dealId, after, limit) => currentOffers(dealId, after, limit),
       show: (row) => offerResource(readRevision(row)),
     }),
@@ -93,7 +93,7 @@ export function offerOperations(services: Services, callers: Callers): readonly 
       path: '/deals/{dealId}/offers/{offerId}/revisions',
       id: 'listOfferRevisions',
       summary: 'List the revisions of an offer',
-      description: 'Every revision of the buyer who made this one, the latest first.',
+      description: 'Every revision by the buyer who made this one, newest first.',
       // Every offer has a revision, so an empty first page means that there is no such offer.
       rows: (c, dealId, after, limit) =>
         mapped(revisionsOfOffer(dealId, after, limit, idInPath(c, 'offerId', 'offer_not_found')), (found) =>

@@ -32,7 +32,7 @@ import { refusedOn } from './refusals.ts';
 export const participant = z
   .object({
     id,
-    userId: id.meta({ description: 'Their account; until they have accepted, that of their invitation.' }),
+    userId: id.meta({ description: 'The id of their account; until they accept, that of their invitation.' }),
     name: z
       .string()
       .nullable()
@@ -40,12 +40,12 @@ export const participant = z
     email: z.string().nullable().meta({ format: 'email' }),
     role: z.enum(participantRoles),
     status: z.enum(participantStatuses),
-    side: z.enum(sides).meta({ description: "An advisor's is that of whom they advise." }),
+    side: z.enum(sides).meta({ description: "An advisor's side is that of the participant whom they advise." }),
     advises: id.nullable().meta({ description: 'The participant whom an advisor advises.' }),
     createdAt: time,
     updatedAt: time,
   })
-  .meta({ id: 'Participant', description: 'Somebody on a deal.' });
+  .meta({ id: 'Participant', description: 'A person on a deal.' });
 
 export const invitation = z
   .strictObject({
@@ -59,7 +59,7 @@ export const invitation = z
     advises: idSent
       .nullable()
       .default(null)
-      .meta({ description: 'The participant whom an advisor advises: of an advisor, and of nobody else.' }),
+      .meta({ description: 'The participant whom an advisor advises; required for advisors, null for everyone else.' }),
   })
   .refine(advisesAsInvited, { path: ['advises'], error: advisesMessage })
   .meta({ id: 'Invitation' });
@@ -108,7 +108,7 @@ export function participantOperations(services: Services, callers: Callers): rea
       id: 'listParticipants',
       tag: 'Deals',
       summary: 'List the people on a deal',
-      description: 'In the order in which they were added, also those who were invited or removed.',
+      description: 'In the order in which they were added, including people who are only invited or were removed.',
       scope: 'participants:read',
       things: 'participants',
       item: participant,
@@ -122,11 +122,11 @@ export function participantOperations(services: Services, callers: Callers): rea
       tag: 'Deals',
       summary: 'Invite somebody to a deal',
       description:
-        'By mail, in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. A person who was invited before and has not joined is invited again. Brokers and their advisors are invited from among the members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read.',
+        'Sends an e-mail in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts towards the number that they may send. A person who was invited before and has not joined is invited again. Brokers and their advisors must be members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read.',
       scope: 'participants:write',
       parameters: [idempotencyKey],
       body: invitation,
-      answers: { 201: { description: 'The participant, who is invited.', schema: participant, headers: replayed } },
+      answers: { 201: { description: 'The invited participant.', schema: participant, headers: replayed } },
       errors: ['deal_not_found', 'conflict'],
       handle: invite,
     },

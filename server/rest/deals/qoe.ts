@@ -80,7 +80,7 @@ const plPeriod = z
     netIncome: decimal.nullable(),
     ebitda: decimal.nullable(),
   })
-  .meta({ id: 'PlPeriod', description: 'Profit and loss of one period, as a snapshot has it.' });
+  .meta({ id: 'PlPeriod', description: 'Profit and loss of one period in a snapshot.' });
 
 const customerRevenue = z
   .object({
@@ -93,14 +93,14 @@ const customerRevenue = z
     revenueTotal: decimal,
     revenueShare: decimal.nullable().meta({
       description:
-        'Of all customers of the period in its currency, from 0 to 1; beyond that where some have credits, and null when these are as much as the sales, or more.',
+        "The customer's share of all revenue in the period and currency, from 0 to 1; outside that range if some customers have credits, and null if credits equal or exceed sales.",
     }),
     rank: z
       .int()
       .min(1)
-      .meta({ description: '1 for the largest in its currency; the same for equal totals.', examples: [1] }),
+      .meta({ description: '1 for the largest in its currency; equal totals share a rank.', examples: [1] }),
   })
-  .meta({ id: 'CustomerRevenue', description: 'What one customer brought in one period.' });
+  .meta({ id: 'CustomerRevenue', description: 'Revenue from one customer in one period.' });
 
 export const normalization = z
   .object({
@@ -113,7 +113,7 @@ export const normalization = z
       .string()
       .nullable()
       .meta({ examples: ['The owner’s salary is above the market.'] }),
-    createdBy: id.nullable().meta({ description: 'Null also to a key without participants:read.' }),
+    createdBy: id.nullable().meta({ description: 'Also null for a key without participants:read.' }),
     createdAt: time,
   })
   .meta({ id: 'Normalization', description: 'An adjustment that makes the earnings of the business comparable.' });
@@ -124,7 +124,7 @@ const largestBooks = 1_048_576;
 const inPeriod = {
   periodStartDate: day,
   periodEndDate: day.meta({ description: 'Not before periodStartDate.' }),
-  currency: currency.optional().meta({ description: "Without it, the deal's." }),
+  currency: currency.optional().meta({ description: "Defaults to the deal's." }),
 };
 const amountSent = amount({ signed: true });
 const maybe = amountSent.nullable().optional();
@@ -209,14 +209,14 @@ const snapshotCreate = z
 
 const nulls = Object.fromEntries(plAmounts.map((name) => [name, null]));
 
-const category = textParameter('category', lengths.qoe_checklist.category, 'Only rows of this category.');
+const category = textParameter('category', lengths.qoe_checklist.category, 'Only items in this category.');
 const snapshotId = idParameter('snapshotId', 'Only periods of this snapshot.');
 const startDate = dayParameter('startDate', 'Only periods that begin on this day or later.');
 const endDate = dayParameter('endDate', 'Only periods that end on this day or earlier.');
-const ofSnapshot = idParameter('snapshotId', 'The snapshot to read; without it the one that was completed last.');
+const ofSnapshot = idParameter('snapshotId', 'The snapshot to read; by default, the one completed last.');
 const asOf = dayParameter(
   'asOf',
-  'The day whose period is meant; without it the period of the snapshot that ends last.',
+  'A day in the period to read; by default, the period of the snapshot that ends last.',
 );
 
 /** The operations on the quality of earnings; `callers` authenticates API keys. */
@@ -259,8 +259,8 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       path: '/deals/{dealId}/qoe/checklist',
       id: 'listChecklist',
       summary: 'List the QoE checklist of a deal',
-      description: 'In its own order.',
-      things: 'rows of the checklist',
+      description: 'In the order of the checklist.',
+      things: 'checklist items',
       item: checklistItem,
       page: 'ChecklistItemList',
       filters: [category],
@@ -271,7 +271,7 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       path: '/deals/{dealId}/qoe/snapshots',
       id: 'listSnapshots',
       summary: 'List the accounting snapshots of a deal',
-      description: 'The latest first.',
+      description: 'Newest first.',
       things: 'snapshots',
       item: snapshot,
       page: 'AccountingSnapshotList',
@@ -283,7 +283,7 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       id: 'createSnapshot',
       tag: common.tag,
       summary: 'Deliver an accounting snapshot',
-      description: `The books as they are now, from another system. They are stored as a whole, with all rows, or not at all. At most ${largestBooks.toLocaleString('en')} bytes. Needs the scopes qoe:write and qoe:read.`,
+      description: `The books as they are now, from another system. All rows are stored, or none. At most ${largestBooks.toLocaleString('en')} bytes. Needs the scopes qoe:write and qoe:read.`,
       scope: 'qoe:write',
       parameters: [idempotencyKey],
       body: snapshotCreate,
@@ -296,7 +296,7 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       path: '/deals/{dealId}/qoe/periods',
       id: 'listPlPeriods',
       summary: 'List profit and loss by period',
-      description: 'The periods of every snapshot of the deal, the latest period first.',
+      description: 'The periods of every snapshot of the deal, latest period first.',
       things: 'periods',
       item: plPeriod,
       page: 'PlPeriodList',
@@ -310,7 +310,7 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       id: 'listCustomerRevenues',
       summary: 'List customers by revenue',
       description:
-        'The customers of one period of one snapshot, the largest first. Of several currencies one comes after the other, that of the profit and loss first.',
+        'The customers of one period of one snapshot, largest first. Several currencies are listed one after another, beginning with that of the profit and loss.',
       things: 'customers',
       item: customerRevenue,
       page: 'CustomerRevenueList',
@@ -322,7 +322,7 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       path: '/deals/{dealId}/qoe/normalizations',
       id: 'listNormalizations',
       summary: 'List the adjustments of a deal',
-      description: 'The latest first.',
+      description: 'Newest first.',
       things: 'adjustments',
       item: normalization,
       page: 'NormalizationList',

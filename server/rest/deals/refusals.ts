@@ -21,7 +21,7 @@ export const refusedOn =
     }
     if (fault instanceof Denied)
       return conflict(
-        'A key may not do this on this deal, or the person who issued it may not.',
+        'This API key, or the person who issued it, may not do this on this deal.',
         { reason: 'denied' },
         fault,
       );

@@ -37,7 +37,7 @@ export const svcQoeCustomerConcentration = defineTool({
     if (as_of_period === undefined) return null;
     return {
       message:
-        'The latest upload has no customers of a period with this day. The known values are the last days of the periods that it has.',
+        'The latest upload has no customers for a period with this day. The known values are the last days of its periods.',
       known: { as_of_period: days },
     };
   },

@@ -21,7 +21,7 @@ export const svcQoeNormalizationCreate = defineTool({
     deal_id: dealId(),
     period_label: line(
       lengths.normalizations.period_label,
-      'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts in that period alone.',
+      'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts only in that period.',
     ),
     adjustment_category: oneOf(adjustmentCategories, 'Why'),
     adjustment_amount: decimal('Decimal text such as -1250.50; negative lowers earnings.'),
@@ -40,7 +40,7 @@ export const svcQoeNormalizationCreate = defineTool({
     if (!unmatched_labels.includes(period_label)) return null;
     return {
       message:
-        'The adjustment is recorded, but counts nowhere as long as there are no figures with an EBITDA of this period_label; known has the labels with such figures. The user can remove it at url.',
+        'The adjustment is recorded, but counts nowhere until there are figures with an EBITDA for this period_label; known has the labels with such figures. The user can remove it at url.',
       known: { period_label: [...new Set([...period_labels, ...month_labels])].slice(0, mostKnown) },
     };
   },

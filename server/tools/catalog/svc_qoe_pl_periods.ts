@@ -17,7 +17,7 @@ export const svcQoePlPeriods = defineTool({
   name: 'svc_qoe_pl_periods',
   title: 'List profit-and-loss periods',
   description:
-    'Profit and loss (P&L) by month or year, the latest first, at most 500: revenue, costs, gross_profit (over revenue: gross margin), owner_compensation, net_income, ebitda; summary: TTM and years, adjusted EBITDA, SDE, contradictions. amounts stand in the order of columns. A period without period_end_date is the calendar month, without period_label labelled YYYY-MM. snapshot is its place in snapshots (0 if left out): of the same dates the one completed last counts. For members of the QoE workspace.',
+    'Profit and loss (P&L) by month or year, the latest first, at most 500: revenue, costs, gross_profit (over revenue: gross margin), owner_compensation, net_income, ebitda; summary: TTM and years, adjusted EBITDA, SDE, contradictions. amounts are in the order of columns. A period without period_end_date is the calendar month, without period_label labelled YYYY-MM. snapshot is its place in snapshots (0 if left out): of the same dates the one completed last counts. For members of the QoE workspace.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({

@@ -35,8 +35,8 @@ const New = z.strictObject({
     .transform((scopes) => [...new Set(scopes)]),
   ceiling: z
     .int('Enter a whole number.')
-    .min(1, 'Write a number from 1 to 100,000.')
-    .max(100_000, 'Write a number from 1 to 100,000.')
+    .min(1, 'Enter a number from 1 to 100,000.')
+    .max(100_000, 'Enter a number from 1 to 100,000.')
     .nullable()
     .default(null),
   expires_at: optional(instant),

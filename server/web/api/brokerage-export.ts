@@ -24,7 +24,7 @@ import { pathId } from './input.ts';
 const atOnce = 2;
 
 const sight =
-  'What the admin who made this export may see: everything of the brokerage, and of a sale in which they take no part what its viewers see. Who did what on a deal is not in it; the audit trail has an export of its own.';
+  'This export has what the admin who made it may see: everything of the brokerage, but only what viewers see of a sale in which they take no part. It does not say who did what on a deal; the audit trail has its own export.';
 
 /**
  * Reads as the requesting person, authenticated again for each portion, so that the export ends with their session or

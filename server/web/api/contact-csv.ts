@@ -23,7 +23,7 @@ export const contactInput = {
 };
 const Row = z.object(contactInput);
 
-const tooLong = 'At most 1,000 characters in a file: shorten it, or add this contact by hand.';
+const tooLong = 'A cell can have at most 1,000 characters: shorten it, or add this contact by hand.';
 
 type Field = keyof ContactInput;
 /** The meaning of a column: a field, or a part of the name. */
@@ -116,14 +116,14 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
   const cutIn = Map.groupBy(cut, ({ row }) => row);
   const meanings = heading.map(columnNamed);
   if (!(['display_name', 'first_name', 'last_name', 'company'] as const).some((one) => meanings.includes(one)))
-    throw unreadable('The first line must name the columns: name, and if known type, email, phone.');
+    throw unreadable('The first line must name the columns: name, and optionally type, email and phone.');
   // Rows are numbered as in the spreadsheet, before empty ones are left out.
   const filled = records
     .map((cells, index) => ({ row: index + 2, cells }))
     .filter(({ cells }) => cells.some((value) => value.trim() !== ''));
   if (filled.length === 0) throw unreadable('There are no rows below the heading.');
   if (filled.length > mostContactRows)
-    throw unreadable(`At most ${mostContactRows} rows at once; this file has ${filled.length}: split it.`);
+    throw unreadable(`This file has ${filled.length} rows; the limit is ${mostContactRows}: split it.`);
 
   const rows: ReadRow[] = [];
   const faults: RowError[] = [];
@@ -154,7 +154,9 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
       faults.push({ row, column: path.length > 0 ? path.join('.') : null, message });
     }
   }
-  const named = heading.map((name, place) => (meanings[place] === 'company' ? `${name} where there is a name` : name));
+  const named = heading.map((name, place) =>
+    meanings[place] === 'company' ? `${name} (where there is a name)` : name,
+  );
   return { rows, faults, count: filled.length, leftOut: headingsAt(named, unread) };
 }
 

@@ -19,7 +19,7 @@ export const writeCsv = (heading: readonly string[], rows: Iterable<Cells>): str
   csvHeading(heading) + csvLines(rows);
 
 /** The last line of a file whose response was aborted. */
-const brokenOff = ['Not complete: the export stopped here. What comes after this line is missing; export it again.'];
+const brokenOff = ['Incomplete: the export stopped here. Everything after this line is missing: export it again.'];
 
 /**
  * Like {@link writeCsv}, in portions that are read as the client consumes them: `first` is already available, `next`
@@ -106,7 +106,7 @@ const limits = { lines: 20_000, length: 100_000, columns: 200, cells: 500_000, t
 
 /** 400: the whole file cannot be read. */
 export const unreadable = (message: string): Problem => invalid([{ path: '', message }]);
-const damaged = () => unreadable('This is not a CSV file, or a quoted text in it does not end.');
+const damaged = () => unreadable('This is not a CSV file, or a quotation mark in it is never closed.');
 
 function checkLines(csv: string): void {
   let lines = 1;
@@ -116,7 +116,7 @@ function checkLines(csv: string): void {
     begin = index;
     lines += 1;
     if (lines > limits.lines)
-      throw unreadable(`At most ${limits.lines} lines at once, empty ones too: split the file.`);
+      throw unreadable(`A file can have at most ${limits.lines} lines, including empty ones: split it.`);
   }
 }
 
@@ -147,8 +147,8 @@ export async function parseCsv(csv: string, cut?: (row: number, column: number) 
   const keep = (row: string[]) => {
     cells += row.length;
     if (row.length > limits.columns)
-      throw unreadable(`At most ${limits.columns} columns: leave out what is not needed.`);
-    if (cells > limits.cells) throw unreadable(`At most ${limits.cells} cells at once: split the file.`);
+      throw unreadable(`A file can have at most ${limits.columns} columns: remove those that are not needed.`);
+    if (cells > limits.cells) throw unreadable(`A file can have at most ${limits.cells} cells: split it.`);
     row.forEach((cell, column) => isCut(cell) && cut?.(rows.length, column));
     rows.push(row.map(cellText));
     return null;
@@ -177,7 +177,7 @@ export const isBeyond = (heading: readonly string[], cells: readonly string[]): 
   cells.findLastIndex(isFilled) > heading.findLastIndex(isFilled);
 
 /** The message for a row that {@link isBeyond} finds, with advice. */
-export const beyond = (advice: string): string => `More cells than the first line names: ${advice}`;
+export const beyond = (advice: string): string => `This row has more cells than the first line: ${advice}`;
 
 /**
  * Returns the column that a heading means, ignoring case and punctuation; `names`: the names of each column, in lower

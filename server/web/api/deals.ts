@@ -80,7 +80,11 @@ export function dealRoutes(services: Services) {
 
   const noneRuns = ({ capacities }: DealPage): Problem =>
     capacities.can_grant_exclusivity
-      ? new Problem(409, 'no_exclusivity', 'No exclusivity runs on this deal. Reload the page to see where it stands.')
+      ? new Problem(
+          409,
+          'no_exclusivity',
+          'There is no exclusivity on this deal. Reload the page to see where it stands.',
+        )
       : notAllowed();
 
   return new Hono()

@@ -60,7 +60,7 @@ const New = z.object({
 const Change = z
   .strictObject({ filename, category, confidentiality })
   .partial()
-  .refine((given) => Object.keys(given).length > 0, 'Name something to change.');
+  .refine((given) => Object.keys(given).length > 0, 'Send at least one field to change.');
 
 function sourceOf(c: Context): DocumentSource {
   const source = documentSources.find((one) => one === c.req.param('source'));
@@ -112,7 +112,7 @@ export function documentRoutes(services: Services) {
   const clear = (storageKey: string) =>
     services.storage
       .remove(storageKey)
-      .catch((error: unknown) => services.log.warn({ err: error }, 'a body without a document waits to be deleted'));
+      .catch((error: unknown) => services.log.warn({ err: error }, 'an unused document file could not be deleted yet'));
 
   return new Hono()
     .get('/deals/:id/documents', query(Filter), async (c) => {
@@ -168,7 +168,7 @@ export function documentRoutes(services: Services) {
         if (before === null) throw nothingThere();
         const ending = endingOf(before.filename);
         if (endingOf(change.filename) !== ending)
-          throw invalid([{ path: 'filename', message: `The name must end in .${ending}, as it did.` }]);
+          throw invalid([{ path: 'filename', message: `The name must still end in .${ending}.` }]);
       }
       const [changed, now] = await asPersonWithin(
         services,

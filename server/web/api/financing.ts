@@ -28,10 +28,10 @@ const New = z.strictObject({
   source_name: line(lengths.financing_sources.source_name),
   commitment_amount: z
     .string()
-    .regex(/^\d+$/, 'Write a whole amount, without cents, like 1250000.')
+    .regex(/^\d+$/, 'Enter a whole amount, without cents, like 1250000.')
     .refine(
       (amount) => Number(amount) <= largestWholeAmount,
-      `Write an amount of at most ${largestWholeAmount.toLocaleString('en')}.`,
+      `Enter an amount of at most ${largestWholeAmount.toLocaleString('en')}.`,
     ),
   commitment_status: status.default('identified'),
 });

@@ -21,7 +21,7 @@ async function readBody<T extends z.ZodType>(
 ): Promise<z.output<T>> {
   if (bodyType(c).type !== 'application/json') throw new Problem(415, 'validation_error', 'Send JSON.');
   const sent = await boundedText(c, largestBody);
-  if (sent === 'too_large') throw tooLarge('This is too large.');
+  if (sent === 'too_large') throw tooLarge('The request body is too large.');
   if (sent === 'not_text') throw new Problem(400, 'validation_error', 'Send JSON in UTF-8.');
   if (isTooDeep(sent.text)) throw new Problem(400, 'validation_error', 'The body is nested too deeply.');
   let value: unknown;
@@ -99,7 +99,7 @@ export function query<S extends z.ZodType, E extends Env, P extends string>(
 }
 
 /** A line of text, trimmed, 1 to `max` characters; `missing` is the message when it is empty. */
-export const line = (max: number, missing = 'Write something here.') =>
+export const line = (max: number, missing = 'Enter something here.') =>
   z
     .string()
     .trim()
@@ -155,10 +155,10 @@ export const optional = <T extends z.ZodType>(schema: T) =>
   ) as z.ZodType as Optional<T>;
 
 export const id = z.uuid('Choose one.');
-export const day = z.iso.date('Write a date as YYYY-MM-DD.').refine(isAfterYearZero, 'There is no year 0.');
+export const day = z.iso.date('Enter a date as YYYY-MM-DD.').refine(isAfterYearZero, 'There is no year 0.');
 export const instant = z
-  .string('Write a time as RFC 3339.')
-  .refine((value) => momentOf(value) !== null, 'Write a time as RFC 3339.')
+  .string('Enter a time in RFC 3339 format.')
+  .refine((value) => momentOf(value) !== null, 'Enter a time in RFC 3339 format.')
   .overwrite((value) => momentOf(value) ?? value);
 
 /** A decimal string of up to 16 digits before the point and 4 after it; `signed` allows a minus. */
@@ -166,7 +166,7 @@ export const decimal = ({ signed = false } = {}) =>
   z
     .string()
     .trim()
-    .regex(amountPattern(signed), 'Write an amount with digits and at most four decimals, like 1250000.50.');
+    .regex(amountPattern(signed), 'Enter an amount with digits and at most four decimals, like 1250000.50.');
 
 /** A currency code. */
 export const currency = z.string().regex(currencyPattern, 'Choose a currency.');
@@ -176,7 +176,7 @@ export const exactDecimal = z
   .string()
   .trim()
   .max(longestAmount, `At most ${longestAmount} characters.`)
-  .refine(isDecimal, 'Write an amount with digits and at most one point, like -1250000.50.');
+  .refine(isDecimal, 'Enter an amount with digits and at most one point, like -1250000.50.');
 
 /** The search text of a list; `searchWords` splits it into words. */
 export const searchText = z.string().max(200, 'At most 200 characters.').default('');
@@ -187,7 +187,7 @@ export const pageCursor = z.string().max(2000).optional();
 /** Rows per page: 1 to 200; defaults to 50. */
 export const pageSize = z
   .string()
-  .regex(/^\d{1,3}$/, 'Write a number from 1 to 200.')
+  .regex(/^\d{1,3}$/, 'Enter a number from 1 to 200.')
   .transform(Number)
-  .refine((limit) => limit >= 1 && limit <= 200, 'Write a number from 1 to 200.')
+  .refine((limit) => limit >= 1 && limit <= 200, 'Enter a number from 1 to 200.')
   .default(50);

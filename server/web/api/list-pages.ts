@@ -9,7 +9,7 @@ import { invalid, type Problem } from '../../http/problem.ts';
 
 /** The problem for a cursor that was not issued for this list. */
 const badCursor = (): Problem =>
-  invalid([{ path: 'cursor', message: 'The list cannot go on from here: try again, and it begins anew.' }]);
+  invalid([{ path: 'cursor', message: 'The list cannot continue from here: try again to start over.' }]);
 
 interface ListPage {
   /**

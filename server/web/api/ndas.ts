@@ -57,7 +57,7 @@ export function ndaRoutes(services: Services) {
       throw new Problem(
         409,
         'nda_not_waiting',
-        'This NDA no longer waits for a signature. Reload the page to see why.',
+        'This NDA is no longer waiting for a signature. Reload the page to see why.',
       );
     })
 

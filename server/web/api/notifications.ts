@@ -50,7 +50,7 @@ export function notificationRoutes(services: Services) {
     const [portion] = await asPerson(services, c, readAllNotifications(earlier));
     if (!portion?.more) return;
     if (portions === 1)
-      throw new Problem(503, 'busy', 'Not everything is marked as read yet: do it again.', retryAfter(2));
+      throw new Problem(503, 'busy', 'Not everything is marked as read yet: try again.', retryAfter(2));
     await readAll(c, portion, portions - 1);
   }
   return new Hono()

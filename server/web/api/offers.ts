@@ -52,16 +52,16 @@ const Payload = z
     expires_at: optional(instant),
     terms: optional(text(longestTerms)),
   })
-  .refine((payload) => !isVast(payload), 'A number in it is too large or too small.')
-  .refine((payload) => !isTooLarge(payload), 'An offer takes at most 32 KB: put what is longer into a document.');
+  .refine((payload) => !isVast(payload), 'A number in the offer is too large or too small.')
+  .refine((payload) => !isTooLarge(payload), 'An offer can have at most 32 KB: put longer text in a document.');
 const Submission = z.strictObject({ payload: Payload });
 const Acceptance = z.strictObject({ expires_at: instant });
 const Decision = z.strictObject({ decision: z.enum(offerDecisions, 'Choose accepted or declined.') });
 
-const rate = z.string().regex(/^(100|\d{1,2}(\.\d{1,3})?)$/, 'Write a percentage from 0 to 100, like 10.25.');
+const rate = z.string().regex(/^(100|\d{1,2}(\.\d{1,3})?)$/, 'Enter a percentage from 0 to 100, like 10.25.');
 const years = z
   .string()
-  .regex(/^\d{1,2}$/, `Write whole years, at most ${mostYears}.`)
+  .regex(/^\d{1,2}$/, `Enter whole years, at most ${mostYears}.`)
   .transform(BigInt)
   .refine((count) => count <= mostYears, `At most ${mostYears} years.`);
 const someYears = years.refine((count) => count >= 1n, 'At least one year.');
@@ -99,9 +99,9 @@ const Page = z.object({
   cursor: pageCursor,
   limit: z
     .string()
-    .regex(/^\d{1,2}$/, `Write a number from 1 to ${mostOffersAPage}.`)
+    .regex(/^\d{1,2}$/, `Enter a number from 1 to ${mostOffersAPage}.`)
     .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= mostOffersAPage, `Write a number from 1 to ${mostOffersAPage}.`)
+    .refine((limit) => limit >= 1 && limit <= mostOffersAPage, `Enter a number from 1 to ${mostOffersAPage}.`)
     .default(mostOffersAPage),
 });
 

@@ -123,8 +123,7 @@ export class OpenStreams {
   /** The problem to respond with when the node, the session or the person has too many open streams; null otherwise. */
   refusal({ session_id: sessionId, user_id: userId }: SessionCaller): Problem | null {
     const later = retryAfter(60);
-    if (this.#streams.size >= open.node)
-      return new Problem(503, 'busy', 'Too many pages are open at this moment.', later);
+    if (this.#streams.size >= open.node) return new Problem(503, 'busy', 'Too many pages are open right now.', later);
     const isFull =
       (this.#sessions.get(sessionId)?.streams.length ?? 0) >= open.session || this.#ofPerson.of(userId) >= open.person;
     return isFull

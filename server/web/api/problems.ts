@@ -37,12 +37,12 @@ const impossibleMoves: ReadonlySet<string> = new Set(['move_not_allowed', 'quest
  * a request that may have succeeded.
  */
 function sentenceOf(c: Context, { code, message, cause }: Problem): string {
-  if (impossibleMoves.has(code)) return 'This was changed meanwhile. Look at where it stands now, and choose again.';
+  if (impossibleMoves.has(code)) return 'This was changed meanwhile. Check where it stands now, then choose again.';
   if (c.req.method === 'GET') return message;
   if (code === 'internal_error')
-    return `Something failed on our side. Look whether it was done before you do it again. If it happens again, tell whoever runs Dealkeep this number: ${requestIdOf(c)}.`;
+    return `Something failed on our side. Check whether it was done before you try again. If it happens again, give whoever runs Dealkeep this request id: ${requestIdOf(c)}.`;
   if (cause instanceof Unavailable && cause.cause instanceof ConnectionLost)
-    return 'The service lost its database before it could answer. What you sent may have arrived, so look before you send it again.';
+    return 'The service lost its database connection before it could respond. Your change may have been saved, so check before you send it again.';
   return message;
 }
 

@@ -54,7 +54,7 @@ function reasonOf({ faults, export: exported }: ReadBooks): string {
   const rows = count === 1 ? 'One row has' : `${count} rows have`;
   // In an export each month is a column, so the row alone does not identify the cell.
   const column = exported && first?.column ? `, column ${first.column}` : '';
-  return `${rows} faults. Row ${first?.row}${column}: ${first?.message}`.slice(0, lengths.accounting_snapshots.failure);
+  return `${rows} errors. Row ${first?.row}${column}: ${first?.message}`.slice(0, lengths.accounting_snapshots.failure);
 }
 
 const largestChoice = 524_288;
@@ -108,7 +108,8 @@ async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountL
   const bytes = await boundedBytes(c, isForm ? largestBooksFile.bytes + largestChoice : largestBooksFile.bytes);
   if (bytes === null) throw largerThanTaken();
   if (!isForm) return { bytes, chosen: null };
-  const noForm = () => unreadable('Send a form of two parts: the file, and the line that each account counts toward.');
+  const noForm = () =>
+    unreadable('Send a form with two parts: the file, and the line that each account counts toward.');
   const headers = { 'Content-Type': c.req.header('content-type') ?? '' };
   if (!isPlainForm(bytes, headers['Content-Type'])) throw noForm();
   const form = await new Response(new Uint8Array(bytes), { headers }).formData().catch(() => {

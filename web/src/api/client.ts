@@ -114,17 +114,17 @@ const unreachable = {
 };
 const offline = {
   code: 'unreachable',
-  message: 'You are offline, so nothing was sent. What you wrote stays here: try again when you are connected.',
+  message: 'You are offline, so nothing was sent. What you entered is still here: try again when you are back online.',
 };
 const unanswered = {
   code: 'unreachable',
   message:
-    'The connection broke before Dealkeep answered. What you sent may have arrived, so look before you send it again. What you wrote stays here.',
+    'The connection was lost before Dealkeep answered. Your change may have been saved, so check before you send it again. What you entered is still here.',
 };
 /** The error for a response in an unknown format. */
 const broken = (asked: Asked) => ({
   code: 'internal_error',
-  message: `Something went wrong on our side. ${isRepeatable(asked) ? 'Try again' : 'Look whether it was done before you do it again'}. If it happens again, tell whoever runs Dealkeep when it happened.`,
+  message: `Something went wrong on our side. ${isRepeatable(asked) ? 'Try again' : 'Check whether it was done before you try again'}. If it happens again, tell whoever runs Dealkeep when it happened.`,
 });
 
 function isErrorBody(value: unknown): value is ErrorBody {

@@ -55,7 +55,7 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
   });
   request.addEventListener('error', () => {
     const message = isSent
-      ? 'The connection broke before Dealkeep answered. The file may have arrived: look before you send it again.'
+      ? 'The connection was lost before Dealkeep answered. The file may have arrived: check before you upload it again.'
       : 'The upload was interrupted. Check your connection and try again.';
     reject(new ApiError(0, { code: 'unreachable', message }));
   });

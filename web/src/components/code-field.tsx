@@ -13,7 +13,7 @@ interface CodeFieldProps {
 /** Input of the code of a second factor; takes the focus, since nothing else is to be done when it appears. */
 export function CodeField({ error, ...input }: CodeFieldProps) {
   return (
-    <Field label="Code" error={error} hint="The six digits of your authenticator, or one of your recovery codes.">
+    <Field label="Code" error={error} hint="The six digits from your authenticator, or one of your recovery codes.">
       <Input
         {...input}
         ref={useFocusOnMount<HTMLInputElement>()}

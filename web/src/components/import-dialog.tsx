@@ -12,7 +12,7 @@ export const mostRowsShown = 50;
 
 /** Returns a sentence that names the ignored columns of a file; empty when there are none. */
 export const leftOutWords = (columns: readonly string[]): string =>
-  columns.length === 0 ? '' : `Left out: the ${columns.length === 1 ? 'column' : 'columns'} ${columns.join(', ')}.`;
+  columns.length === 0 ? '' : `Ignored ${columns.length === 1 ? 'column' : 'columns'}: ${columns.join(', ')}.`;
 
 interface FaultsProps extends Pick<Preview, 'faults'> {
   columnName: (column: string) => string;

@@ -45,7 +45,7 @@ export function InvitedDialog({ person: { name, email }, url, onLink, making, on
       ) : (
         <Field
           label="Invitation link"
-          hint={`Only for this person. It works once, expires in ${lifetimes.invitation}, and is shown only now.`}
+          hint={`Only for this person. It works once, expires in ${lifetimes.invitation}, and is shown only once.`}
         >
           <CopyField value={url} label="Invitation link" />
         </Field>

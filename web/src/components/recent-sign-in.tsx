@@ -65,7 +65,7 @@ function PasskeyDialog({ onProven, onCancel, title }: ProofProps & { title: stri
       size="sm"
       onClose={onCancel}
       title={title}
-      description="A brokerage of yours asks its members for a second factor, and you signed in without it. Use your passkey to go on."
+      description="A brokerage you belong to requires a second factor, and you signed in without one. Use your passkey to continue."
       footer={<CancelButton />}
     >
       <PasskeyButton onDone={arrive} />
@@ -83,13 +83,13 @@ function ProofOf({ proof, ...rest }: ProofProps & { proof: Proof }) {
         description="This protects your account or your brokerage, so we ask once more."
       />
     );
-  const title = 'Show your second factor';
+  const title = 'Use your second factor';
   if (!totp) return <PasskeyDialog {...rest} title={title} />;
   return (
     <ProofDialog
       {...rest}
       title={title}
-      description="A brokerage of yours asks its members for a second factor, and you signed in without it. Use your password and the code of your authenticator, or a passkey."
+      description="A brokerage you belong to requires a second factor, and you signed in without one. Use your password and a code from your authenticator, or a passkey."
     />
   );
 }

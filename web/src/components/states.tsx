@@ -123,7 +123,7 @@ export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
         }
       >
         {missing
-          ? 'It does not exist, or you have no access to it. If you expected to see it, ask the person who sent you here.'
+          ? 'It does not exist, or you do not have access to it. If you expected to see it, ask the person who sent you here.'
           : error instanceof ApiError
             ? error.message
             : 'Something unexpected happened. Reload the page. If it happens again, tell whoever runs Dealkeep what you were doing.'}

@@ -47,7 +47,7 @@ export async function fetchPart<M>(load: () => Promise<M>): Promise<M> {
     return await load();
   } catch {
     await loadNewer();
-    const message = 'A part of this page did not arrive. Check your connection and reload the page.';
+    const message = 'Part of this page did not load. Check your connection and reload the page.';
     throw new ApiError(0, { code: 'unreachable', message });
   }
 }

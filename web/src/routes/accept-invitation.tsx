@@ -69,8 +69,8 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
     return (
       <div className="flex flex-col gap-4">
         <p className="text-soft">
-          You have an account as <strong className="font-medium text-ink">{invitation.email}</strong>. Sign in to
-          accept.
+          You already have an account for <strong className="font-medium text-ink">{invitation.email}</strong>. Sign in
+          to accept.
         </p>
         <ButtonLink to="/sign-in" search={{ return_to: paths.acceptInvitation }} kind="primary">
           Sign in
@@ -110,15 +110,15 @@ function AnyForm({ token, invitation }: { token: string; invitation: Invitation 
     <div className="flex flex-col gap-5">
       <div className="flex flex-col gap-3">
         <p className="text-soft">
-          If you have an account as <strong className="font-medium text-ink">{invitation.email}</strong>, sign in with
-          it to accept.
+          If you already have an account for <strong className="font-medium text-ink">{invitation.email}</strong>, sign
+          in with it to accept.
         </p>
         <ButtonLink to={session.data ? '/sign-out' : '/sign-in'} search={{ return_to: paths.acceptInvitation }}>
           {session.data ? `Sign out ${session.data.user.email}` : 'Sign in'}
         </ButtonLink>
       </div>
       <div className="flex flex-col gap-3 border-t border-line pt-5">
-        <p className="text-soft">If you have none yet, choose a name and a password.</p>
+        <p className="text-soft">If you do not have one yet, choose a name and a password.</p>
         <AcceptForm token={token} invitation={invitation} />
       </div>
     </div>
@@ -172,8 +172,8 @@ function DeadLink() {
 function IncompleteLink() {
   return (
     <Card>
-      <EmptyState level={1} icon={Unlink} title="This link is not complete">
-        Open it again from the e-mail, or copy all of it.
+      <EmptyState level={1} icon={Unlink} title="This link is incomplete">
+        Open it again from the e-mail, or copy the whole link.
       </EmptyState>
     </Card>
   );

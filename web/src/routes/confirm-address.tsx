@@ -20,8 +20,8 @@ function DeadLink() {
       title="This link no longer works"
       action={<ButtonLink to="/settings/profile">Go to your profile</ButtonLink>}
     >
-      It works once, for 30 minutes, for the person who asked for it, and until their password is changed or they are
-      signed out everywhere. Ask for another one in your profile.
+      It works once, within 30 minutes, and only for the person who requested it. Changing the password or signing out
+      everywhere cancels it. Request a new one in your profile.
     </EmptyState>
   );
 }
@@ -43,8 +43,8 @@ function Confirm({ token, newEmail }: { token: string; newEmail: string }) {
       {confirm.error && <Notice tone="bad">{confirm.error.message}</Notice>}
       <p className="text-soft">
         You currently sign in as {user.email}. Once you confirm, you sign in as{' '}
-        <strong className="font-medium wrap-anywhere text-ink">{newEmail}</strong>, and whoever reads that mailbox can
-        set a new password. If it is not yours, close this page.
+        <strong className="font-medium wrap-anywhere text-ink">{newEmail}</strong>, and anyone who can read that mailbox
+        can set a new password. If it is not yours, close this page.
       </p>
       <Button kind="primary" pending={confirm.isPending} onClick={() => confirm.mutate()}>
         Confirm

@@ -131,14 +131,14 @@ function PipelineValue() {
   if (!data || data.totals.length === 0) return null;
   const count = data.totals.reduce((all, { deals }) => all + deals, 0);
   return (
-    <Card title="Value of your pipeline" description="Adjusted EBITDA is computed from what was uploaded." flush>
+    <Card title="Value of your pipeline" description="Adjusted EBITDA is computed from the uploaded financials." flush>
       <div className="flex flex-col gap-1 px-4 pb-3 sm:px-5">
         {data.totals.map((total) => (
           <PipelineTotal key={total.currency} total={total} />
         ))}
         {count > data.deals.length && (
           <p className="text-sm text-faint">
-            The {formatCount(data.deals.length)} with the highest asking prices of {plural(count, 'deal')}:
+            The {formatCount(data.deals.length)} of {plural(count, 'deal')} with the highest asking prices:
           </p>
         )}
       </div>
@@ -193,7 +193,7 @@ function NothingYet() {
         }
       >
         {mayOpen
-          ? 'Then invite the seller and buyers, send NDAs, and what waits for you shows here.'
+          ? 'Then invite the seller and buyers, send NDAs, and what is waiting for you shows here.'
           : 'Once someone invites you to a deal, the invitation waits here for you to accept.'}
       </EmptyState>
     </Card>

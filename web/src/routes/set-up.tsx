@@ -40,11 +40,11 @@ function SetUpForm({ token }: { token: string }) {
   return (
     <>
       <SignedOutTitle title="Set up your brokerage">
-        You become its first admin. Colleagues, buyers and sellers are invited afterwards.
+        You will be its first admin, and can then invite colleagues, buyers and sellers.
       </SignedOutTitle>
       <Card>
         <FormFields form={form}>
-          <Field label="Brokerage" error={form.errors.brokerage_name} hint="As buyers and sellers know it.">
+          <Field label="Brokerage" error={form.errors.brokerage_name} hint="The name that buyers and sellers know.">
             <Input
               {...form.text('brokerage_name')}
               autoComplete="organization"
@@ -81,7 +81,7 @@ export default function SetUpPage() {
       <EmptyState level={1} icon={Terminal} title="Open the set-up link">
         <p>
           When it starts on an empty database, Dealkeep makes a link that lets one person create the first brokerage. It
-          prints the link in the terminal in which it was started; started without one, it writes the link to the file
+          prints the link in the terminal it was started in; without a terminal, it writes the link to the file
           set-up-link in its data folder.
         </p>
         <p className="mt-4">The link works for 24 hours. A restart makes a new one.</p>

@@ -33,7 +33,7 @@ export function ConnectionNotice() {
         <p className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2">
           <Hourglass className="size-4 shrink-0" aria-hidden />
           {waiting === 'down'
-            ? 'Dealkeep is busy or restarting. This page tries again by itself.'
+            ? 'Dealkeep is busy or restarting. This page will try again automatically.'
             : 'Too many requests. This page will continue on its own within a minute.'}
         </p>
       )}

@@ -18,8 +18,8 @@ export function SecondFactorBanner() {
         <>
           <strong className="font-medium text-ink">{names}</strong>{' '}
           {owed.length === 1
-            ? 'requires a second factor from its members, and is'
-            : 'require a second factor from their members, and are'}{' '}
+            ? 'requires a second factor from its members and is'
+            : 'require a second factor from their members and are'}{' '}
           closed to you until you use one.{' '}
           {hasOne
             ? 'Sign out, and sign in with your authenticator or passkey.'

@@ -57,7 +57,7 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
       shownOnce
       veiled
       title="Sign in again"
-      description="Your session has ended. What you wrote is still here, and you continue where you left off."
+      description="Your session has ended. What you entered is still here, and you can continue where you left off."
       action={step === 'password' ? 'Sign in' : 'Continue'}
       cancel="Go to the sign-in page"
       onClose={() => void leave()}

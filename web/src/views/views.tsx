@@ -226,7 +226,7 @@ export const views: Readonly<Record<ViewName, View>> = {
       const periods = periodsIn(answer);
       return periods.length > 0 ? <Months periods={periods} /> : null;
     },
-    empty: 'There are no profit-and-loss periods to draw.',
+    empty: 'There are no profit and loss periods to show.',
   },
   bridge: {
     title: 'Quality of earnings',
@@ -242,7 +242,7 @@ export const views: Readonly<Record<ViewName, View>> = {
         </>
       );
     },
-    empty: 'There are no figures to draw.',
+    empty: 'There are no figures to show.',
   },
   customers: {
     title: 'Customers',

@@ -17,7 +17,7 @@ export function currenciesOff({ rows, otherCurrency }: View): Found[] {
       kind: 'currency',
       of: other,
       says: [currency, ...its.map(datesOf).toSorted(byText)],
-      sentence: `${listed(its.map(labelOf))} ${its.length === 1 ? 'is' : 'are'} in ${other}, ${rows.length === 1 ? 'the latest period' : 'the others'} in ${currency}: revenue of ${spoken(revenue)} ${other} is added to nothing.`,
+      sentence: `${listed(its.map(labelOf))} ${its.length === 1 ? 'is' : 'are'} in ${other}, ${rows.length === 1 ? 'the latest period' : 'the others'} in ${currency}: revenue of ${spoken(revenue)} ${other} is in no total.`,
       ask: 'Ask in which currency the books are kept, and upload all periods in it.',
       amounts: { revenue },
       rows: its.map(({ id }) => id),

@@ -33,9 +33,9 @@ export function customersOff({ byDates, months, pieces, mended, listings }: View
       {
         kind: 'customers_total',
         of: `${one.first} ${one.last}`,
-        sentence: `The customers of ${one.first} to ${one.last} come to ${spoken(total)}, the revenue of the same dates is ${spoken(revenue)}: ${sayDifference(difference)}.`,
+        sentence: `The customers of ${one.first} to ${one.last} come to ${spoken(total)}, but the revenue of the same dates is ${spoken(revenue)}: ${sayDifference(difference)}.`,
         ask: isNegative(difference)
-          ? 'Ask whether the list holds all customers, and who brought the rest.'
+          ? 'Ask whether the list has all customers, and who brought in the rest.'
           : 'Ask which customers were billed outside of these dates or counted twice.',
         amounts: { customers: total, revenue, difference },
         rows: row ? [row.id] : (parts ?? []).map(({ id }) => id),
@@ -59,7 +59,7 @@ export function customersInOtherCurrency({ byDates, months, pieces, listings }: 
         kind: 'currency',
         of: `customers ${one.first} ${one.last}`,
         says: [reported.currency, ...foreign.map(({ currency }) => currency).toSorted(byText)],
-        sentence: `${counted(foreign.length, 'customer')} of ${one.first} to ${one.last} ${foreign.length === 1 ? 'is' : 'are'} in ${listed([...new Set(foreign.map(({ currency }) => currency))])}, the profit and loss in ${reported.currency}.`,
+        sentence: `${counted(foreign.length, 'customer')} of ${one.first} to ${one.last} ${foreign.length === 1 ? 'is' : 'are'} in ${listed([...new Set(foreign.map(({ currency }) => currency))])}, but the profit and loss is in ${reported.currency}.`,
         ask: 'Ask in which currency these customers were billed.',
         amounts: { revenue },
         rows: foreign.map(({ id }) => id).slice(0, 20),

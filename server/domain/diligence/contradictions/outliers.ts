@@ -71,7 +71,7 @@ const signsOff = (faults: readonly SignFault[]): Found[] =>
   faults.map(({ row, name, amount }) => ({
     kind: 'sign',
     of: `${name} ${row.first} ${row.last}`,
-    sentence: `In ${labelOf(row)} ${lineNameOf(name)} ${verbOf(name)} ${spoken(amount)}: the other periods have the other sign.`,
+    sentence: `In ${labelOf(row)} ${lineNameOf(name)} ${verbOf(name)} ${spoken(amount)}: the other periods have the opposite sign.`,
     ask: 'Ask whether the sign was mistyped, or what was credited or reversed.',
     amounts: { amount },
     rows: [row.id],
@@ -111,7 +111,7 @@ const costsOff = (found: readonly BelowZero[]): Found[] =>
       kind: 'sign',
       of: `${name} below zero`,
       says: below.map(({ row, amount }) => `${datesOf(row)} ${written(amount)}`),
-      sentence: `${lineWords[name]} ${verbOf(name)} below zero in ${count === 1 ? listed(rows.map(labelOf)) : most}: costs are counted as amounts that are subtracted.`,
+      sentence: `${lineWords[name]} ${verbOf(name)} below zero in ${count === 1 ? listed(rows.map(labelOf)) : most}: costs are entered as positive amounts, which are subtracted.`,
       ask: 'Ask whether these are costs, and upload them without a minus or brackets.',
       amounts: { below: whole(BigInt(below.length)), all: whole(BigInt(count)) },
       rows: rows.map(({ id }) => id),

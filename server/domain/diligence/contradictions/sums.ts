@@ -36,8 +36,8 @@ export function yearUnlikeMonths({ rows, months, pieces, mended }: View): Found[
         {
           kind: 'year_unlike_months',
           of: `${name} ${row.first} ${row.last}`,
-          sentence: `${labelOf(row)} says ${spoken(reported)} of ${lineNameOf(name)}, ${words} to ${spoken(added)}: ${sayDifference(difference)}.`,
-          ask: 'Ask what was booked for the whole period and in none of its parts, or the other way about.',
+          sentence: `${labelOf(row)} says ${spoken(reported)} of ${lineNameOf(name)}, but ${words} to ${spoken(added)}: ${sayDifference(difference)}.`,
+          ask: 'Ask what was booked for the whole period but in none of its parts, or the other way around.',
           amounts: { told: reported, months: added, difference },
           rows: [row.id, ...parts.map(({ id }) => id)],
         },

@@ -48,7 +48,7 @@ export function addBacksSheet(contents: ReportContents): ReportSheet | null {
     rows: [
       ...titled(
         'What is paid for each add-back',
-        `At the multiple of adjusted EBITDA of ${basis.period}, and the price at the same multiple if it does not stand.`,
+        `At the multiple of adjusted EBITDA of ${basis.period}, and the price at the same multiple without it.`,
         [
           head('Add-back', false),
           head('Why', false),
@@ -75,7 +75,7 @@ export function addBacksSheet(contents: ReportContents): ReportSheet | null {
         ];
       }),
       [
-        text('Together', { bold: true }),
+        text('Total', { bold: true }),
         null,
         formula(`SUM(${weights})`, basis.adjusted_ebitda, 'amount', { bold: true }),
         ...held.flatMap(({ offer }, column) => [

@@ -13,7 +13,7 @@ export function adjustmentsSheet({ adjustments, computed }: ReportContents): Rep
     rows: [
       ...titled(
         'Add-backs and adjustments',
-        `In ${computed.currency}. Each counts for the period whose name it bears, letter for letter.`,
+        `In ${computed.currency}. Each counts toward the period with exactly the same name.`,
         [head('Period', false), head('Category', false), head('Amount'), head('Why', false, { indent: true })],
       ),
       ...adjustments.map((one) => [

@@ -27,12 +27,12 @@ export function changesSheet({ changes }: ReportContents): ReportSheet | null {
     widths: [46, ...[0, 1, 2].map(() => Math.max(17, widthFor([changes.before.total, changes.after.total]))), 20],
     rows: [
       ...titled(
-        'What became of the customers',
-        `In ${changes.currency}: ${dashed(changes.before.first, changes.before.last)}, and ${dashed(changes.after.first, changes.after.last)}. By their exact names.`,
+        'Customer changes',
+        `In ${changes.currency}: ${dashed(changes.before.first, changes.before.last)}, and ${dashed(changes.after.first, changes.after.last)}. Matched by exact name.`,
         [head('Customer', false), head('Before'), head('After'), head('Difference'), head('', false, { indent: true })],
       ),
       [
-        text('All together', { bold: true }),
+        text('Total', { bold: true }),
         formula(`SUM(${downFrom(1, first, last)})`, changes.before.total, 'amount', { bold: true }),
         formula(`SUM(${downFrom(2, first, last)})`, changes.after.total, 'amount', { bold: true }),
         formula(

@@ -40,9 +40,9 @@ export function customersSheet({ customers, periods, computed }: ReportContents)
     [text(`Customers, ${dashed(customers.first, customers.last)}`, { title: true })],
     [text(`In ${customers.currency}, from the latest upload with customers.`, { faint: true })],
     [],
-    [text('Uploaded customers together'), formula(`SUM(${revenues})`, customers.total)],
+    [text('All uploaded customers'), formula(`SUM(${revenues})`, customers.total)],
     [
-      text('Revenue of the same dates'),
+      text('Revenue for the same dates'),
       customers.revenue === null ? null : formula(ofPeriods('revenue'), customers.revenue),
     ],
     [

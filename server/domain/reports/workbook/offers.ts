@@ -151,8 +151,8 @@ export function offersSheet(contents: ReportContents): ReportSheet | null {
   if (items.length === 0) return null;
   const columns = items.map((offer, place) => offerCells(offer, 1 + place, contents));
   const against = basis
-    ? `Multiples against ${basis.period}. The debt is what is recorded as borrowed, or where nothing is, all cash but the buyer’s own money, with the seller note.`
-    : 'There are no earnings to hold them against.';
+    ? `Multiples of ${basis.period} figures. The debt is what is recorded as borrowed (if nothing is, all cash except the buyer’s own money), plus the seller note.`
+    : 'There are no earnings to compare them with.';
   return {
     name: 'Offers',
     widths: [38, ...Array.from({ length: Math.max(3, items.length) }, (_, place) => offerWidth(items[place]))],

@@ -33,7 +33,7 @@ export function periodsSheet({ periods, computed, uploads }: ReportContents): Re
     rows: [
       ...titled(
         'Profit and loss as uploaded',
-        `In ${computed.currency}. Of rows for the same dates, the one uploaded last counts; the number of the upload is beside it. Change an amount, and the other sheets follow.`,
+        `In ${computed.currency}. Where rows cover the same dates, the one uploaded last counts; its upload number is beside it. If you change an amount, the other sheets follow.`,
         [
           head('Period', false),
           head('From', false),

@@ -31,7 +31,7 @@ export function sbaSheet({ offers: { items, sba_rules: rules } }: ReportContents
         head('Answer', false),
         head('Why, or what to ask', false),
         head('Rule', false),
-        head('Stands in', false),
+        head('Source', false),
         head('Since', false),
       ]),
       ...rows,

@@ -38,9 +38,9 @@ export function summarySheet(contents: ReportContents): ReportSheet {
       [text(computedFrom, { faint: true })],
       [],
       [text('Brokerage'), text(deal.brokerage, { right: true, wrap: true })],
-      [text('Made for'), text(reader, { right: true, wrap: true })],
+      [text('Prepared for'), text(reader, { right: true, wrap: true })],
       [text('On'), day(contents.day, { right: true })],
-      [text('Days are in'), text('UTC', { right: true })],
+      [text('Dates are in'), text('UTC', { right: true })],
       [text('Amounts are in'), text(computed.currency, { right: true })],
       ...(asked === null ? [] : [[text(`Asking price, in ${deal.currency}`), amount(asked)]]),
       [],
@@ -52,7 +52,7 @@ export function summarySheet(contents: ReportContents): ReportSheet {
             ...figure('Adjusted EBITDA', 'adjusted_ebitda', basis.adjusted_ebitda),
             ...figure('SDE', 'sde', basis.sde),
           ]
-        : [[text('There are no earnings of twelve months that you may see.')]]),
+        : [[text('There are no earnings for twelve months that you may see.')]]),
       ...(cut > 0
         ? [
             [],

@@ -11,10 +11,10 @@ export function uploadsSheet({ uploads }: ReportContents): ReportSheet {
     name: 'Uploads',
     widths: [8, 40, 34, 12, 26],
     rows: [
-      ...titled('What was uploaded, and by whom', 'Completed uploads, the latest first.', [
+      ...titled('What was uploaded, and by whom', 'Completed uploads, latest first.', [
         head('Number'),
         head('Upload', false, { indent: true }),
-        head('Tells of', false),
+        head('Covers', false),
         head('Completed', false),
         head('By', false),
       ]),

@@ -129,7 +129,7 @@ function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | nu
   const other = named.find(({ first, last }) => first !== period.first || last !== period.last);
   if (other)
     throw unreadable(
-      `Above “Total” stand two periods, “${period.title}” and “${other.title}”: leave the one that the amounts are of.`,
+      `There are two periods above “Total”, “${period.title}” and “${other.title}”: keep the one that the amounts are for.`,
     );
   const account = cells.slice(0, index).findIndex(isAccountHeading);
   const { label, first, last } = period;

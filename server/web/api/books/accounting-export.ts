@@ -152,11 +152,11 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
     const result = filled && results.has(words);
     if (result && results.get(words) === 'net_income') ended = true;
     entries.push({ row, label, words, cells, kind: result ? 'result' : filled ? 'account' : 'heading' });
-    if (entries.length > limits.rows) throw unreadable(`At most ${limits.rows} rows at once: split the export.`);
+    if (entries.length > limits.rows) throw unreadable(`An export can have at most ${limits.rows} rows: split it.`);
   }
   const rowsOfAmounts = entries.filter(({ kind }) => kind !== 'heading').length;
   if (rowsOfAmounts * amounts.length > limits.amounts)
-    throw unreadable(`At most ${limits.amounts} amounts at once: split the export.`);
+    throw unreadable(`An export can have at most ${limits.amounts} amounts: split it.`);
   return entries;
 }
 
@@ -262,7 +262,7 @@ async function accountsOf(
     const names = [...(heading ? [heading.label] : []), ...parents, entry.label];
     const key = names.join(' / ').slice(-limits.name).toWellFormed();
     accounts.set(place, { row: entry.row, key, name: entry.label, section, amounts });
-    if (accounts.size > limits.accounts) throw unreadable(`At most ${limits.accounts} accounts at once.`);
+    if (accounts.size > limits.accounts) throw unreadable(`An export can have at most ${limits.accounts} accounts.`);
   }
   return accounts;
 }
@@ -321,7 +321,7 @@ async function doubtsOf(
       doubts.push({
         row: total.row,
         column: columns.periods[place]?.heading ?? null,
-        message: `“${total.label}” says ${spoken(says)}; the accounts in it come to ${spoken(come)}.`,
+        message: `“${total.label}” is ${spoken(says)}, but the accounts in it add up to ${spoken(come)}.`,
       });
     }
   }
@@ -334,7 +334,7 @@ async function doubtsOf(
     doubts.push({
       row,
       column: total.heading,
-      message: `The total says ${spoken(says)}; the columns come to ${spoken(come)}.`,
+      message: `The total is ${spoken(says)}, but the columns add up to ${spoken(come)}.`,
     });
   }
   return doubts;
@@ -346,14 +346,14 @@ function headingFaults({ at, periods }: ExportColumns): RowError[] {
     const same = before.get(`${first} ${last}`);
     before.set(`${first} ${last}`, heading);
     if (same === undefined) return [];
-    return [{ row: at + 1, column: heading, message: `The same period as “${same}”: list each once.` }];
+    return [{ row: at + 1, column: heading, message: `This is the same period as “${same}”: list each once.` }];
   });
 }
 
 async function readTable(table: Table, columns: ExportColumns): Promise<ReadExport> {
   const { rows } = table;
   if (columns.periods.length > limits.periods)
-    throw unreadable(`At most ${limits.periods} months at once: split the export.`);
+    throw unreadable(`An export can have at most ${limits.periods} months: split it.`);
   const faults = headingFaults(columns);
   const entries = entriesOf(rows, columns, faults);
   const marks = await decimalMarksOf(table, entries, amountColumns(columns));
@@ -387,7 +387,7 @@ async function readTable(table: Table, columns: ExportColumns): Promise<ReadExpo
 export function onlyOne<Sheet extends { readonly name: string }>(sheets: readonly Sheet[]): Sheet | undefined {
   if (sheets.length > 1)
     throw unreadable(
-      `Several sheets can be read (hidden ones count): ${sheets.map(({ name }) => `“${name}”`).join(', ')}. Put them in one, or upload each alone.`,
+      `Several sheets could be imported (hidden ones count): ${sheets.map(({ name }) => `“${name}”`).join(', ')}. Combine them into one, or upload each separately.`,
     );
   return sheets[0];
 }

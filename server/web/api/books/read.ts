@@ -136,7 +136,7 @@ function sheetOf({ name, rows, written: asWritten = false }: Table, wanted: read
 }
 
 const headings: Record<Snapshot['snapshot_type'], string> = {
-  profit_and_loss: 'The first line must name the columns: month and revenue, and if known the others of the template.',
+  profit_and_loss: 'The first line must name the columns: month and revenue, plus any others from the template.',
   customer_revenue: 'The first line must name the columns: customer, month and revenue.',
   full: 'A full snapshot is a workbook with two sheets: profit and loss by month, and revenue by customer.',
 };
@@ -145,8 +145,8 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
   const { period = '', period_start_date: start = '', period_end_date: end = '' } = cells;
   if (start !== '' || end !== '') {
     const [first, last] = [readDay(start), readDay(end)];
-    if (first === undefined) return { column: 'period_start_date', message: 'Write a day, like 2025-01-01.' };
-    if (last === undefined) return { column: 'period_end_date', message: 'Write a day, like 2025-01-31.' };
+    if (first === undefined) return { column: 'period_start_date', message: 'Enter a date, like 2025-01-01.' };
+    if (last === undefined) return { column: 'period_end_date', message: 'Enter a date, like 2025-01-31.' };
     if (last < first) return { column: 'period_end_date', message: 'The period ends before it begins.' };
     const between = periodBetween(first, last);
     return period === ''
@@ -157,7 +157,7 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
     readPeriod(period) ?? {
       column: 'period',
       message:
-        period === '' ? 'The month is missing.' : 'Write a month, like 2025-01 or Jan 2025, or a year, like FY2025.',
+        period === '' ? 'The month is missing.' : 'Enter a month, like 2025-01 or Jan 2025, or a year, like FY2025.',
     }
   );
 }
@@ -251,7 +251,7 @@ export async function readBooks(
   const row_count = used.reduce((count, { rows }) => count + rows.length, 0);
   if (row_count === 0) throw unreadable('There are no rows below the heading.');
   if (row_count > mostSnapshotRows)
-    throw unreadable(`At most ${mostSnapshotRows} rows at once; this file has ${row_count}.`);
+    throw unreadable(`This file has ${row_count} rows; the limit is ${mostSnapshotRows}.`);
 
   const books: ReadBooks = {
     columns: [...new Set(used.flatMap(({ columns }) => columns.filter((column) => column !== undefined)))],
@@ -299,7 +299,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
     const period = periodOf(given);
     if ('column' in period) blame(period.column, period.message);
     const money = (given.currency || currency).toUpperCase();
-    if (!currencyPattern.test(money)) blame('currency', 'Write a currency of three letters, like USD.');
+    if (!currencyPattern.test(money)) blame('currency', 'Enter a three-letter currency code, like USD.');
     const { first = '', last = '', label = '' } = 'column' in period ? {} : period;
     const common = { period_start_date: first, period_end_date: last, currency: money };
     const isCustomers = sheet.kind === 'customer_revenue';
@@ -324,7 +324,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
       const key = JSON.stringify([first, last, isCustomers ? name : '']);
       const same = before.get(key);
       if (same === undefined) before.set(key, row);
-      else blame(isCustomers ? 'customer_name' : 'period', `The same as row ${same}: list each once.`);
+      else blame(isCustomers ? 'customer_name' : 'period', `Duplicate of row ${same}: list each once.`);
     }
     if (books.rows.length < shownRows) books.rows.push({ row, values });
     books.faults.push(...faults);

@@ -8,7 +8,7 @@ function withoutLastZeros(digits: string): string {
 }
 
 /** The message for a cell that is not an amount. */
-export const notAnAmount = 'Write an amount with at most 16 digits before the point and 4 after it.';
+export const notAnAmount = 'Enter an amount with at most 16 digits before the point and 4 after it.';
 
 /** The decimal mark of a file: a point, a comma, or unknown (`open`), so that "1.234" may be more than a thousand. */
 export type Marks = 'point' | 'comma' | 'open';
@@ -61,7 +61,7 @@ function withoutGroups(text: string, marks: Marks): string | undefined {
 /** The message for a cell that {@link readAmount} does not accept. */
 export const amountFault = (written: string, marks: Marks): string =>
   marks === 'open' && thousands.test(bareAmount(written).text)
-    ? 'This may be more than a thousand, or less: write it without a point, or with two digits behind it.'
+    ? 'The point may mark thousands or decimals: write the amount without it, or with two digits after it.'
     : notAnAmount;
 
 /** Longer cells are not used to determine the decimal mark. */

@@ -16,10 +16,10 @@ export class Unreadable extends Error {
 }
 
 const damaged = () => new Unreadable('This is not an XLSX workbook, or it is damaged: save it again as XLSX or CSV.');
-const tooLarge = () => new Unreadable('This workbook holds too much: keep the sheet with the figures alone.');
+const tooLarge = () => new Unreadable('This workbook is too large: keep only the sheet with the figures.');
 
 const queue = fileQueue(
-  () => new Problem(503, 'busy', 'Other workbooks are being read. Try again in a moment.', retryAfter(10)),
+  () => new Problem(503, 'busy', 'Other workbooks are being read. Try again shortly.', retryAfter(10)),
 );
 
 /** Located beside this module, as source or compiled. */

@@ -25,7 +25,7 @@ import type { ReportFormat, ReportTask, Written, WrittenReport } from './report-
 /** Limits for writing one report. */
 const limits = { heapMegabytes: 384, millis: 30_000 };
 
-const busy = () => new Problem(503, 'busy', 'Other reports are being written. Try again in a moment.', retryAfter(10));
+const busy = () => new Problem(503, 'busy', 'Other reports are being written. Try again shortly.', retryAfter(10));
 
 const changed = () =>
   new Problem(503, 'busy', 'The figures changed while this report was being written. Try again.', retryAfter(1));

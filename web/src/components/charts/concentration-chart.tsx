@@ -83,7 +83,7 @@ export function ConcentrationChart({ items, largest, about, actions }: Concentra
       height={Math.max(160, drawn.length * row + 12)}
       legend={[
         { label: 'Share', color: '--chart-1' },
-        { label: 'Together with those above', color: '--chart-1', faint: true },
+        { label: 'Cumulative share', color: '--chart-1', faint: true },
       ]}
       summary={
         <>
@@ -97,7 +97,7 @@ export function ConcentrationChart({ items, largest, about, actions }: Concentra
             ))}
           </dl>
           <p className="mb-4 text-sm text-faint">
-            Shares of the revenue of the customers uploaded for this period. {about}
+            Shares are of the revenue from the customers uploaded for this period. {about}
           </p>
         </>
       }
@@ -105,11 +105,11 @@ export function ConcentrationChart({ items, largest, about, actions }: Concentra
         { header: 'Customer' },
         { header: 'Revenue', align: 'end' },
         { header: 'Of uploaded customers', align: 'end' },
-        { header: 'Together', align: 'end' },
+        { header: 'Cumulative', align: 'end' },
         ...(ofRevenue
           ? ([
               { header: 'Of all revenue', align: 'end' },
-              { header: 'Together, of all revenue', align: 'end' },
+              { header: 'Cumulative, of all revenue', align: 'end' },
             ] as const)
           : []),
       ]}

@@ -199,7 +199,7 @@ export function MonthlyChart({ periods }: MonthlyChartProps) {
   return (
     <ChartFrame
       title={title}
-      description={leftOut.length > 0 && `The axis is broken where many months have no figures: ${leftOut.join(', ')}.`}
+      description={leftOut.length > 0 && `The axis skips long stretches without figures: ${leftOut.join(', ')}.`}
       height={height}
       legend={[
         { label: 'Revenue', color: '--chart-1' },

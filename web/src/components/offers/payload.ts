@@ -16,10 +16,10 @@ export const termWords: SharedWords['terms'] = {
 
 /** Texts about offers compared with the books; reports use the same. */
 export const worthWords: SharedWords['worth'] = {
-  against: 'Against',
-  computed: 'computed from what was uploaded: adjusted EBITDA',
-  partsOnly: 'The parts of each price as shares, the most certain first.',
-  highestDebtService: 'Highest debt service at',
+  against: 'Compared with',
+  computed: 'computed from the uploaded financials: adjusted EBITDA',
+  partsOnly: 'The parts of each price as shares, most certain first.',
+  highestDebtService: 'Maximum debt service at',
 };
 
 /** Labels of accepted offers; reports use the same. */
@@ -33,7 +33,7 @@ export const parts: readonly { key: Part; label: string; hint: string }[] = [
   { key: 'cash_at_close', label: termWords.cash_at_close, hint: 'Paid on the day of closing.' },
   { key: 'seller_note', label: termWords.seller_note, hint: 'Lent by the seller and paid back over time.' },
   { key: 'earnout', label: termWords.earnout, hint: 'Paid later if agreed goals are met.' },
-  { key: 'rollover_equity', label: termWords.rollover_equity, hint: 'Kept by the seller as a share.' },
+  { key: 'rollover_equity', label: termWords.rollover_equity, hint: 'Equity that the seller keeps in the business.' },
 ];
 
 const known: Readonly<Record<OfferField, true>> = {

@@ -121,7 +121,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
     <>
       <PageHeader
         title="Contacts"
-        description="People and companies that every member of your brokerage sees."
+        description="People and companies that every member of your brokerage can see."
         actions={
           <>
             <Button icon={<Download className="size-4" />} onClick={() => download(contactsExport(brokerageId))}>

@@ -84,7 +84,7 @@ export default function DealsPage() {
                   </Button>
                 }
               >
-                Try fewer words, or another state or role.
+                Try fewer words, or another stage or role.
               </EmptyState>
             ) : (
               <EmptyState icon={Handshake} title="No deals yet" action={brokerage && openNew}>

@@ -67,7 +67,7 @@ export function GrantExclusivityDialog({ page: { deal }, buyer, onClose }: Grant
     <UntilDialog
       draft={`exclusivity/${buyer.id}`}
       title={`Exclusivity for ${buyer.name}`}
-      description={`The deal ${isUnderWay(deal.state) ? staysIn(deal.state) : 'moves to exclusivity'}. Other buyers see that it is under offer, and no more.`}
+      description={`The deal ${isUnderWay(deal.state) ? staysIn(deal.state) : 'moves to exclusivity'}. Other buyers see that it is under offer, and nothing more.`}
       action="Grant exclusivity"
       initial={endOfBusinessIn({ days: 45 })}
       submit={(expires_at) => grantExclusivity.mutateAsync({ participant_id: buyer.id, expires_at })}
@@ -104,7 +104,7 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
     confirm(
       {
         title: 'Release exclusivity?',
-        body: `The buyer loses what only the exclusive buyer sees. The deal ${isUnderWay(deal.state) ? `${staysIn(deal.state)} and cannot be listed again` : 'is listed again'}.`,
+        body: `The buyer loses access to what only the exclusive buyer sees. The deal ${isUnderWay(deal.state) ? `${staysIn(deal.state)} and cannot be listed again` : 'is listed again'}.`,
         action: 'Release',
         danger: true,
         done: 'Exclusivity released',

@@ -32,7 +32,8 @@ const consequences: Partial<Record<DealState, string>> = {
   diligence: 'The exclusive buyer begins diligence. From here on the deal cannot be listed again.',
   closing: 'The parties work through the closing conditions.',
   closed: 'The sale is done. The deal stays readable and takes no more changes. This cannot be undone.',
-  withdrawn: 'The sale ends here: exclusivity ends, and nothing more can be offered or asked. This cannot be undone.',
+  withdrawn:
+    'The sale ends here: exclusivity ends, and no more offers can be made or questions asked. This cannot be undone.',
 };
 
 /** No button moves a deal to exclusivity: it is granted to a buyer, on the page that compares their offers. */

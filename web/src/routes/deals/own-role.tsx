@@ -41,7 +41,7 @@ export function JoinBanner({ page }: { page: DealPage }) {
         title: 'Join this deal?',
         body: 'You become one of its brokers and see its NDAs, questions, offers and figures. Everyone on the deal sees you among its people.',
         action: 'Join deal',
-        done: 'You are a broker of this deal now',
+        done: 'You are now a broker on this deal',
       },
       () => join.mutateAsync(user),
     );

@@ -11,7 +11,7 @@ export function DealStepper({ state }: { state: DealState }) {
         <span className="grid size-5 shrink-0 place-items-center rounded-full bg-bad-wash text-bad">
           <X className="size-3" strokeWidth={3} aria-hidden />
         </span>
-        This sale was withdrawn. Nothing more can be offered or asked.
+        This sale was withdrawn. No more offers can be made or questions asked.
       </p>
     );
   }

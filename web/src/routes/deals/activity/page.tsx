@@ -20,8 +20,8 @@ export default function ActivityTab() {
           query={query}
           skeleton={<SkeletonText lines={12} />}
           empty={
-            <EmptyState icon={Activity} title="Nothing happened yet">
-              What people and their assistants do on this deal is kept here.
+            <EmptyState icon={Activity} title="Nothing has happened yet">
+              What people and their assistants do on this deal is recorded here.
             </EmptyState>
           }
         >

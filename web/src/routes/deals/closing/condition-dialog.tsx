@@ -60,7 +60,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
         label="Owner"
         optional
         error={form.errors.owner_user_id}
-        hint="Who is responsible and reports progress. Both sides see the name, so people whom the exclusive buyer does not know cannot be chosen."
+        hint="Who is responsible and reports progress. Both sides see the name, so you can choose only people the exclusive buyer knows."
       >
         <Select
           {...form.field('owner_user_id')}

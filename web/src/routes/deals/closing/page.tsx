@@ -41,7 +41,7 @@ export default function ClosingTab() {
               <EmptyState icon={ListChecks} title="No closing conditions yet" action={add}>
                 {capacities.can_edit_conditions
                   ? 'List what must be done before the sale closes, who is responsible, and by when.'
-                  : 'What must be done before the sale closes shows here once a broker lists it.'}
+                  : 'Closing conditions show here once a broker adds them.'}
               </EmptyState>
             )
           }

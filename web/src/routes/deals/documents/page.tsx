@@ -68,7 +68,7 @@ function Filters({ filter, change, categories }: FiltersProps) {
 }
 
 const sourcesInWords: Record<DealDocument['source'], string> = {
-  simple: 'that answer no diligence request',
+  simple: 'not produced for a diligence request',
   production: 'produced for diligence requests',
 };
 

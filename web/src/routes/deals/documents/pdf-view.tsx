@@ -60,7 +60,7 @@ export default function PdfView({ url, label }: PdfViewProps) {
   };
 
   if (fault === 'protected')
-    return <Notice tone="warn">This PDF is protected by a password. Download it to open it.</Notice>;
+    return <Notice tone="warn">This PDF is password-protected. Download it to open it.</Notice>;
   if (fault === 'failed')
     return (
       <Notice tone="warn" action={<TryAgain onClick={openAgain} />}>

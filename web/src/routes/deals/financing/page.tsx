@@ -41,14 +41,14 @@ export default function FinancingTab() {
               <EmptyState icon={Landmark} title="No sources of financing yet" action={add}>
                 {capacities.can_edit_financing
                   ? 'Add the loan, the seller note, the buyer’s cash: whatever the price is paid from.'
-                  : 'Sources of financing will show here.'}
+                  : 'Sources of financing show here once they are added.'}
               </EmptyState>
             </Card>
           ) : (
             <>
               <Stack stack={stack} />
               <CutNote items={stack.items} most={mostSources}>
-                sources, the latest; totals are of all.
+                sources, the latest ones; the totals include all.
               </CutNote>
             </>
           )

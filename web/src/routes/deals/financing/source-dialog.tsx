@@ -44,7 +44,7 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
       <Field label="Lender or investor" error={form.errors.source_name}>
         <Input {...form.text('source_name')} maxLength={lengths.financing_sources.source_name} />
       </Field>
-      <Field label="Amount" error={form.errors.commitment_amount} hint="In whole units, without cents.">
+      <Field label="Amount" error={form.errors.commitment_amount} hint="A whole amount, without cents.">
         <MoneyField {...form.field('commitment_amount')} currency={deal.currency} />
       </Field>
       <Field label="Status" error={form.errors.commitment_status}>

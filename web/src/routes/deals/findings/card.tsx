@@ -77,7 +77,7 @@ function Past({ finding: { id, deal_id } }: { finding: Finding }) {
               {change.changed_by_name ?? 'Someone'}{' '}
               {change.from_status === null
                 ? 'recorded it'
-                : `changed it from ${findingStates[change.from_status].label.toLowerCase()} to ${findingStates[change.to_status].label.toLowerCase()}`}{' '}
+                : `changed the status from ${findingStates[change.from_status].label.toLowerCase()} to ${findingStates[change.to_status].label.toLowerCase()}`}{' '}
               <Time at={change.changed_at} />
               {change.notes !== null && change.from_status !== null && (
                 <span className="block whitespace-pre-wrap text-soft">{change.notes}</span>
@@ -103,7 +103,7 @@ function CommentForm({ finding, onWritten }: { finding: Finding; onWritten: () =
   const form: Form<{ body: string }> = useForm<{ body: string }>({
     initial: { body: '' },
     draft: `finding-comment/${finding.id}`,
-    check: (values) => required(values, { body: 'Write something.' }),
+    check: (values) => required(values, { body: 'Write a comment.' }),
     submit: ({ body }) => comment.mutateAsync({ id: finding.id, body }),
     onDone: () => {
       form.reset();

@@ -29,7 +29,7 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
       required(values, {
         title: 'Enter a short title.',
         category: 'Enter a category, such as tax or lease.',
-        severity: 'Choose how severe it is.',
+        severity: 'Choose a severity.',
       }),
     submit: (values) =>
       add.mutateAsync({

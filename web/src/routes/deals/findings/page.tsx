@@ -46,7 +46,7 @@ export default function FindingsTab() {
                 ))}
               </ul>
               <CutNote items={items} most={mostFindings}>
-                findings, open and severe ones before others.
+                findings: open and severe ones first.
               </CutNote>
             </>
           )

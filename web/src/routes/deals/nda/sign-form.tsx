@@ -22,7 +22,7 @@ export function SignForm({ nda }: { nda: Nda }) {
     draft: null,
     check: (values) => ({
       ...required(values, { signed_name: 'Enter your full name to sign.' }),
-      ...(!values.agreed && { agreed: 'Read the terms and tick this to agree to them.' }),
+      ...(!values.agreed && { agreed: 'Read the terms and check the box to agree to them.' }),
     }),
     submit: ({ signed_name }) => sign.mutateAsync({ id: nda.id, signed_name }),
     onDone: () => toast('You signed the NDA. Documents under NDA are open to you now.'),
@@ -56,7 +56,7 @@ export function SignForm({ nda }: { nda: Nda }) {
         <Field
           label="Your full name"
           error={form.errors.signed_name}
-          hint="It is your signature. Your name, the time and your network address are kept with it."
+          hint="It is your signature. Your name, the time and your IP address are recorded with it."
         >
           <Input
             {...form.text('signed_name')}

@@ -50,7 +50,7 @@ const nothing: Record<TermName, string> = {
   equity: '',
 };
 
-const missingWords = { rate: 'Enter the rate, too.', years: 'Enter the years, too.' } as const;
+const missingWords = { rate: 'Also enter the rate.', years: 'Also enter the term.' } as const;
 
 /** The missing terms, by field, when some were typed in but coverage by year could not be computed with them. */
 function missingTerms(
@@ -101,7 +101,12 @@ function TermsForm({ offerId, typed, onTyped, currency }: TermsFormProps) {
             <Input inputMode={mode} autoComplete="off" {...form.text(name)} />
           </Field>
         ))}
-        <Field label="Buyer’s equity injection" hint="Not borrowed." error={form.errors['equity']} optional>
+        <Field
+          label="Buyer’s equity injection"
+          hint="Money that is not borrowed."
+          error={form.errors['equity']}
+          optional
+        >
           <MoneyField {...form.field('equity')} currency={currency} />
         </Field>
       </div>
@@ -146,9 +151,9 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
         <>
           {name}: <Money amount={debt} currency={basis.currency} />{' '}
           {is === 'recorded'
-            ? 'as recorded in its financing, with the seller note'
-            : 'of cash and seller note, as you see no loan that the buyer’s side recorded'}
-          . From adjusted EBITDA of {basis.period}, which stays the same each year.
+            ? 'of debt, as recorded in its financing, with the seller note'
+            : 'of debt: cash and seller note, because you see no loan recorded by the buyer’s side'}
+          . Based on adjusted EBITDA of {basis.period}, assumed to stay the same each year.
         </>
       }
     >
@@ -239,7 +244,7 @@ export function SbaCard({
                   >
                     {rule?.citation}
                   </a>
-                  , since {rule && <DayText day={rule.effective} />}
+                  , in effect since {rule && <DayText day={rule.effective} />}
                   {rule?.source_read === 'secondary' && '; not checked against the SBA’s own text'}
                 </p>
               </div>

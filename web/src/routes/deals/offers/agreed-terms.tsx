@@ -125,8 +125,8 @@ export function NothingAgreed({ current }: { current: Offer }) {
   return (
     <Card title="No accepted terms" className="mb-4">
       <p className="text-soft">
-        No terms are agreed with {current.buyer_name} in their present exclusivity. Revision {current.revision_number}{' '}
-        offers{' '}
+        No terms are agreed with {current.buyer_name} in the current exclusivity period. Revision{' '}
+        {current.revision_number} offers{' '}
         <Money
           amount={current.payload.purchase_price}
           currency={current.payload.currency}
@@ -136,7 +136,7 @@ export function NothingAgreed({ current }: { current: Offer }) {
         {current.accepted_at && (
           <>
             {' '}
-            It was accepted on <Time at={current.accepted_at} as="date" />, in an exclusivity that ended.
+            It was accepted on <Time at={current.accepted_at} as="date" />, in an exclusivity period that has ended.
           </>
         )}
       </p>

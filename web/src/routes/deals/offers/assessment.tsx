@@ -86,7 +86,7 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
     return (
       <Notice title="Nothing can be computed with the terms in this page’s address">
         <Button size="sm" onClick={() => setTyped({})}>
-          Leave them out
+          Remove them
         </Button>
       </Notice>
     );

@@ -116,7 +116,7 @@ export function HistoryDrawer({ of, onClose }: { of: Offer; onClose: () => void 
     <Drawer
       onClose={onClose}
       title={of.mine ? 'Your offer' : `Offer from ${of.buyer_name}`}
-      description="What changed from one revision to the next stands out."
+      description="What changed from one revision to the next is highlighted."
     >
       <PagedList query={query} skeleton={<SkeletonText lines={8} />} empty={null}>
         {(revisions) =>

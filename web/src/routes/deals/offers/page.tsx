@@ -33,7 +33,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
     <UntilDialog
       draft={`acceptance/${offer.id}`}
       title={`Accept ${what}?`}
-      description={`${offer.buyer_name} is granted exclusivity, and the deal moves to that stage. Other buyers see that it is under offer, and no more.`}
+      description={`${offer.buyer_name} is granted exclusivity, and the deal moves to that stage. Other buyers see that it is under offer, and nothing more.`}
       action="Accept offer"
       initial={endOfBusinessIn({ days: 45 })}
       submit={(expires_at) => accept.mutateAsync({ id: offer.id, expires_at })}
@@ -49,7 +49,7 @@ function AcceptedByBroker() {
   const brokers = participants.filter(({ role, status }) => role === 'broker' && status === 'active');
   return (
     <Notice title="Which offer do you want?">
-      Compare them here, and tell your broker, who accepts it for you:{' '}
+      Compare them here and tell your broker, who accepts it for you:{' '}
       {brokers.map(({ id, name, email }, place) => (
         <Fragment key={id}>
           {place > 0 && ', '}
@@ -75,7 +75,7 @@ interface NotAllProps {
 /** Says that a deal has more offers than are loaded, so the highest of these may not be the highest of all. */
 function NotAll({ count, pending, onMore }: NotAllProps) {
   return (
-    <Notice title={`These are the ${plural(count, 'offer')} submitted last`}>
+    <Notice title={`These are the latest ${plural(count, 'offer')}`}>
       There are more, and one of them may be higher.{' '}
       <Button size="sm" pending={pending} onClick={onMore}>
         Show more offers
@@ -136,11 +136,11 @@ export default function OffersTab() {
             <EmptyState icon={HandCoins} title="No offers yet" action={submit || <InviteBuyerLink />}>
               {side === 'buyer'
                 ? capacities.can_submit_offer
-                  ? 'Say what you offer and on which terms. You can revise it as long as the sale is open.'
+                  ? 'State your price and terms. You can revise your offer as long as the sale is open.'
                   : deal.state === 'draft'
                     ? 'Offers can be made once a broker has listed the deal.'
                     : 'Your side’s offer shows here once it is submitted.'
-                : 'Buyers’ offers show here side by side as they come, with every revision.'}
+                : 'Buyers’ offers show here side by side as they come in, with every revision.'}
             </EmptyState>
           </Card>
         }

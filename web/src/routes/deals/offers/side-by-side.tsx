@@ -295,7 +295,7 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
       title="Side by side"
       description={
         <>
-          What differs, and by how much the first is higher. What an offer does not state counts as zero.
+          What differs, and by how much the first offer is higher. Amounts that an offer does not state count as zero.
           {query.data?.period && ` ${worthWords.against} ${query.data.period}.`}
         </>
       }
@@ -310,7 +310,7 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
       </div>
       {isMissing(query.error) ? (
         <p className="border-t border-line px-4 py-3 text-soft sm:px-5">
-          One of the two does not exist, or you have no access to it. Choose another.
+          One of the two offers does not exist, or you do not have access to it. Choose another.
         </p>
       ) : (
         <Loaded

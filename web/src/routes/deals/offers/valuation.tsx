@@ -151,15 +151,15 @@ export function OfferValuations({
       />
       {more && (
         <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
-          Computed from the {plural(rows.length, 'offer')} submitted last.
+          Computed for the latest {plural(rows.length, 'offer')}.
         </p>
       )}
       {rows.map(
         ({ offer, found: { money } }) =>
           money?.beyond_price && (
             <p key={offer.id} className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
-              {calls(offer)}: the parts come to <Money amount={money.beyond_price} currency={offer.payload.currency} />{' '}
-              more than the price.
+              {calls(offer)}: the parts add up to{' '}
+              <Money amount={money.beyond_price} currency={offer.payload.currency} /> more than the price.
             </p>
           ),
       )}
@@ -194,7 +194,7 @@ export function AddBackValues({ basis, worth }: { basis: OfferAssessment['basis'
             key: id,
             cells: [
               <span key="name" className="block max-w-72">
-                <span className="block">{category ? adjustmentCategories[category] : 'All smaller ones'}</span>
+                <span className="block">{category ? adjustmentCategories[category] : 'All smaller add-backs'}</span>
                 <span className="line-clamp-2 font-normal text-faint">{named(id)?.rationale}</span>
               </span>,
               <Money key="amount" amount={amount} currency={basis.currency} />,

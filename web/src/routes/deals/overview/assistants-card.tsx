@@ -44,7 +44,7 @@ function Controls({ tools }: { tools: DealTools }) {
           hint={
             tools.shut_off
               ? `Turned off for everyone by ${tools.shut_off.by_name ?? 'a broker'}.`
-              : 'Reading needs no permission of its own.'
+              : 'Reading needs no separate permission.'
           }
           checked={tools.opt_in !== null}
           disabled={tools.shut_off !== null && tools.opt_in === null}

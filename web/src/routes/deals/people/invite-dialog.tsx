@@ -14,7 +14,7 @@ const hintsOf = (needsNda: boolean): Record<ParticipantRole, string> => ({
     : 'Sees the sellers and brokers but no other buyer. Most documents need an NDA first.',
   advisor: 'Sees what the person they advise sees.',
   viewer:
-    'Sees everyone on the deal, every buyer included, its stage, exclusivity and closing conditions. For someone who helps a buyer, choose Advisor.',
+    'Sees everyone on the deal, including every buyer, and its stage, exclusivity and closing conditions. For someone who helps a buyer, choose Advisor.',
 });
 
 interface InviteToDealDialogProps {

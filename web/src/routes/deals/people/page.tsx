@@ -59,13 +59,13 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
           <>
             <p>
               {self
-                ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. Someone else must invite you again.'
+                ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. To return, you need a new invitation.'
                 : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`}
             </p>
             {isOnlyBroker && (
               <p className="mt-3 font-medium text-ink">
                 {self ? 'You are' : 'They are'} the only broker on this deal. Until an admin of the brokerage invites
-                another, nobody can ask questions, and offers and NDAs wait.
+                another, nobody can ask questions, and offers and NDAs have to wait.
               </p>
             )}
           </>

@@ -56,9 +56,9 @@ function Rows({ rows, count }: Pick<SnapshotPreview, 'rows'> & { count: number }
   );
 }
 
-const costsHint = 'Where columns are named, enter costs without a minus or brackets: they are subtracted.';
+const costsHint = 'Where columns are named, enter costs without a minus sign or parentheses: they are subtracted.';
 const hints: Readonly<Record<SnapshotType, string | undefined>> = {
-  full: `A workbook with a sheet of each. ${costsHint}`,
+  full: `A workbook with one sheet for each. ${costsHint}`,
   profit_and_loss: costsHint,
   customer_revenue: undefined,
 };
@@ -114,7 +114,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
   return (
     <ImportDialog
       title="Upload financials"
-      description="A profit and loss by month from QuickBooks or Xero as it is, or a file whose first line names the columns."
+      description="A monthly profit and loss as exported from QuickBooks or Xero, or a file whose first line names the columns."
       look={look}
       action="Save"
       done="saved"

@@ -179,9 +179,9 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
                 <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
                   Computed from {plural(counted.rows, 'row')}.
                   {counted.superseded > 0 &&
-                    ` Later uploads of the same dates took the place of ${plural(counted.superseded, 'row')}.`}
+                    ` Later uploads of the same dates replaced ${plural(counted.superseded, 'row')}.`}
                   {counted.other_currency > 0 &&
-                    ` In another currency, and left out: ${plural(counted.other_currency, 'row')}.`}
+                    ` Left out because they are in another currency: ${plural(counted.other_currency, 'row')}.`}
                 </p>
               )}
             </>
@@ -263,7 +263,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
         <>
           <p className="border-t border-line px-4 py-2 text-sm text-faint sm:px-5">
             From {formatDay(bridge.before.first)} – {formatDay(bridge.before.last)} (
-            <Money amount={bridge.before.total} currency={bridge.currency} />) to the same length up to{' '}
+            <Money amount={bridge.before.total} currency={bridge.currency} />) to the period of the same length ending{' '}
             {formatDay(bridge.after.last)} (<Money amount={bridge.after.total} currency={bridge.currency} />)
           </p>
           <ScrollRegion label="Customers between two periods">
@@ -288,7 +288,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
       )}
       {left.count > 0 && (
         <p className="border-t border-line px-4 py-3 text-sm break-words text-soft sm:px-5">
-          Left out, as they are in another currency than {currency}:{' '}
+          Left out because they are not in {currency}:{' '}
           {left.items.map(({ name, first, last, revenue, currency: its }, place) => (
             <Fragment key={`${name} ${last} ${its}`}>
               {place > 0 && ', '}
@@ -300,7 +300,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
       )}
       {concentration.same_names.count > 0 && (
         <div className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
-          <p>These names may each be one customer. They are counted apart:</p>
+          <p>The names on each line may be the same customer. They are counted separately:</p>
           <ul className="mt-1 list-disc pl-5">
             {concentration.same_names.items.map(({ names, revenue }) => (
               <li key={names.join()} className="break-words">

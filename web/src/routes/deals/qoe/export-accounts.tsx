@@ -172,7 +172,7 @@ export function ExportAccounts({ seen, choice, onChange }: ExportAccountsProps) 
         <h3 id={id} className="font-medium">
           What each account counts as
         </h3>
-        <p className="mt-0.5 mb-2 text-sm text-faint">Proposed again for the next upload of this deal.</p>
+        <p className="mt-0.5 mb-2 text-sm text-faint">Suggested again for the next upload on this deal.</p>
         <ul className="divide-y divide-line rounded-lg border border-line">
           {accounts.map((account) => (
             <Account

@@ -119,7 +119,7 @@ export function CustomersCard({ dealId }: { dealId: Id }) {
                   )}
                   {period.count > items.length && `; the table has the largest ${formatCount(items.length)}`}.
                   {periodCount > periods.length &&
-                    ` The latest ${formatCount(periods.length)} of ${formatCount(periodCount)} periods can be chosen.`}
+                    ` You can choose from the latest ${formatCount(periods.length)} of ${formatCount(periodCount)} periods.`}
                 </>
               }
               actions={

@@ -120,7 +120,7 @@ export function NormalizationsCard({ dealId, dealCurrency, editor }: Normalizati
                 </section>
               ))}
               <CutNote items={items} most={mostNormalizations} className="px-4 py-3 sm:px-5">
-                adjustments, those added last, so that no period is totaled here.
+                adjustments, the latest ones. Periods are not totaled, as there may be more.
               </CutNote>
             </>
           )

@@ -66,7 +66,7 @@ export default function QuestionsTab() {
             <>
               <Sorted questions={items} onStep={(step, question) => setOpen({ step, question })} />
               <CutNote items={items} most={mostQuestions}>
-                questions: those that are still open, and the latest of the others.
+                questions: the open ones, and the latest of the others.
               </CutNote>
             </>
           )

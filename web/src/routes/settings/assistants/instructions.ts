@@ -36,7 +36,7 @@ const given = (clientId: string | null, with_: (id: string) => object): object =
 const idLine = (clientId: string | null): readonly string[] => (clientId === null ? [] : [clientId]);
 
 const ownAddress =
-  'If it names a redirect address of its own, the page that refuses it shows that address and offers to add it.';
+  'If it uses a redirect address of its own, the page that refuses it shows that address and offers to add it.';
 const signIn: Step = {
   text: 'Your browser opens here. Sign in if you are asked to, look at what it asks for, and allow it.',
 };
@@ -111,7 +111,7 @@ export const ways: Readonly<Record<Preset['id'], (connection: Connection) => Hos
       { text: 'Run this in a terminal.', lines: [`codex mcp login ${name}`] },
       signIn,
     ],
-    note: `Versions of Codex add something of their own to their redirect address. ${ownAddress}`,
+    note: `Some versions of Codex add to their redirect address. ${ownAddress}`,
   }),
   vscode: ({ address, clientId, name }) => ({
     steps: [

@@ -70,7 +70,7 @@ function Host({ preset, address }: { preset: Preset; address: string }) {
     return (
       <Card
         title={`Connect ${preset.name}`}
-        description="First a client is registered for it here, with its redirect URIs. Then you get the lines to paste there."
+        description="First, register a client for it here, with these redirect URIs. Then you get the lines to paste there."
       >
         <ul className="text-sm text-soft">
           {preset.redirect_uris.map((uri) => (

@@ -55,7 +55,7 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
                 title="No matching records"
                 action={<Button onClick={() => setChosen(everything)}>Clear filters</Button>}
               >
-                Try another person, subject or span of days.
+                Try another person, subject or date range.
               </EmptyState>
             )
           }

@@ -35,7 +35,7 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
   });
   return (
     <FormFields form={form} className="max-w-md">
-      <Field label="Name" error={form.errors.name} hint="People on your deals and in your invitations read this.">
+      <Field label="Name" error={form.errors.name} hint="People see it on your deals and in your invitations.">
         <Input {...form.text('name')} maxLength={lengths.brokerages.name} autoComplete="organization" />
       </Field>
       <div>
@@ -58,16 +58,16 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
       demanded
         ? {
             title: 'No longer require a second factor?',
-            body: 'Members sign in with their password alone then, unless they have set up more.',
+            body: 'Members can then sign in with their password alone, unless they have set up more.',
             action: 'No longer require it',
             done: 'Members no longer need a second factor',
             danger: true,
           }
         : {
             title: 'Require a second factor?',
-            body: 'Members without an authenticator or a passkey have no access to the brokerage until they have set one up: no contacts, no deals, no settings. API keys that they created or last rotated stop working. For every member, assistants and links to the calendar that were connected without a second factor end; signed in with it, they connect them again in a minute.',
+            body: 'Members without an authenticator or a passkey have no access to the brokerage until they have set one up: no contacts, no deals, no settings. API keys that they created or last rotated stop working. Assistants and calendar links that any member connected without a second factor stop working; members can connect them again once they sign in with one.',
             action: 'Require it',
-            done: 'Members need a second factor now',
+            done: 'Members now need a second factor',
           },
       () => withRecentSignIn(() => requireFactor.mutateAsync(!demanded)),
     );
@@ -165,7 +165,7 @@ function ExportCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <Card
       title="Export"
-      description="Deals, people, contacts and documents as one archive (ZIP): every table for spreadsheets and for programs, and the documents themselves. It contains what you may see: for a sale in which you take no part, what its viewers see. Who did what on a deal is in the audit trail. The operator of this service can export everything."
+      description="Deals, people, contacts and documents as one archive (ZIP): every table for spreadsheets and for programs, and the documents themselves. It contains what you can see; for a deal you are not on, that is what its viewers see. Who did what on a deal is in the audit trail. The operator of this service can export everything."
     >
       <Button pending={askExport.isPending} onClick={() => void take()}>
         Download the archive
@@ -180,7 +180,7 @@ function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <ConfirmationCard
       title="Delete the brokerage"
-      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can cancel it. Every admin is notified by e-mail. People who are or were members of another brokerage, or on one of its deals, keep their account; all other accounts are erased."
+      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good after a few weeks, during which any admin can cancel. Every admin is notified by e-mail. People who are or were members of another brokerage, or on one of its deals, keep their accounts; all other accounts are erased."
       word={brokerage.slug}
       wrong={`Type ${brokerage.slug} to confirm.`}
       action="Delete the brokerage"

@@ -39,7 +39,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
     initial: { name: client?.name ?? '', redirect_uris: client?.redirect_uris.join('\n') ?? '' },
     draft: `client/${client?.id ?? 'new'}`,
     check: (values) =>
-      required(values, { name: 'Enter a name for the client.', redirect_uris: 'Give at least one redirect URI.' }),
+      required(values, { name: 'Enter a name for the client.', redirect_uris: 'Enter at least one redirect URI.' }),
     submit: (values, before) =>
       client
         ? sendChanges(toInput(before), toInput(values), (changes) =>
@@ -84,7 +84,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
       <Field
         label="Redirect URIs, one per line"
         error={form.errors.redirect_uris}
-        hint="https, or http on localhost, 127.0.0.1 or [::1]. Compared character for character; a loopback URI without a port stands for any port."
+        hint="https, or http on localhost, 127.0.0.1 or [::1]. URIs must match exactly; a loopback URI without a port matches any port."
       >
         <Textarea
           {...form.text('redirect_uris')}

@@ -78,7 +78,7 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
                 confirm(
                   {
                     title: `Stop sharing ${name}?`,
-                    body: 'Only you can use it then. The other members are disconnected at once, and connect it again if you share it again.',
+                    body: 'Only you can use it then. The other members are disconnected at once, and must connect it again if you share it again.',
                     action: 'Stop sharing',
                     danger: true,
                     done: `Only you can use ${name} now`,

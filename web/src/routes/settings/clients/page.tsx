@@ -115,7 +115,7 @@ function List({ data, create, onEdit }: { data: Clients; create: React.ReactNode
               ))}
             </ul>
             <CutNote items={data.items} most={mostClients} className="border-t border-line px-4 py-3 sm:px-5">
-              clients: yours, and the newest of those that are shared with you.
+              clients: yours, and the newest ones shared with you.
             </CutNote>
           </>
         )}

@@ -89,7 +89,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
       </Facts>
       {state === 'stopped' && (
         <p className="mt-3 text-sm text-bad">
-          Whoever was last shown its token has left the brokerage since, is suspended, or lacks the required second
+          Whoever was last shown its token has since left the brokerage, is suspended, or lacks the required second
           factor. Rotate it to use it again.
         </p>
       )}
@@ -97,7 +97,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
         Created by {apiKey.created_by_name ?? 'someone who has left'} on <Time at={apiKey.created_at} as="date" />
         {state === 'active' && previous_hint !== null && previous_valid_until !== null && (
           <>
-            . The token before, <code>{previous_hint}</code>, works until <Time at={previous_valid_until} as="time" />
+            . The previous token, <code>{previous_hint}</code>, works until <Time at={previous_valid_until} as="time" />
           </>
         )}
       </p>

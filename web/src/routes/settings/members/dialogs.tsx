@@ -123,8 +123,8 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
       onClose={onClose}
     >
       <p className="text-soft">
-        They leave the deals they are a broker on at once. If they become a broker again, they have to be invited to
-        each of them.
+        They leave the deals they are a broker on at once. If they become a broker again, they must be invited to each
+        of them.
       </p>
       {member.role === 'admin' && (
         <p className="text-soft">

@@ -110,7 +110,7 @@ export function FactorCard() {
     confirm(
       {
         title: 'Remove the authenticator?',
-        body: 'From then on your password alone signs you in. Your recovery codes stop working. Other sessions that showed a second factor are signed out.',
+        body: 'After that, you sign in with your password alone. Your recovery codes stop working. Other sessions that used a second factor are signed out.',
         action: 'Remove',
         danger: true,
       },
@@ -123,7 +123,7 @@ export function FactorCard() {
   return (
     <Card
       title="Authenticator"
-      description="An app on your phone shows a code that is asked for after the password."
+      description="After your password, you enter a code from an app on your phone."
       actions={<StatePill look={totp ? { label: 'On', tone: 'good' } : { label: 'Off', tone: 'plain' }} />}
     >
       {totp ? (

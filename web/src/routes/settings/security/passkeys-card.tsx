@@ -49,7 +49,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
       description="Your browser asks you to confirm with this device, or with another one."
       action="Continue"
     >
-      <Field label="Name" error={form.errors.name} hint="So that you can tell it apart in the list.">
+      <Field label="Name" error={form.errors.name} hint="To recognize it in the list.">
         <Input {...form.text('name')} maxLength={lengths.passkeys.name} autoComplete="off" />
       </Field>
     </FormDialog>
@@ -105,7 +105,7 @@ function PasskeyRow({ passkey }: { passkey: OwnPasskey }) {
           confirm(
             {
               title: `Remove ${passkey.name}?`,
-              body: 'You can no longer sign in with it. Other sessions that showed a second factor are signed out. Delete it on your device, too.',
+              body: 'You can no longer sign in with it. Other sessions that used a second factor are signed out. Delete it on your device, too.',
               action: 'Remove passkey',
               danger: true,
               done: 'The passkey is removed',

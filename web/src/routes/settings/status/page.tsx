@@ -18,7 +18,7 @@ const jobLabels: Readonly<Record<JobName, string>> = {
   queue_reminders: 'Send deadline reminders',
   purge_notifications: 'Clear old notifications',
   purge_changes: 'Clear old events of connected systems',
-  purge_webhooks: 'Clear old deliveries of webhooks',
+  purge_webhooks: 'Clear old webhook deliveries',
   purge_sign_in: 'Clear ended sessions and used links',
   clear_addresses: 'Clear the addresses of erased people',
   purge_authorization: 'Clear expired client tokens',
@@ -87,7 +87,7 @@ function Backups({ backup: { every_seconds, last_success_at, last_failure_at } }
     <Card title="Backups">
       <Facts>
         <Fact label="Last made">{last_success_at ? <Time at={last_success_at} /> : 'Never'}</Fact>
-        <Fact label="Made">
+        <Fact label="Schedule">
           {every_seconds === null ? 'Not made by this service' : `Every ${hours(every_seconds)}`}
         </Fact>
         {failed && (
@@ -157,7 +157,7 @@ export default function StatusSettings() {
               <Backups backup={backup} />
               <Card
                 title="Scheduled work"
-                description="What the service does by itself, and when it last ran."
+                description="What the service does automatically, and when it last ran."
                 flush={jobs.length > 0}
               >
                 {jobs.length === 0 ? (

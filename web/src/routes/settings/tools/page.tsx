@@ -107,7 +107,7 @@ function Grants({ settings }: { settings: ToolSettings }) {
       </Card>
     );
   return (
-    <Card flush title="What a client may write" description="Reading needs no permission of its own.">
+    <Card flush title="What a client may write" description="Reading needs no separate permission.">
       <div className="flex flex-col gap-3 px-4 pb-4 sm:px-5">
         <Field label="Client" className="max-w-80">
           <Select
@@ -197,7 +197,7 @@ export default function ToolsSettings() {
             <Card flush title="Deals on which assistants may write for you">
               {settings.opt_ins.length === 0 ? (
                 <p className="px-4 pb-5 text-soft sm:px-5">
-                  None. Allow it on a deal’s overview, under “Assistants”, for as long as you like.
+                  None. You can allow it on a deal’s overview, under “Assistants”, for as long as you like.
                 </p>
               ) : (
                 <>

@@ -44,7 +44,7 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
           </Fact>
         )}
         {delivery.state === 'waiting' && delivery.next_attempt_at === null && (
-          <Fact label="Next attempt">After an earlier one of the same record</Fact>
+          <Fact label="Next attempt">After an earlier delivery about the same record</Fact>
         )}
         {delivery.state === 'dropped' && (
           <Fact label="Why" wide>
@@ -164,7 +164,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
         empty={
           <EmptyState icon={Inbox} title="No deliveries">
             {shown === 'any'
-              ? 'When something changes that its key may read, it is listed here. A test event shows at once whether it arrives.'
+              ? 'Changes that its key may read are listed here. A test event shows at once whether it arrives.'
               : 'No delivery has this status.'}
           </EmptyState>
         }

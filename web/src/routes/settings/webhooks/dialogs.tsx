@@ -36,7 +36,7 @@ function Types({ all, types, error, onAll, onTypes }: TypesProps) {
     <FieldGroup legend="What is sent" error={error}>
       <Checkbox
         label="Everything the key can read"
-        hint="Including kinds of changes that are added later."
+        hint="Including kinds of changes added later."
         checked={all}
         onChange={onAll}
       />
@@ -70,7 +70,7 @@ interface Values {
 }
 
 const checkOf = (values: Values) => ({
-  ...required(values, { url: 'Enter where changes are sent to.' }),
+  ...required(values, { url: 'Enter the address that changes are sent to.' }),
   ...(!values.all && values.types.length === 0 && { types: 'Choose what is sent.' }),
 });
 const toInput = ({ url, description, all, types }: Values): WebhookInput => ({
@@ -134,7 +134,7 @@ export function AddDialog({
     <FormDialog
       form={form}
       title="Add a webhook"
-      description="Changes from now on are sent there. The secret that signs it is shown once, right after."
+      description="Changes from now on are sent there. Its signing secret is shown once, right afterward."
       action="Add webhook"
       onClose={onClose}
     >
@@ -145,7 +145,7 @@ export function AddDialog({
           hint={
             keys?.length === 0
               ? 'There is no active key: create one under API keys first.'
-              : 'What the key may read is sent, and nothing once it is revoked.'
+              : 'Only what the key may read is sent, and nothing once it is revoked.'
           }
         >
           <Select
@@ -261,7 +261,7 @@ export function AgainDialog({
       size="sm"
       onClose={onClose}
       title="Resend several deliveries"
-      description="Finished deliveries of a period, the earliest 10,000 at most, in the order of the changes."
+      description="Finished deliveries from a period, at most the earliest 10,000, in the order of the changes."
       action="Send again"
     >
       <div className="grid gap-4 sm:grid-cols-2">

@@ -64,7 +64,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
         name={name}
         kind="webhook"
         isOff={state === 'off'}
-        whenOff={`Nothing is sent until it is on again. Changes in the meantime are kept for ${lifetimes.change} and sent then.`}
+        whenOff={`Nothing is sent until you turn it on again. Changes in the meantime are kept for ${lifetimes.change} and sent then.`}
         whenDeleted="Nothing more is sent there, and the log of its deliveries is deleted."
         turn={(on) => change.mutateAsync({ id, state: on ? 'on' : 'off' })}
         remove={() => remove.mutateAsync(id)}
@@ -118,8 +118,8 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
       )}
       {off_reason === 'failing' && off_since !== null && (
         <p className="mt-3 text-sm text-bad">
-          Nothing was accepted for {lifetimes.failingWebhook}, so it was turned off <Time at={off_since} />. Turned on
-          again, it continues where it stopped.
+          Nothing was accepted for {lifetimes.failingWebhook}, so it was turned off <Time at={off_since} />. Once turned
+          on again, it continues where it stopped.
         </p>
       )}
       {(off_reason === 'admin_gone' || off_reason === 'key_rotated') && off_since !== null && (
@@ -177,8 +177,8 @@ function Webhooks({ brokerageId }: { brokerageId: Id }) {
           {({ items }) =>
             items.length === 0 ? (
               <EmptyState icon={WebhookIcon} title="No webhooks yet" action={add}>
-                Add one for each system that should receive changes. Those that programs add by the REST API are listed
-                here too.
+                Add one for each system that should receive changes. Webhooks that programs add through the REST API are
+                listed here too.
               </EmptyState>
             ) : (
               <ul className="divide-y divide-line">
