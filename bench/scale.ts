@@ -657,8 +657,9 @@ async function measureAll(sides: readonly Side[], say: (line: string) => void): 
   try {
     for (const { who, calls } of first.asked) {
       say(`Measuring: ${who}`);
-      for (const side of opened) await wake(side.client);
       for (const { name, method, path: at } of calls) {
+        // A person's calls together may take longer than a sign-in counts as recent.
+        for (const side of opened) await wake(side.client);
         const works = opened.flatMap(({ asked, service, backends }): Work[] => {
           const call = asked.find((one) => one.who === who)?.calls.find((one) => one.name === name);
           return call ? [{ run: () => send(service, call), backends }] : [];

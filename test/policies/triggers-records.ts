@@ -307,7 +307,7 @@ check('a person, a deal and a finding take only so many records; loading takes m
   const invite = (deal: string) =>
     `select app.invite_to_deal('${deal}', 'one-more@example.test', 'One more', 'viewer', null)`;
   assert.equal(await as('broker', invite(on.deal)), 'deal_full');
-  const said = 'A deal has room for 2,000 people at once: remove somebody first.';
+  const said = 'A deal can have at most 2,000 people at a time: remove somebody first.';
   const compared = `do $$ begin ${invite(on.deal).replace('select', 'perform')};
     exception when others then if sqlerrm <> '${said}' then raise; end if; end $$`;
   assert.equal(await as('broker', compared), 'nothing');

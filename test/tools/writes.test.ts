@@ -159,7 +159,7 @@ describe('checks before a write', () => {
     const closed = {
       error: 'submission_rejected',
       message:
-        'The deal is closed and takes no more changes. Its records can still be read; calling again will not help.',
+        'The deal is closed and can no longer be changed. Its records can still be read; calling again will not help.',
     };
     expect(await (await writer('broker')).refused(normalize, adjustment())).toEqual(closed);
     expect(await (await writer('other buyer')).refused(askQuestion, question())).toEqual(closed);
@@ -218,7 +218,7 @@ describe('svc_questions_create', () => {
     expect(await buyer.refused(askQuestion, question())).toEqual(rejected('There is no active NDA'));
     // Once the deal has ended, the refusal no longer asks for an NDA to be signed.
     await service.sql(`update deals set state = 'withdrawn' where id = $1`, [scene.deal]);
-    expect(await buyer.refused(askQuestion, question())).toEqual(rejected('^The deal is withdrawn and takes no more'));
+    expect(await buyer.refused(askQuestion, question())).toEqual(rejected('^The deal is withdrawn and no longer accepts questions'));
     expect(await kept('questions')).toEqual([{ count: 0 }]);
   });
 

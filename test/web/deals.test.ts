@@ -311,7 +311,7 @@ describe('closing', () => {
       expect([path, method, (await person.ask(path, body, method)).body.error]).toEqual([
         path,
         method,
-        { code: 'deal_closed', message: 'The deal is closed and takes no more changes.' },
+        { code: 'deal_closed', message: 'The deal is closed and can no longer be changed.' },
       ]);
     const left = [
       'can_see',

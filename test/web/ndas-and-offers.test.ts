@@ -744,7 +744,7 @@ describe('an offer', () => {
     const late = await (await web.as('other buyer')).ask(path, { payload });
     expect(late.body.error).toEqual({
       code: 'deal_takes_no_offers',
-      message: 'The deal is withdrawn and takes no offers.',
+      message: 'The deal is withdrawn and does not accept offers.',
     });
     expect((await (await web.as('other buyer')).ask(`/deals/${web.scene.idle}`)).body.capacities.can_submit_offer).toBe(
       false,

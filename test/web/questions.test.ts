@@ -170,7 +170,7 @@ describe('refused requests', () => {
       body: {
         error: {
           code: 'no_seller',
-          message: 'No seller is on this deal to answer: invite one, who has to accept.',
+          message: 'No seller is on this deal to answer: invite one, who then has to accept.',
         },
       },
     };

@@ -31,7 +31,7 @@ const consequences: Partial<Record<DealState, string>> = {
     'Everyone on the deal sees that it is under offer. To list it again, exclusivity has to be granted and released first.',
   diligence: 'The exclusive buyer begins diligence. From here on the deal cannot be listed again.',
   closing: 'The parties work through the closing conditions.',
-  closed: 'The sale is done. The deal stays readable and takes no more changes. This cannot be undone.',
+  closed: 'The sale is done. The deal stays readable but can no longer be changed. This cannot be undone.',
   withdrawn:
     'The sale ends here: exclusivity ends, and no more offers can be made or questions asked. This cannot be undone.',
 };
