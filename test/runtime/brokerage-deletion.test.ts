@@ -171,7 +171,7 @@ test('the operator requests and cancels deletion; a legal hold stops it on reque
   await service.sql('delete from vault.legal_holds');
   expect(await command(brokerage.slug, '--cancel')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('stays.'),
+    stdout: expect.stringContaining('will not be deleted'),
   });
 });
 
