@@ -218,7 +218,9 @@ describe('svc_questions_create', () => {
     expect(await buyer.refused(askQuestion, question())).toEqual(rejected('There is no active NDA'));
     // Once the deal has ended, the refusal no longer asks for an NDA to be signed.
     await service.sql(`update deals set state = 'withdrawn' where id = $1`, [scene.deal]);
-    expect(await buyer.refused(askQuestion, question())).toEqual(rejected('^The deal is withdrawn and no longer accepts questions'));
+    expect(await buyer.refused(askQuestion, question())).toEqual(
+      rejected('^The deal is withdrawn and no longer accepts questions'),
+    );
     expect(await kept('questions')).toEqual([{ count: 0 }]);
   });
 

@@ -75,7 +75,7 @@ describe('findings', () => {
       body: {
         error: {
           code: 'too_many_today',
-          message: expect.stringContaining('At most 1,000 changes of findings a person a day on a deal: go on after '),
+          message: expect.stringContaining('At most 1,000 changes of findings a person a day on a deal: continue after '),
         },
       },
     });
