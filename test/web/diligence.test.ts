@@ -75,7 +75,9 @@ describe('findings', () => {
       body: {
         error: {
           code: 'too_many_today',
-          message: expect.stringContaining('At most 1,000 changes of findings a person a day on a deal: continue after '),
+          message: expect.stringContaining(
+            'At most 1,000 changes of findings a person a day on a deal: continue after ',
+          ),
         },
       },
     });
