@@ -6,6 +6,7 @@ import {
   deleteBrokeragePart,
   mailsOfDeletedBrokerage,
 } from '../domain/people/brokerage-deletion.ts';
+import { plural } from '../lib/plural.ts';
 import { deleteUnusedBodies } from './deletion.ts';
 
 /**
@@ -49,5 +50,6 @@ export async function deleteBrokerages(services: CoreServices, mails: MailFiles)
     }
   }
   if (finished > 0) await deleteUnusedBodies(services);
-  if (faults.length > 0) throw new AggregateError(faults, `${faults.length} brokerages could not be deleted.`);
+  if (faults.length > 0)
+    throw new AggregateError(faults, `${plural(faults.length, 'brokerage')} could not be deleted.`);
 }

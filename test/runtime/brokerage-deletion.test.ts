@@ -186,7 +186,7 @@ test('a brokerage that cannot be deleted does not block others, and is retried',
      create trigger stuck before delete on brokerages for each row execute function stuck()`,
   );
   const left = () => service.sql(`select slug from brokerages where slug in ('stuck-one', 'another-one')`);
-  await expect(deleteDueBrokerages(service.services)).rejects.toThrow('1 brokerages could not be deleted.');
+  await expect(deleteDueBrokerages(service.services)).rejects.toThrow('1 brokerage could not be deleted.');
   expect(await left()).toEqual([{ slug: 'stuck-one' }]);
   await service.sql('drop trigger stuck on brokerages; drop function stuck()');
   await deleteDueBrokerages(service.services);

@@ -248,8 +248,8 @@ test('doctor reports a transaction that blocks changes, waiting deliveries and w
       expect.stringMatching(
         /^queues: Other systems have received no changes for 12\d minutes: a transaction that began earlier is still open\.$/,
       ),
-      'queues: 1 webhook deliveries are waiting, 1 of which have failed so far; the oldest has waited for 180 minutes.',
-      'queues: 1 webhooks were turned off because nothing was accepted for three days.',
+      'queues: 1 webhook delivery is waiting, of which 1 failed so far; the oldest has waited for 180 minutes.',
+      'queues: 1 webhook was turned off because nothing was accepted for three days.',
     ]);
   } finally {
     await open.query('rollback');
@@ -281,7 +281,7 @@ test('doctor reports waiting and abandoned mails, and events without their notif
     const { stdout } = await run(['doctor'], { DATA_DIR });
     const mails = [
       expect.stringMatching(/^queues: The oldest e-mail has waited for 180 minutes\.$/),
-      'queues: 1 e-mails could not be sent and were given up.',
+      'queues: 1 e-mail was given up after the last attempt to send.',
     ];
     expect(wrong(waiting.findings)).toEqual([
       ...mails,
@@ -289,7 +289,7 @@ test('doctor reports waiting and abandoned mails, and events without their notif
     ]);
     expect(wrong(failing.findings)).toEqual([
       ...mails,
-      'queues: Notifications of 1 events could not be created so far: relation "deals" does not exist.',
+      'queues: Notifications of 1 event could not be created so far: relation "deals" does not exist.',
     ]);
     expect([waiting.code, failing.code]).toEqual([1, 1]);
     expect(stdout).toContain('dealkeep mail resend <id>');

@@ -1,6 +1,7 @@
 /** Checks the queues: mails to send, events without notifications, changes and webhook deliveries. */
 
 import type pg from 'pg';
+import { plural } from '../../lib/plural.ts';
 import type { Findings } from './finding.ts';
 
 /** How long the oldest entry of a queue may wait, in seconds. */
@@ -25,12 +26,12 @@ async function checkDeliveries(server: pg.Client, findings: Findings): Promise<v
     );
   if (oldest > longest)
     findings.warning(
-      `${waiting} webhook deliveries are waiting, ${failing} of which have failed so far; the oldest has waited for ${Math.round(oldest / 60)} minutes.`,
+      `${plural(waiting, 'webhook delivery is', 'webhook deliveries are')} waiting, of which ${failing} failed so far; the oldest has waited for ${Math.round(oldest / 60)} minutes.`,
       'Admins see what each receiver responds on the Webhooks page of the settings. If no receiver gets anything, check that a node is running and can reach the Internet.',
     );
   if (failed > 0)
     findings.warning(
-      `${failed} webhooks were turned off because nothing was accepted for three days.`,
+      `${plural(failed, 'webhook was', 'webhooks were')} turned off because nothing was accepted for three days.`,
       'The admins of their brokerages were notified by e-mail. Once turned on again in the settings, each continues where it stopped.',
     );
 }
@@ -58,7 +59,7 @@ export async function checkQueues(server: pg.Client, owner: pg.Client | null, fi
     );
   if (given_up > 0)
     findings.warning(
-      `${given_up} e-mails could not be sent and were given up.`,
+      `${plural(given_up, 'e-mail was', 'e-mails were')} given up after the last attempt to send.`,
       'dealkeep mail list says why; dealkeep mail resend <id> sends one again. They are deleted after 90 days.',
     );
   if (failing > 0) {
@@ -67,7 +68,7 @@ export async function checkQueues(server: pg.Client, owner: pg.Client | null, fi
     );
     const said = reasons?.rows.map(({ reason }) => reason).join('; ');
     findings.warning(
-      `Notifications of ${failing} events could not be created so far${said ? `: ${said}` : ''}.`,
+      `Notifications of ${plural(failing, 'event')} could not be created so far${said ? `: ${said}` : ''}.`,
       'They are retried for some days. Check what the reason names; if it is not part of your setup, report the reason and the release.',
     );
   } else if (event_seconds > longest)

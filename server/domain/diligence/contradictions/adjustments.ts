@@ -1,12 +1,13 @@
 /** Finds adjustments that do not fit the figures that they adjust, or each other. */
 
+import { plural } from '../../../lib/plural.ts';
 import type { BookedPeriod } from '../books.ts';
 import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
 import { compare, isNegative, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
 import { bridgeLabel } from '../earnings.ts';
 import type { Found } from './contradiction.ts';
 import { endsOf, type View } from './view.ts';
-import { counted, labelInWords, listed, quoted, sayDifference } from './words.ts';
+import { labelInWords, listed, quoted, sayDifference } from './words.ts';
 
 type Row = BookedPeriod;
 
@@ -75,7 +76,7 @@ export function oneTimeAgain(view: View): Found[] {
       kind: 'one_time_again',
       of: '',
       says: apart.flatMap((label) => [label, written(sum((years.get(label) ?? []).map(({ amount }) => amount)))]),
-      sentence: `“One-time” adjustments were made in ${counted(yearsNamed.length, 'year')}: ${listed(totals)}.`,
+      sentence: `“One-time” adjustments were made in ${plural(yearsNamed.length, 'year')}: ${listed(totals)}.`,
       ask: 'Ask why each of them will not recur.',
       amounts: { total: sum(named.map(({ amount }) => amount)) },
       rows: named.map(({ id }) => id).toSorted(byText),
@@ -110,7 +111,7 @@ export function periodsUnmatched(view: View): Found[] {
       kind: 'period_unmatched',
       of: label,
       says: [`${its.length}`],
-      sentence: `${counted(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} for ${quoted(label)}, for which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
+      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} for ${quoted(label)}, for which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
       ask: 'Ask which period is meant, and enter it under the label of that period.',
       amounts: { total },
       rows: its.map(({ id }) => id).toSorted(byText),

@@ -1,5 +1,6 @@
 /** Finds customer revenue that does not fit the profit and loss of the same dates. */
 
+import { plural } from '../../../lib/plural.ts';
 import { datesOf, type BookedPeriod } from '../books.ts';
 import { byText } from '../calendar.ts';
 import { isNegative, spoken, subtract, sum } from '../decimals.ts';
@@ -7,7 +8,7 @@ import { together } from '../earnings.ts';
 import type { Found } from './contradiction.ts';
 import { differs } from './rounded.ts';
 import { partsOf, type View } from './view.ts';
-import { counted, listed, sayDifference } from './words.ts';
+import { listed, sayDifference } from './words.ts';
 
 /** Periods whose customers do not add up to the revenue of the same dates. */
 export function customersOff({ byDates, months, pieces, mended, listings }: View): Found[] {
@@ -59,7 +60,7 @@ export function customersInOtherCurrency({ byDates, months, pieces, listings }: 
         kind: 'currency',
         of: `customers ${one.first} ${one.last}`,
         says: [reported.currency, ...foreign.map(({ currency }) => currency).toSorted(byText)],
-        sentence: `${counted(foreign.length, 'customer')} of ${one.first} to ${one.last} ${foreign.length === 1 ? 'is' : 'are'} in ${listed([...new Set(foreign.map(({ currency }) => currency))])}, but the profit and loss is in ${reported.currency}.`,
+        sentence: `${plural(foreign.length, 'customer')} of ${one.first} to ${one.last} ${foreign.length === 1 ? 'is' : 'are'} in ${listed([...new Set(foreign.map(({ currency }) => currency))])}, but the profit and loss is in ${reported.currency}.`,
         ask: 'Ask in which currency these customers were billed.',
         amounts: { revenue },
         rows: foreign.map(({ id }) => id).slice(0, 20),

@@ -1,5 +1,6 @@
 /** Finds outliers in sign and scale, and the amounts without them. */
 
+import { plural } from '../../../lib/plural.ts';
 import { accountLines } from '../account-lines.ts';
 import { datesOf, type BookedPeriod } from '../books.ts';
 import { dayAfter, wholeMonths } from '../calendar.ts';
@@ -22,7 +23,7 @@ import {
 import { isMonthRow } from '../earnings.ts';
 import { lineWords, plAmounts, type PlAmount } from '../snapshots.ts';
 import type { Found } from './contradiction.ts';
-import { counted, labelOf, lineNameOf, listed } from './words.ts';
+import { labelOf, lineNameOf, listed } from './words.ts';
 
 type Row = BookedPeriod;
 
@@ -106,7 +107,7 @@ function costsBelowZero(rows: readonly Row[]): BelowZero[] {
 const costsOff = (found: readonly BelowZero[]): Found[] =>
   found.map(({ name, below, count }) => {
     const rows = below.map(({ row }) => row);
-    const most = `${below.length} of ${counted(count, rows.every(isMonthRow) ? 'month' : 'period')}`;
+    const most = `${below.length} of ${plural(count, rows.every(isMonthRow) ? 'month' : 'period')}`;
     return {
       kind: 'sign',
       of: `${name} below zero`,

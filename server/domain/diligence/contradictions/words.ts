@@ -13,9 +13,6 @@ export function listed(names: readonly string[], most = 6): string {
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
 
-/** "1 month", "3 months". */
-export const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
-
 /** A line's name within a sentence: "owner compensation", "EBITDA". */
 export const lineNameOf = (line: PlAmount): string =>
   line === 'ebitda' ? lineWords.ebitda : lineWords[line].toLowerCase();
