@@ -615,13 +615,15 @@ async function compareOneDeal(
   return over.length === 0;
 }
 
-/** Prepares a run of a job; retries once after a deadlock with a worker of the service. */
-async function ready(client: pg.Client, before: string): Promise<void> {
-  const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === '40P01';
-  await client.query(before).catch((error: unknown) => {
-    if (!isDeadlock(error)) throw error;
-    return client.query(before);
-  });
+/** Prepares a run of a job; retries up to five times after a deadlock with a worker of the service. */
+async function ready(client: pg.Client, before: string, retries = 5): Promise<void> {
+  try {
+    await client.query(before);
+  } catch (error) {
+    const isDeadlock = error instanceof pg.DatabaseError && error.code === '40P01';
+    if (!isDeadlock || retries === 0) throw error;
+    await ready(client, before, retries - 1);
+  }
 }
 
 async function waitingNda({ superuser, people }: Platform) {
