@@ -4747,7 +4747,7 @@ begin
   if (new.distributed_response, new.rejection_reason) is distinct from (old.distributed_response, old.rejection_reason)
     and not is_broker
   then
-    perform app.refuse('broker_only', 'Only a broker of the deal can write the response to the asker.');
+    perform app.refuse('broker_only', 'Only a broker of the deal can write the response to the person who asked.');
   end if;
   if new.status is distinct from old.status then
     if new.status in ('with_seller', 'rejected', 'distributed') and not is_broker then
@@ -4761,14 +4761,14 @@ begin
       select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
       where p.deal_id = new.deal_id and p.role = 'seller' and p.status = 'active')
     then
-      perform app.refuse('no_seller', 'No seller is on this deal to answer: invite one, who then has to accept.');
+      perform app.refuse('no_seller', 'No seller is on this deal to answer: invite one, who must accept first.');
     end if;
     if new.status = 'answered' and not exists (select from public.question_answers a where a.question_id = new.id) then
       perform app.refuse('answer_missing', 'Write the answer first.');
     end if;
     if new.status = 'distributed' then
       if new.distributed_response is null then
-        perform app.refuse('response_missing', 'Write the response to the asker.');
+        perform app.refuse('response_missing', 'Write a response to the person who asked.');
       end if;
       new.distributed_at := app.now();
     end if;
@@ -4925,7 +4925,7 @@ begin
     perform app.refuse('not_a_person', 'Sign in to choose your notifications.');
   end if;
   if chosen = 'off' and (select k.security from app.notification_kinds k where k.kind = of_kind) then
-    perform app.refuse('security_stays', 'Notifications about the security of your account cannot be turned off: you can get them in the application only.');
+    perform app.refuse('security_stays', 'Notifications about the security of your account cannot be turned off. You can choose to get them only in the application.');
   end if;
   insert into vault.notification_choices (user_id, kind, delivery) values (app.user_id(), of_kind, chosen)
     on conflict (user_id, kind) do update set delivery = excluded.delivery;
@@ -11954,7 +11954,7 @@ CREATE OR REPLACE FUNCTION app.pass_tool_gate(tool text, deal_id uuid)
 AS $function$
 begin
   if not app.token_carries('mcp:write') then
-    perform app.refuse('missing_scope', 'This client was not given permission to write: connect it again and leave writing ticked.');
+    perform app.refuse('missing_scope', 'This client was not given permission to write: connect it again and leave writing checked.');
   elsif not app.tool_granted(tool) then
     perform app.refuse('missing_tool_grant', format('%s is not turned on for this client: turn it on in the settings.', tool));
   elsif deal_id is null or not app.deal_opted_in(deal_id) then
@@ -13338,7 +13338,7 @@ begin
   end if;
   if family.refreshed_on = today and family.refreshes >= 1000 then
     perform app.refuse_until('too_many_today',
-      'This grant was refreshed 1,000 times today, which is the most: use its access token until that expires, and refresh again after %s.',
+      'This grant was refreshed 1,000 times today, which is the limit: use its access token until that expires, and refresh again after %s.',
       date_trunc('day', app.now(), 'UTC') + interval '1 day');
   end if;
   update vault.token_families f
@@ -13550,7 +13550,7 @@ begin
   end if;
   perform app.refuse_if_closed(deal);
   if app.actual_state(deal) = 'withdrawn' then
-    perform app.refuse('deal_withdrawn', 'The deal is withdrawn: nobody has to do anything about this any more.');
+    perform app.refuse('deal_withdrawn', 'The deal is withdrawn: nobody has to do anything about this anymore.');
   end if;
   waiting := array(select w from app.who_could_open(array(select a from app.awaited(of_table, record) a), of_table, record, deal) w);
   if waiting = '{}' then
@@ -14795,7 +14795,7 @@ declare
   deal uuid;
 begin
   if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
-    perform app.refuse('name_missing', 'Type your full name to sign.');
+    perform app.refuse('name_missing', 'Enter your full name to sign.');
   end if;
   update public.ndas n
     set status = 'active', signed_at = app.now(), signed_name = trim(sign_nda.signed_name),
@@ -16604,4 +16604,4 @@ $function$;
 -- 7ad0cab889548a1eb94d77232880e8b6bb6542909086ce630b700f58b63643c7  696_exclusivities_told_as_they_change.sql
 -- d91ed9dcd540f42826efc71e33da6b933f5b45458d8fb21798bff726f1a71131  697_the_only_broker_of_deals_being_deleted.sql
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
--- d7b45a253dc74b122035bcc74ce73600f02855da8d5f1dd46014a2967d54fabf  710_plain_messages.sql
+-- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql

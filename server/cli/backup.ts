@@ -8,6 +8,7 @@ import { ConfigError } from '../config/config.ts';
 import { runOn } from '../database/client.ts';
 import { backupJob, noteJobRun } from '../domain/service/status.ts';
 import { storeLocation } from '../documents/store-marker.ts';
+import { plural } from '../lib/plural.ts';
 import { openStorage } from '../storage/open.ts';
 import {
   withDestination,
@@ -53,7 +54,9 @@ function words({ manifest, copied, dropped, undeleted }: Made, { destination, ke
     ...(dropped.length > 0 ? [`  Deleted: ${dropped.join(', ')}.`] : []),
     ...(undeleted === null ? [] : [`  The backup was made, but older ones could not be deleted: ${undeleted}.`]),
     ...(missing.length > 0
-      ? [`  ${missing.length} documents are missing from the store or were changed: run dealkeep doctor --documents.`]
+      ? [
+          `  ${plural(missing.length, 'document is', 'documents are')} missing from the store or changed: run dealkeep doctor --documents.`,
+        ]
       : []),
   ].join('\n');
 }

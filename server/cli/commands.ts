@@ -469,7 +469,7 @@ function addBrokerages(program: Command): void {
         },
         (result) =>
           'due_at' in result
-            ? `Brokerage ${result.slug} (${result.id}) will be deleted after ${String(result.due_at)}. To cancel this until then: dealkeep brokerages delete ${result.slug} --cancel`
+            ? `Brokerage ${result.slug} (${result.id}) will be deleted after ${String(result.due_at)}. To cancel this before then: dealkeep brokerages delete ${result.slug} --cancel`
             : `Brokerage ${result.slug} (${result.id}) will not be deleted.`,
       )(options),
     );

@@ -10,6 +10,7 @@ import { snapshot } from '../database/transaction.ts';
 import { brokerageNamed, record, type Brokerage } from '../domain/accounts/administration.ts';
 import { exportBrokerage, storedBodies, type ExportManifest, type ExportSource } from '../export/brokerage.ts';
 import { undoneBySignal } from '../lib/interruption.ts';
+import { plural } from '../lib/plural.ts';
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
 import { say, withExistingDatabase } from './backup-destination.ts';
@@ -94,7 +95,9 @@ export async function exportCommand(which: string, { to, json }: ExportOptions):
       else
         say(
           `Everything that ${brokerage.slug} has is in ${file}: ${rows} rows of ${tables.length} tables, ${documents.count} documents.${
-            lacking > 0 ? ` ${lacking} documents are missing from the store or were changed: see manifest.json.` : ''
+            lacking > 0
+              ? ` ${plural(lacking, 'document is', 'documents are')} missing from the store or changed: see manifest.json.`
+              : ''
           }`,
         );
       if (lacking > 0) process.exitCode = 1;

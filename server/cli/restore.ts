@@ -55,7 +55,7 @@ export async function restore(name: string | undefined, options: RestoreOptions)
       if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
       else
         say(
-          `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need another place. If it replaces the database that was backed up, continue in this place with: dealkeep backup --continue`,
+          `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need a place of their own. If it replaces the database that was backed up, continue in the place of this backup with: dealkeep backup --continue`,
         );
       if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
     } finally {

@@ -144,7 +144,7 @@ const shown = (held = ''): string => withoutPassword(held).replaceAll(/\r?\n/g, 
 
 function readValues(given: Environment): Values {
   const { env, faults: unread } = withSecretFiles(given, secretNames);
-  const faults = [...misspelt(given, [...variableNames, ...secretNames.map((name) => `${name}_FILE`)]), ...unread];
+  const faults = [...misspelt(given, variableNames, secretNames), ...unread];
   const values = Object.entries(variables).map(([name, { schema, allowed, secret: hidden }]) => {
     const held = env[name] === '' ? undefined : env[name];
     const result = schema.safeParse(held);
@@ -160,7 +160,7 @@ function readValues(given: Environment): Values {
     faults.push('DATABASE_LISTEN_URL is set without DATABASE_URL; it is for a DATABASE_URL that leads to a pooler.');
   }
   if (env['RATE_LIMIT_STORE'] === 'redis' && !env['REDIS_URL']) {
-    faults.push('RATE_LIMIT_STORE is redis without REDIS_URL; set it to where Redis is.');
+    faults.push('RATE_LIMIT_STORE is redis without REDIS_URL; set REDIS_URL to the address of Redis.');
   }
   if (!env['S3_ACCESS_KEY_ID'] !== !env['S3_SECRET_ACCESS_KEY']) {
     const [set, missing] = env['S3_ACCESS_KEY_ID']
@@ -172,7 +172,7 @@ function readValues(given: Environment): Values {
     faults.push('CLIENT_METADATA is pinned without CLIENT_METADATA_FILE; set the file, or CLIENT_METADATA to off.');
   }
   if (env['BACKUP_EVERY'] && !env['BACKUP_TO']) {
-    faults.push('BACKUP_EVERY is set without BACKUP_TO; set it to where backups are kept.');
+    faults.push('BACKUP_EVERY is set without BACKUP_TO; set BACKUP_TO to where backups are kept.');
   }
   if (env['BACKUP_EVERY'] && env['DATABASE_URL'] && !env['MIGRATE_DATABASE_URL']) {
     faults.push(

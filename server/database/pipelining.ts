@@ -182,7 +182,7 @@ class OneSync {
     if (this.#unreadable) return;
     try {
       if (!this.#memory.keeps(length, this.#rows.length === 0))
-        throw new TooMuchAtOnce('The response is too large: ask for less, or try again shortly.');
+        throw new TooMuchAtOnce('The response is too large to be sent right now: ask for less, or try again shortly.');
       this.#rows.push(decoded(fields, this.#description));
     } catch (error) {
       // The socket calls this handler, so an error thrown here would end the process.

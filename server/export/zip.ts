@@ -165,7 +165,7 @@ export async function* zipped(
       yield part;
     }
     if (Math.max(bytes, packed) >= most)
-      throw new TooLargeToArchive(`${path} is too large: a file in an archive may have up to 4 GB.`);
+      throw new TooLargeToArchive(`${path} is too large: a file in an archive must be smaller than 4 GB.`);
     yield numbers([4, 0x0807_4b50], [4, crc], [4, packed], [4, bytes]);
     list.push(listing({ name, crc, packed, bytes, offset: place }, [time, date]));
     place += head.length + name.length + packed + 16;

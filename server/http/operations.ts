@@ -109,14 +109,14 @@ function measureService({ database, config, clock }: Services, registers: Regist
     });
   gauge(
     'dealkeep_mails',
-    'Mails in the outbox of all nodes that are waiting or were given up.',
+    'E-mails in the outbox of all nodes that are waiting or were given up.',
     (of, { mails }) => {
       of.set({ state: 'waiting' }, mails.waiting);
       of.set({ state: 'given_up' }, mails.given_up);
     },
     ['state'],
   );
-  gauge('dealkeep_mail_oldest_seconds', 'How long the oldest waiting mail has waited.', (of, { mails }) =>
+  gauge('dealkeep_mail_oldest_seconds', 'How long the oldest waiting e-mail has waited.', (of, { mails }) =>
     of.set(mails.oldest_seconds),
   );
   gauge(

@@ -111,7 +111,7 @@ const headings: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
   410: 'This link no longer works',
   413: 'That was too large',
   429: 'Too many requests',
-  500: 'Something failed on our side',
+  500: 'Something went wrong on our side',
   503: 'Dealkeep is temporarily unavailable',
 };
 

@@ -142,7 +142,7 @@ const failure = (requestId: string, cause: unknown): Problem =>
   new Problem(
     500,
     'internal_error',
-    `Something failed on our side. If it happens again, give whoever runs Dealkeep this request id: ${requestId}.`,
+    `Something went wrong on our side. If it happens again, give whoever runs Dealkeep this request id: ${requestId}.`,
     { cause },
   );
 

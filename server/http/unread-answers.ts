@@ -110,7 +110,7 @@ export function openUnreadAnswers(
     if (waiting <= mostBytes) return;
     for (const answer of still.toSorted((one, other) => other.writableLength - one.writableLength)) {
       waiting -= answer.writableLength;
-      end(answer, 'there was no memory left for others');
+      end(answer, 'too much was waiting to be sent');
       if (waiting <= mostBytes) return;
     }
   };

@@ -28,7 +28,7 @@ export async function bodyParameters(c: Context, known: readonly string[]): Prom
     throw invalidRequest('The body must be a JSON object whose values are strings: send it so, or as a form.');
   for (const name of known) {
     if (name !== 'resource' && parameters.isRepeated(name))
-      throw invalidRequest(`${name} is sent more than once: send it once.`);
+      throw invalidRequest(`${name} was sent more than once: send it once.`);
     if (parameters.isMalformed(name))
       throw invalidRequest(`${name} is not well-formed UTF-8: send it percent-encoded in UTF-8.`);
   }

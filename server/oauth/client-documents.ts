@@ -95,7 +95,7 @@ export function readDocument(url: string, found: unknown): ClientDocument {
   const redirectUris = [...new Set(uris.map(anyPort).filter((uri) => redirectUriFault(uri) === null))];
   if (redirectUris.length === 0)
     throw new BadDocument(
-      'The document has no redirect URI that is accepted here: use https, or http on this machine.',
+      'The document has no redirect URI that is accepted here: use https, or http on localhost, 127.0.0.1 or [::1].',
     );
   if (redirectUris.length > redirectUriLimits.count)
     throw new BadDocument(`The document has more than ${redirectUriLimits.count} redirect URIs.`);

@@ -72,7 +72,7 @@ function inCodesOfOAuth(c: Context, problem: Problem): Problem {
     case 'internal_error':
       return oauthError(
         'server_error',
-        `Something failed on our side: try again, and if it fails again, tell the operator the request id ${requestIdOf(c)}.`,
+        `Something went wrong on our side: try again, and if it fails again, tell the operator the request id ${requestIdOf(c)}.`,
         { status: 500 },
       );
     default:

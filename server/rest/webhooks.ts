@@ -99,7 +99,7 @@ const shared = {
     .meta({ description: 'off: nothing is sent; changes made meanwhile are sent when it is on again.' }),
   offReason: openEnum(webhookOffReasons).nullable().meta({
     description:
-      'Why it was turned off. failing: nothing was accepted for three days. admin_gone, key_rotated: the admin or key that last set it up, or an admin who was shown a token of that key, lost their access. Later versions may add reasons.',
+      'Why it was turned off. failing: nothing was accepted for three days. admin_gone: the admin who last set it up, or who was shown a token of the key that did, was suspended, removed or reset, or is no longer an admin. key_rotated: the key that last set it up was rotated, and its old token stopped at once. Later versions may add reasons.',
   }),
   offSince: time.nullable(),
   createdAt: time,

@@ -164,7 +164,8 @@ function faultOf(issue: z.core.$ZodIssue, value: unknown): string {
       return typeof value === 'string' ? 'It is not an allowed value.' : otherType;
     case 'invalid_format':
       if (issue.format === 'guid') return 'It is not a UUID.';
-      if (issue.format === 'date') return isWrittenAsDate(value) ? 'There is no such day.' : 'It has another format.';
+      if (issue.format === 'date')
+        return isWrittenAsDate(value) ? 'There is no such day.' : 'It is not in this format.';
       return otherType;
     case 'too_small':
       return 'It is too small.';

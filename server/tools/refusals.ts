@@ -78,7 +78,7 @@ function secondFactorRequired(message: string, { tool, baseUrl }: CallFacts): Re
 export const missingScope = (facts: CallFacts): RefusalBody =>
   permissionDenied(
     'missing_scope',
-    'This client was not given permission to write: connect it again and leave writing ticked.',
+    'This client was not given permission to write: connect it again and leave writing checked.',
     facts,
   );
 
@@ -93,7 +93,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   not_a_buyer: 'Somebody on a buyer’s side can ask it; calling again will not help.',
   deal_over: 'svc_questions_list has earlier questions; calling again will not help.',
   deal_closed: 'Its records can still be read; calling again will not help.',
-  deal_full: 'Nothing was added: change or comment on an existing one instead.',
+  deal_full: 'Nothing was added: change an existing record instead.',
 };
 
 /**
@@ -145,6 +145,6 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
 export function internalError(requestId: string): RefusalBody {
   return {
     error: 'internal_error',
-    message: `Something failed on our side, and nothing was changed. Try again once; if it fails again, tell the user the request id ${requestId}, under which the operator finds it in the log.`,
+    message: `Something went wrong on our side, and nothing was changed. Try again once; if it fails again, tell the user the request id ${requestId}, under which the operator finds it in the log.`,
   };
 }

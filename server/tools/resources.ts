@@ -33,7 +33,7 @@ const list = 'mcp resources';
 const unknown = (uri: string): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `Unknown resource: ${shown(uri)}. resources/list has the resources.`,
+    `Unknown resource: ${shown(uri)}. resources/list names the resources.`,
     // SEP-2164: the URI, for a client that requested several.
     { uri: uri.slice(0, 1000) },
   );

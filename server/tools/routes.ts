@@ -116,7 +116,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   function checkRequest(c: Context, origin: string | undefined): void {
     if (origin !== undefined && !mayCall(origin)) throw forbidden();
     if (c.req.method !== 'POST')
-      throw new Problem(405, 'method_not_allowed', 'Use POST: this server does not stream.', {
+      throw new Problem(405, 'method_not_allowed', 'Use POST: this server has no streams or sessions.', {
         headers: { Allow: 'POST' },
       });
     checkAccept(c);

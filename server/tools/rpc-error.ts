@@ -25,7 +25,7 @@ function inOurWords(c: Context, problem: Problem): Problem {
       return new Problem(
         500,
         problem.code,
-        `Something failed on our side: try again, and if it fails again, tell the operator the request id ${requestIdOf(c)}.`,
+        `Something went wrong on our side: try again, and if it fails again, tell the operator the request id ${requestIdOf(c)}.`,
       );
     default:
       return problem;

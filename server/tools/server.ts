@@ -134,7 +134,7 @@ export function openServer(
       if (!tool)
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
-          `Unknown tool: ${shown(params.name)}. tools/list has the tools.`,
+          `Unknown tool: ${shown(params.name)}. tools/list names the tools.`,
         );
       const { misfits } = context;
       const given = misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {});

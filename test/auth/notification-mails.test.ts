@@ -182,7 +182,7 @@ describe('the daily mail', () => {
     expect(told('seller')).toEqual(['- A broker reminds you of a question that is waiting for your answer.']);
     expect(told('exclusive-buyer')).toEqual([]);
     expect(told('broker')).toEqual([
-      '- A closing condition is due soon.',
+      '- A closing condition is due within 3 days.',
       '- A closing condition is overdue.',
       '- An NDA ends within a week.',
       '- An offer expires within two days.',

@@ -363,7 +363,7 @@ describe('for the broker', () => {
     // A caller who does not see the books is asked for the earnings once the terms are given.
     expect(await answers('other buyer', '?rate=10&years=10')).toMatchObject({
       maturity: { result: 'met' },
-      coverage: { result: 'ask', ask: expect.stringMatching(/^What is the EBITDA of twelve months in US dollars\?/) },
+      coverage: { result: 'ask', ask: expect.stringMatching(/^What is EBITDA for twelve months, in US dollars\?/) },
     });
   });
 

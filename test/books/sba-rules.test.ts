@@ -100,7 +100,7 @@ describe('equity', () => {
     const note = (investors: string, day?: string) => said(purchase('0', investors, '40000'), 'seller_note', day);
     expect(note('10000')).toMatchObject({ why: 'The note of $40,000 counts in full.' });
     expect(note('10000.01')).toMatchObject({
-      why: 'At most $50,000 of the note of $40,000 and the investors’ $10,000.01 together counts unless the investors have control.',
+      why: 'Of the note of $40,000 and the investors’ $10,000.01, at most $50,000 counts in total, unless the investors have control.',
     });
     expect(note('90000', '2026-09-30')).toMatchObject({ why: 'The note of $40,000 counts in full.' });
   });

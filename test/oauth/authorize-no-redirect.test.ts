@@ -103,7 +103,7 @@ test('10. a disabled client looks unknown to everybody who does not have it in t
 
 test('11. a duplicated client_id gets an error page, not a redirect', async () => {
   const other = await addClient(service, ada);
-  expect(await refused({}, `&client_id=${clientId}`)).toContain('client_id is sent more than once: send it once.');
+  expect(await refused({}, `&client_id=${clientId}`)).toContain('client_id was sent more than once: send it once.');
   await refused({}, `&client_id=${other}`);
 });
 
@@ -122,7 +122,7 @@ test('14. a duplicated redirect_uri gets an error page, not a redirect, even if 
   await refused({}, `&redirect_uri=${encodeURIComponent('https://evil.example/')}`);
   await refused({ redirect_uri: 'https://evil.example/' }, `&redirect_uri=${encodeURIComponent(callback)}`);
   expect(await refused({}, `&redirect_uri=${encodeURIComponent(callback)}`)).toContain(
-    'redirect_uri is sent more than once: send it once.',
+    'redirect_uri was sent more than once: send it once.',
   );
 });
 

@@ -119,7 +119,7 @@ describe('parameters of the authorization request, with errors redirected to the
       'request_uri',
     ]) {
       const response = await visit(authorizeUrl(service, { client_id: clientId }, `&${name}=a&${name}=a`), ada);
-      expect(answerOf(response).get('error_description')).toBe(`${name} is sent more than once: send it once.`);
+      expect(answerOf(response).get('error_description')).toBe(`${name} was sent more than once: send it once.`);
     }
   });
   test.each(['https://evil.example/api/mcp', '/api/mcp', 'api', 'http://127.0.0.1:1/api/mcp'])(

@@ -239,6 +239,10 @@ test('variables of other programs are ignored', () => {
   // REDIS_URL is set, so a similar name is not meant for Dealkeep.
   expect(faultsOf({ REDIS_URI: 'x', REDIS_URL: 'redis://cache:6379' })).toEqual([]);
   expect(faultsOf({ REDIS_URI: 'x', REDIS_URL_FILE: file('redis', 'redis://cache:6379') })).toEqual([]);
+  // CLIENT_METADATA_FILE is a variable of its own, and sets no other.
+  expect(faultsOf({ CLIENT_METADTA: 'pinned', CLIENT_METADATA_FILE: file('clients', '[]') })).toEqual([
+    expect.stringContaining('CLIENT_METADATA is probably meant'),
+  ]);
   expect(faultsOf({ DATABSE_URL: '' })).toEqual([]);
 });
 

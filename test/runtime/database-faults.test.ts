@@ -134,7 +134,7 @@ test("an internal error of a page's change shows its number and advises to check
   expect([status, body.error?.message]).toEqual([
     500,
     expect.stringMatching(
-      /^Something failed on our side\. Check whether it was done before you try again\. If it happens again, give whoever runs Dealkeep this request id: [\w-]+\.$/,
+      /^Something went wrong on our side\. Check whether it was done before you try again\. If it happens again, give whoever runs Dealkeep this request id: [\w-]+\.$/,
     ),
   ]);
 });

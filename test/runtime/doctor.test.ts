@@ -248,7 +248,7 @@ test('doctor reports a transaction that blocks changes, waiting deliveries and w
       expect.stringMatching(
         /^queues: Other systems have received no changes for 12\d minutes: a transaction that began earlier is still open\.$/,
       ),
-      'queues: 1 webhook delivery is waiting, of which 1 failed so far; the oldest has waited for 180 minutes.',
+      'queues: 1 webhook delivery is waiting (1 failed so far); the oldest has waited for 180 minutes.',
       'queues: 1 webhook was turned off because nothing was accepted for three days.',
     ]);
   } finally {
@@ -289,7 +289,7 @@ test('doctor reports waiting and abandoned mails, and events without their notif
     ]);
     expect(wrong(failing.findings)).toEqual([
       ...mails,
-      'queues: Notifications of 1 event could not be created so far: relation "deals" does not exist.',
+      'queues: Notifications for 1 event could not be created so far: relation "deals" does not exist.',
     ]);
     expect([waiting.code, failing.code]).toEqual([1, 1]);
     expect(stdout).toContain('dealkeep mail resend <id>');
@@ -318,11 +318,11 @@ test('doctor reports a foreign document store, and missing or altered bodies', a
   expect(present.code).toBe(2);
   expect(wrong(present.findings)).toEqual([
     expect.stringMatching(
-      /^store: 1 of \d+ documents are not intact: the file of document [0-9a-f-]{36} is missing\.$/,
+      /^store: 1 of \d+ documents is missing or damaged: the file of document [0-9a-f-]{36} is missing\.$/,
     ),
   ]);
   expect(wrong(whole.findings)).toEqual([
-    expect.stringMatching(/^store: 2 of \d+ documents are not intact: .* has \d+ bytes instead of \d+/),
+    expect.stringMatching(/^store: 2 of \d+ documents are missing or damaged: .* has \d+ bytes instead of \d+/),
   ]);
 });
 

@@ -271,7 +271,7 @@ test('an internal error is reported in fixed words with the request id, and deta
     expect(body?.result.structuredContent).toEqual({
       error: 'internal_error',
       message:
-        'Something failed on our side, and nothing was changed. Try again once; if it fails again, tell the user the request id broken-1, under which the operator finds it in the log.',
+        'Something went wrong on our side, and nothing was changed. Try again once; if it fails again, tell the user the request id broken-1, under which the operator finds it in the log.',
     });
     expect(text).not.toMatch(/payload|column|offers_|postgres/i);
     expect(await recordsOf('broken-1')).toMatchObject([{ outcome: 'internal_error' }]);

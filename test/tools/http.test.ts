@@ -39,7 +39,7 @@ describe('the endpoint', () => {
     expect([status, headers.get('allow'), body?.error.message]).toEqual([
       405,
       'POST',
-      'Use POST: this server does not stream.',
+      'Use POST: this server has no streams or sessions.',
     ]);
   });
 

@@ -187,7 +187,7 @@ describe('requests and responses', () => {
     ]) {
       expect(error).toEqual({
         code: -32_602,
-        message: 'Unknown tool: svc_nonsense. tools/list has the tools.',
+        message: 'Unknown tool: svc_nonsense. tools/list names the tools.',
       });
     }
     expect(await older(message('tools/list', { cursor: 'x' }))).toMatchObject({ code: -32_602 });
@@ -231,7 +231,7 @@ describe('requests and responses', () => {
   test.each([
     ['svc_deals_get', { deal_id: 'Corner bakery' }, 'It is not a UUID.'],
     ['svc_deals_get', { deal_id: 5 }, 'It has the wrong type.'],
-    ['svc_qoe_pl_periods', { start_date: '2024-01' }, 'It has another format.'],
+    ['svc_qoe_pl_periods', { start_date: '2024-01' }, 'It is not in this format.'],
     ['svc_qoe_pl_periods', { start_date: '2026-02-30' }, 'There is no such day.'],
     ['svc_qoe_pl_periods', { start_date: '0000-01-01' }, 'There is no year 0.'],
     ['svc_qoe_pl_periods', { start_date: 2024 }, 'It has the wrong type.'],

@@ -119,7 +119,7 @@ test('a question cannot be released without an active seller on the deal, and th
   try {
     const page = await at('broker', 'questions');
     const card = page.getByRole('listitem').filter({ hasText: asked.question_text });
-    await card.getByText('No seller is on this deal to answer. Invite one, who must accept first.').waitFor();
+    await card.getByText('No seller is on this deal to answer: invite one, who must accept first.').waitFor();
     expect(await card.getByRole('button', { name: 'Release to seller' }).isDisabled()).toBe(true);
     expect(await card.getByRole('button', { name: 'Reject' }).isDisabled()).toBe(false);
     await expectAccessible(page);

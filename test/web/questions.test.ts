@@ -170,7 +170,7 @@ describe('refused requests', () => {
       body: {
         error: {
           code: 'no_seller',
-          message: 'No seller is on this deal to answer: invite one, who then has to accept.',
+          message: 'No seller is on this deal to answer: invite one, who must accept first.',
         },
       },
     };
@@ -201,7 +201,7 @@ describe('refused requests', () => {
     });
     expect((await as('other buyer').ask(path, { category: 'gossip', question_text: '' })).body.error.details).toEqual([
       { path: 'category', message: 'Choose what the question is about.' },
-      { path: 'question_text', message: 'Write something here.' },
+      { path: 'question_text', message: 'Enter something here.' },
     ]);
   });
 

@@ -96,7 +96,9 @@ async function contentOf(response: Response, answers: Rules['answers']): Promise
   const isWhole = answers === 'nothing' ? response.status === 204 : /json/.test(type);
   if (isWhole) return answers === 'nothing' ? undefined : response.json();
   await response.body?.cancel();
-  throw new TypeError(`This is not a response of the Dealkeep API: ${response.status}, ${type || 'no content type'}.`);
+  throw new TypeError(
+    `This is not a response from the Dealkeep API: ${response.status}, ${type || 'no content type'}.`,
+  );
 }
 
 /** Half a second, doubled for each attempt and shortened at random, so that many clients do not retry at the same time. */

@@ -256,7 +256,7 @@ export type CustomerRevenue = {
   periodEndDate: string;
   currency: string;
   revenueTotal: string;
-  /** The customer's share of all revenue in the period and currency, from 0 to 1; outside that range if some customers have credits, and null if credits equal or exceed sales. */
+  /** The customer's share of the revenue of all uploaded customers of the period in its currency, from 0 to 1; outside that range if some customers have credits, and null if credits equal or exceed sales. */
   revenueShare: string | null;
   /** 1 for the largest in its currency; equal totals share a rank. */
   rank: number;
@@ -849,7 +849,7 @@ export type Webhook = {
   types: string[] | null;
   /** off: nothing is sent; changes made meanwhile are sent when it is on again. */
   state: 'on' | 'off';
-  /** Why it was turned off. failing: nothing was accepted for three days. admin_gone, key_rotated: the admin or key that last set it up, or an admin who was shown a token of that key, lost their access. Later versions may add reasons. */
+  /** Why it was turned off. failing: nothing was accepted for three days. admin_gone: the admin who last set it up, or who was shown a token of the key that did, was suspended, removed or reset, or is no longer an admin. key_rotated: the key that last set it up was rotated, and its old token stopped at once. Later versions may add reasons. */
   offReason: (('asked' | 'failing' | 'admin_gone' | 'key_rotated') | (string & {})) | null;
   offSince: string | null;
   createdAt: string;
@@ -1119,7 +1119,7 @@ export type WebhookWithSecret = {
   types: string[] | null;
   /** off: nothing is sent; changes made meanwhile are sent when it is on again. */
   state: 'on' | 'off';
-  /** Why it was turned off. failing: nothing was accepted for three days. admin_gone, key_rotated: the admin or key that last set it up, or an admin who was shown a token of that key, lost their access. Later versions may add reasons. */
+  /** Why it was turned off. failing: nothing was accepted for three days. admin_gone: the admin who last set it up, or who was shown a token of the key that did, was suspended, removed or reset, or is no longer an admin. key_rotated: the key that last set it up was rotated, and its old token stopped at once. Later versions may add reasons. */
   offReason: (('asked' | 'failing' | 'admin_gone' | 'key_rotated') | (string & {})) | null;
   offSince: string | null;
   createdAt: string;

@@ -26,8 +26,8 @@ async function checkDeliveries(server: pg.Client, findings: Findings): Promise<v
     );
   if (oldest > longest)
     findings.warning(
-      `${plural(waiting, 'webhook delivery is', 'webhook deliveries are')} waiting, of which ${failing} failed so far; the oldest has waited for ${Math.round(oldest / 60)} minutes.`,
-      'Admins see what each receiver responds on the Webhooks page of the settings. If no receiver gets anything, check that a node is running and can reach the Internet.',
+      `${plural(waiting, 'webhook delivery is', 'webhook deliveries are')} waiting (${failing} failed so far); the oldest has waited for ${Math.round(oldest / 60)} minutes.`,
+      'The Webhooks page of the settings shows admins the responses of each receiver. If no receiver gets anything, check that a node is running and can reach the Internet.',
     );
   if (failed > 0)
     findings.warning(
@@ -68,7 +68,7 @@ export async function checkQueues(server: pg.Client, owner: pg.Client | null, fi
     );
     const said = reasons?.rows.map(({ reason }) => reason).join('; ');
     findings.warning(
-      `Notifications of ${plural(failing, 'event')} could not be created so far${said ? `: ${said}` : ''}.`,
+      `Notifications for ${plural(failing, 'event')} could not be created so far${said ? `: ${said}` : ''}.`,
       'They are retried for some days. Check what the reason names; if it is not part of your setup, report the reason and the release.',
     );
   } else if (event_seconds > longest)

@@ -115,7 +115,7 @@ export async function checkBodies(
   if (wrong.length > 0) {
     const more = wrong.length > named ? `; and ${wrong.length - named} more` : '';
     findings.fault(
-      `${wrong.length} of ${looked} documents are not intact: ${wrong.slice(0, named).join('; ')}${more}.`,
+      `${wrong.length} of ${looked} documents ${wrong.length === 1 ? 'is' : 'are'} missing or damaged: ${wrong.slice(0, named).join('; ')}${more}.`,
       'Restore them from a backup of the store, under the same names.',
     );
   } else if (isComplete) {

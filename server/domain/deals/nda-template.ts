@@ -5,9 +5,9 @@ export const ndaTemplate = (brokerage: string, deal: string): string => `CONFIDE
 
 This agreement is between ${brokerage} ("Broker"), on behalf of the owner ("Seller") of the business described as "${deal}" (the "Business"), and the person who signs below ("Buyer").
 
-1. Confidential Information. "Confidential Information" means everything that Buyer receives about the Business through Dealkeep or from Broker or Seller, in any form, and the fact that the Business is for sale. It does not include information that is public, that Buyer already knew, or that Buyer lawfully learns from a third party who owes no duty of confidentiality.
+1. Confidential Information. "Confidential Information" means everything that Buyer receives about the Business through Dealkeep or from Broker or Seller, in any form, and the fact that the Business is for sale. It does not include information that is public, that Buyer knew before receiving it, or that Buyer lawfully learns from a third party who owes no duty of confidentiality.
 
-2. Use. Buyer will use Confidential Information solely to decide whether to buy the Business, and for no other purpose. Buyer will not use it to compete with the Business.
+2. Use. Buyer will use Confidential Information only to decide whether to buy the Business. Buyer will not use it to compete with the Business.
 
 3. Permitted Disclosure. Buyer may disclose Confidential Information only to attorneys, accountants, lenders and partners who need it for that decision and who keep it confidential, as Buyer must. Buyer is responsible for their conduct.
 

@@ -152,7 +152,7 @@ function judgeNote(facts: SbaFacts): SbaResult {
   if (!atMost(note, most)) return met(`At most ${usd(most)} of the note of ${usd(note)} counts.`);
   if (investors !== null && isPositive(investors) && !atMost(sum([note, investors]), most))
     return met(
-      `At most ${usd(most)} of the note of ${usd(note)} and the investors’ ${usd(investors)} together counts unless the investors have control.`,
+      `Of the note of ${usd(note)} and the investors’ ${usd(investors)}, at most ${usd(most)} counts in total, unless the investors have control.`,
     );
   return met(`The note of ${usd(note)} counts in full.`);
 }
@@ -182,7 +182,7 @@ function judgeMaturity({ loan_years: years }: SbaFacts): SbaResult {
 }
 
 const askTerms = 'At what rate, and over how many years, is the debt paid back? Enter the terms.';
-const askEbitda = 'What is the EBITDA of twelve months in US dollars? Coverage is computed from it.';
+const askEbitda = 'What is EBITDA for twelve months, in US dollars? Coverage is computed from it.';
 
 /** Requires that EBITDA covers the annual cost of all debt at least `least` times. */
 const covers =
@@ -361,7 +361,7 @@ export const sbaRules: readonly SbaRule[] = [
     judge: (facts) =>
       keepsShare(facts)
         ? ask(
-            'How does the lender classify the purchase if the seller keeps a share, and does the seller guarantee the loan?',
+            'How does the lender classify the purchase, given that the seller keeps a share, and does the seller guarantee the loan?',
           )
         : sellerLeaves,
   },

@@ -174,7 +174,7 @@ export const notificationKinds = {
   condition_due: {
     place: 'closing',
     title: 'A closing condition is due in 3 days',
-    says: counted('A closing condition is due soon.', (n) => `${n} closing conditions are due soon.`),
+    says: counted('A closing condition is due within 3 days.', (n) => `${n} closing conditions are due within 3 days.`),
     action: 'View the conditions',
   },
   condition_overdue: {

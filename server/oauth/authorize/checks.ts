@@ -40,7 +40,7 @@ const singular = [
 
 const eachOnce: Check = (parameters) => {
   const repeated = singular.find((name) => parameters.isRepeated(name));
-  return repeated === undefined ? null : invalid(`${repeated} is sent more than once: send it once.`);
+  return repeated === undefined ? null : invalid(`${repeated} was sent more than once: send it once.`);
 };
 
 const eachText: Check = (parameters) => {

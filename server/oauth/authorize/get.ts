@@ -52,7 +52,7 @@ export async function whyRefused({ database }: Services, c: Context, clientId: s
 
 /** The error of a parameter that is repeated or missing; undefined when it is present once or malformed. */
 function countFault(parameters: Parameters, name: 'client_id' | 'redirect_uri'): string | undefined {
-  if (parameters.isRepeated(name)) return `${name} is sent more than once: send it once.`;
+  if (parameters.isRepeated(name)) return `${name} was sent more than once: send it once.`;
   return parameters.one(name) === undefined && !parameters.isMalformed(name) ? `${name} is missing.` : undefined;
 }
 

@@ -93,7 +93,7 @@ const customerRevenue = z
     revenueTotal: decimal,
     revenueShare: decimal.nullable().meta({
       description:
-        "The customer's share of all revenue in the period and currency, from 0 to 1; outside that range if some customers have credits, and null if credits equal or exceed sales.",
+        "The customer's share of the revenue of all uploaded customers of the period in its currency, from 0 to 1; outside that range if some customers have credits, and null if credits equal or exceed sales.",
     }),
     rank: z
       .int()

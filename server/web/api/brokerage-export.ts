@@ -24,7 +24,7 @@ import { pathId } from './input.ts';
 const atOnce = 2;
 
 const sight =
-  'This export has what the admin who made it may see: everything of the brokerage, but only what viewers see of a sale in which they take no part. It does not say who did what on a deal; the audit trail has its own export.';
+  'This export contains what the admin who made it can see: everything of the brokerage, but for a deal they are not on, only what its viewers see. It does not say who did what on a deal; the audit trail has its own export.';
 
 /**
  * Reads as the requesting person, authenticated again for each portion, so that the export ends with their session or

@@ -127,7 +127,7 @@ export const text = (max: number) =>
   z
     .string()
     .refine(isWithin(max), `At most ${max} characters.`)
-    .refine((value) => !isBlank(value), 'Write something here.')
+    .refine((value) => !isBlank(value), 'Enter something here.')
     .refine(isStorable, 'This contains characters that cannot be stored.');
 
 type Several<T extends z.ZodType> = z.ZodType<

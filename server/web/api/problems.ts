@@ -40,7 +40,7 @@ function sentenceOf(c: Context, { code, message, cause }: Problem): string {
   if (impossibleMoves.has(code)) return 'This was changed meanwhile. Check where it stands now, then choose again.';
   if (c.req.method === 'GET') return message;
   if (code === 'internal_error')
-    return `Something failed on our side. Check whether it was done before you try again. If it happens again, give whoever runs Dealkeep this request id: ${requestIdOf(c)}.`;
+    return `Something went wrong on our side. Check whether it was done before you try again. If it happens again, give whoever runs Dealkeep this request id: ${requestIdOf(c)}.`;
   if (cause instanceof Unavailable && cause.cause instanceof ConnectionLost)
     return 'The service lost its database connection before it could respond. Your change may have been saved, so check before you send it again.';
   return message;

@@ -152,7 +152,7 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
           {name}: <Money amount={debt} currency={basis.currency} />{' '}
           {is === 'recorded'
             ? 'of debt, as recorded in its financing, with the seller note'
-            : 'of debt: cash and seller note, because you see no loan recorded by the buyer’s side'}
+            : 'of debt (cash and seller note, because you see no loan recorded by the buyer’s side)'}
           . Based on adjusted EBITDA of {basis.period}, assumed to stay the same each year.
         </>
       }

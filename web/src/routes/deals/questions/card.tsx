@@ -122,7 +122,7 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
           )}
           {can.has('release') && !hasSeller && (
             <span id={why} className="text-sm text-faint">
-              No seller is on this deal to answer. Invite one, who must accept first.
+              No seller is on this deal to answer: invite one, who must accept first.
             </span>
           )}
         </div>

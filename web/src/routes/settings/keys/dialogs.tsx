@@ -118,7 +118,7 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
   return (
     <RenewDialog
       title={`Rotate ${apiKey.name}`}
-      description="The key gets a new token. If the current one stops at once, webhooks last added, turned on, or given an address or secret with it are turned off: check their addresses, and turn them on again."
+      description="The key gets a new token. If the current one stops at once, webhooks that were last added, turned on, or given a new address or secret with it are turned off: check their addresses, and turn them on again."
       action="Rotate"
       current="The current token"
       does="Works"

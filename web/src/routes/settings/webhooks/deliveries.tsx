@@ -44,7 +44,7 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
           </Fact>
         )}
         {delivery.state === 'waiting' && delivery.next_attempt_at === null && (
-          <Fact label="Next attempt">After an earlier delivery about the same record</Fact>
+          <Fact label="Next attempt">After an earlier delivery for the same record</Fact>
         )}
         {delivery.state === 'dropped' && (
           <Fact label="Why" wide>
