@@ -5504,7 +5504,7 @@ begin
     cross join lateral (
       select c.id from public.contacts c
       where c.brokerage_id = brokerage and c.archived_at is null and c.email is not null and lower(c.email) = e.email
-      order by c.id limit 1) k;
+      order by c.brokerage_id, lower(c.email), c.id limit 1) k;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.contacts_with_emails(uuid,text[]) TO dealkeep_server;
@@ -16605,3 +16605,4 @@ $function$;
 -- d91ed9dcd540f42826efc71e33da6b933f5b45458d8fb21798bff726f1a71131  697_the_only_broker_of_deals_being_deleted.sql
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
+-- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
