@@ -52,6 +52,8 @@ interface Results {
   readonly scans: Record<string, readonly Scan[]>;
   /** Pages that each call read, by caller and call. */
   readonly pages: Record<string, number>;
+  /** Calls whose plan was not logged because they failed, with their status. */
+  readonly failures: Record<string, string>;
 }
 
 /** Who is measured by default: every size, every role, and the admin of a large brokerage. */
@@ -268,7 +270,7 @@ function answeredToNobody(measures: Results['measures']): string[] {
 
 /** Returns one line for each exceeded bound. */
 function faults(
-  { measures, scans, pages }: Results,
+  { measures, scans, pages, failures }: Results,
   before: Results | null,
   sizes: ReadonlyMap<string, number>,
   isEverybody: boolean,
@@ -289,6 +291,8 @@ function faults(
         );
     }
   }
+  for (const [call, status] of Object.entries(failures))
+    found.push(`${call}: is answered with ${status}, so that its plan is not known`);
   for (const [call, nodes] of Object.entries(scans))
     for (const { node, rows } of nodes) found.push(`${call}: ${node} read ${rows.toLocaleString('en-US')} rows`);
   for (const [call, read] of Object.entries(pages)) {
@@ -306,7 +310,7 @@ function faults(
 async function findScans(
   { platform, asked, jobs, start }: Side,
   say: (line: string) => void,
-): Promise<Pick<Results, 'scans' | 'pages'>> {
+): Promise<Pick<Results, 'scans' | 'pages' | 'failures'>> {
   const client = new pg.Client(platform.superuser);
   await client.connect();
   const logins = loginsOf(platform.postgres);
@@ -336,10 +340,13 @@ async function findScans(
   const log = path.join(path.dirname(platform.postgres.directory), 'postgres.log');
   const scans: Record<string, readonly Scan[]> = {};
   const pages: Record<string, number> = {};
+  const failures: Record<string, string> = {};
   const look = async (name: string, work: () => Promise<string>) => {
     await logPlans(0);
     const from = statSync(log).size;
-    await work();
+    const status = await work();
+    // PostgreSQL logs no plan of a statement that it ended.
+    if (status.startsWith('5')) failures[name] = status;
     await logPlans(-1);
     const found = lookedAt(log, from, rowsOf);
     pages[name] = found.pages;
@@ -368,7 +375,7 @@ async function findScans(
     await client.end();
     await forgetPlans(platform.superuser, logins);
   }
-  return { scans, pages };
+  return { scans, pages, failures };
 }
 
 const help = `npm run bench -- scale [--deals N] [--keep DIR] [--beside DIR] [--against FILE] [--people a,b] [--only text]
@@ -523,7 +530,7 @@ async function openSide(
           ...accountJobs(database, asOwner, platform.people),
         ].filter(only)
       : [];
-    const results: Results = { deals: platform.deals, measures: {}, scans: {}, pages: {} };
+    const results: Results = { deals: platform.deals, measures: {}, scans: {}, pages: {}, failures: {} };
     const start = async (): Promise<Started> => {
       const service = await startDealkeep(databaseUrl, env);
       const undoing = await startUndoing(config, platform.postgres.server).catch(async (error: unknown) => {
