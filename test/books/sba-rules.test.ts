@@ -124,7 +124,7 @@ test.each([
   ['maturity', { loan_years: 11n }, { result: 'ask' }],
   ['coverage', { coverage: decimal('1.25') }, { result: 'met' }],
   ['coverage', { coverage: decimal('1.24') }, { result: 'not_met', by: '0.01' }],
-  ['coverage', { coverage: null }, { result: 'ask', ask: expect.stringContaining('EBITDA of twelve months') }],
+  ['coverage', { coverage: null }, { result: 'ask', ask: expect.stringContaining('EBITDA for twelve months') }],
   [
     'coverage',
     { coverage: null, pays_nothing: true },

@@ -41,7 +41,7 @@ test('the largest unread responses are ended when too much data is buffered; res
   );
   listener.answerWith(app, { load: services.load, lookAfterAnswers });
   const origin = `http://127.0.0.1:${listener.port}`;
-  const ended = () => service.log.filter((line) => line.includes('no memory left for others')).length;
+  const ended = () => service.log.filter((line) => line.includes('too much was waiting to be sent')).length;
 
   const small = await askWithoutReading(origin, '/small');
   const large = await Promise.all([1, 2, 3].map(() => askWithoutReading(origin, '/large')));

@@ -96,7 +96,7 @@ describe.each(eras)('%s', (_title, mode) => {
     for (const uri of uris)
       await expect(client.readResource({ uri })).rejects.toMatchObject({
         code: -32_602,
-        message: expect.stringMatching(/Unknown resource: .*resources\/list has the resources/s),
+        message: expect.stringMatching(/Unknown resource: .*resources\/list names the resources/s),
         data: { uri },
       });
   });
