@@ -144,7 +144,7 @@ const shown = (held = ''): string => withoutPassword(held).replaceAll(/\r?\n/g, 
 
 function readValues(given: Environment): Values {
   const { env, faults: unread } = withSecretFiles(given, secretNames);
-  const faults = [...misspelt(given, variableNames, secretNames), ...unread];
+  const faults = [...misspelt(env, [...variableNames, ...secretNames.map((name) => `${name}_FILE`)]), ...unread];
   const values = Object.entries(variables).map(([name, { schema, allowed, secret: hidden }]) => {
     const held = env[name] === '' ? undefined : env[name];
     const result = schema.safeParse(held);

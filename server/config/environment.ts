@@ -99,15 +99,12 @@ const others: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A sentence for each variable whose name is one or two letters from one of `names` that is set neither itself nor by a
- * file; `secrets` are those that a NAME_FILE can set. A variable that resembles only names that are set was meant for
- * another program.
+ * A sentence for each variable whose name is one or two letters from one of `names` that is not set. A variable that
+ * resembles only names that are set was meant for another program. `env` has the secrets that files set.
  */
-export function misspelt(env: Environment, names: readonly string[], secrets: readonly string[]): string[] {
-  const byFile = secrets.map((name) => `${name}_FILE`);
-  const known = new Set([...names, ...byFile]);
-  const setByFile = new Set(secrets.filter((name) => env[`${name}_FILE`]));
-  const absent = [...known].filter((name) => !env[name] && !setByFile.has(name));
+export function misspelt(env: Environment, names: readonly string[]): string[] {
+  const known = new Set(names);
+  const absent = names.filter((name) => !env[name]);
   return Object.keys(env).flatMap((given) => {
     if (!env[given] || known.has(given) || others.has(given) || !/^[A-Z][A-Z0-9_]{2,60}$/.test(given)) return [];
     const near = absent.filter((name) => isNear(given, name));
