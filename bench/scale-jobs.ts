@@ -482,7 +482,7 @@ export function jobsOf(
           {
             name: 'rename_oneself: broker of 1000',
             run: () =>
-              done(undone(database, enterWithSession(digestOf(broker.session_token)), renameOneself('Renamed'))),
+              done(undone(database, enterWithSession(digestOf(broker.session_token)), renameOneself('Renamed', { address: null, requestId: null }))),
           },
         ]
       : []),

@@ -3337,7 +3337,7 @@ begin
     select endpoint, key.brokerage_id, key.id, add_webhook.url, add_webhook.description, add_webhook.types, app.user_id(), s.published, s.history
     from vault.change_stream s;
   insert into vault.webhook_secrets (id, endpoint_id, secret) values (secret_id, endpoint, add_webhook.secret);
-  perform app.audit('webhook.create', endpoint::text, 'done', key.brokerage_id, null, address, request_id, jsonb_build_object('key_id', key.id));
+  perform app.audit('webhook.create', endpoint::text, 'done', key.brokerage_id, null, address, request_id, jsonb_build_object('key_id', key.id, 'host', app.host_of(url)));
   return true;
 end
 $function$;
@@ -4454,7 +4454,11 @@ begin
     perform pg_notify('dealkeep_mail', '');
   end if;
   perform app.audit('webhook.update', this.id::text, 'done', this.brokerage_id, null, address, request_id,
-    jsonb_strip_nulls(jsonb_build_object('state', change_webhook.state)));
+    jsonb_strip_nulls(jsonb_build_object('state', change_webhook.state, 'changed', nullif(to_jsonb(array_remove(array[
+        case when change_webhook.url <> this.url then 'url' end,
+        case when nullif(coalesce(change_webhook.description, this.description), '') is distinct from this.description then 'description' end,
+        case when change_webhook.types is not null and nullif(change_webhook.types, '{}') is distinct from this.types then 'types' end], null)), '[]'))
+      || case when change_webhook.url <> this.url then jsonb_build_object('host_before', app.host_of(this.url), 'host', app.host_of(change_webhook.url)) else '{}' end));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.change_webhook(uuid,text,text,text[],text,inet,text) TO dealkeep_server;
@@ -5187,6 +5191,30 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.client_of_grant(text,bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.client_of_record(record uuid, recorded_at timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  me constant uuid := app.user_id();
+  narrowed constant uuid := app.narrowed_to();
+begin
+  if me is null then
+    return null;
+  end if;
+  return (
+    select c.name from public.audit_records a join public.connected_clients c on c.id = a.client_id
+    where a.id = record and a.at = recorded_at and (narrowed is null or a.deal_id = narrowed)
+      and (a.user_id = me or a.brokerage_id = any (app.brokerages_as('admin'))
+        -- Of this deal alone: all of those of the caller would be read for each record.
+        or exists (select from vault.deals_of_people o
+          where o.user_id = me and o.deal_id = a.deal_id and o.role = 'broker' and o.organization_id <> all (app.barred_in(app.identity())))));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.client_of_record(uuid,timestamp with time zone) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.client_takes(client_id uuid, person uuid, redirect_uri text)
  RETURNS boolean
@@ -8898,6 +8926,15 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.home(boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.host_of(url text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select substring(url from '^[a-z]+://(?:[^/?#@]*@)?([^/?#]*)')
+$function$;
 
 CREATE OR REPLACE FUNCTION app.identity()
  RETURNS text
@@ -16606,3 +16643,5 @@ $function$;
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
+-- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
+-- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql

@@ -79,7 +79,7 @@ async function erase(services: Services, c: Context, confirmation: string) {
 /** The routes for the signed-in person and changes to their account. */
 export function accountRoutes(services: Services) {
   const rename = action(z.object({ name: fields.name }), async (c, { name }) => {
-    await asCaller(services, c, renameOneself(name));
+    await asCaller(services, c, renameOneself(name, originOf(c)));
     return { name };
   });
 

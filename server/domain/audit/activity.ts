@@ -3,6 +3,7 @@
 import { behindPlace, pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { activitySentence, type Details } from './actions.ts';
+import { clientName } from './records.ts';
 
 export interface Activity {
   id: string;
@@ -15,7 +16,7 @@ export interface Activity {
    * readers; null for a person and for the service.
    */
   actor: 'key' | 'brokerage' | null;
-  /** The connected client that the person used. */
+  /** The connected client that the person used, for readers to whom the audit trail shows the record. */
   client_name: string | null;
   deal_id: string | null;
   deal_title: string | null;
@@ -63,14 +64,13 @@ export const actorColumns = (record: string): string =>
      case when ${record}.is_own then coalesce(u.name, case when ${record}.action = 'invitation.decline' then ${record}.details ->> 'name' end)
        else coalesce(known.name, case when ${record}.user_id is not null then 'Someone' end) end as user_name,
      case when ${record}.action is not null and ${record}.user_id is null then app.unnamed_actor(${record}.id, ${record}.at, ${record}.deal_id) end as actor,
-     c.name as client_name`;
+     case when ${record}.is_own then ${clientName(record)} end as client_name`;
 
 // Looked up for each record: joining whole tables would evaluate their policies for every person.
 /** SQL that joins what {@link actorColumns} reads. */
 export const actorJoins = (record: string): string =>
   `left join lateral (select name from users where id = ${record}.user_id and ${record}.is_own limit 1) u on true
-   left join lateral (select app.person_in_sight(${record}.user_id, ${record}.deal_id) as name where not ${record}.is_own) known on true
-   left join lateral (select name from connected_clients where id = ${record}.client_id limit 1) c on true`;
+   left join lateral (select app.person_in_sight(${record}.user_id, ${record}.deal_id) as name where not ${record}.is_own) known on true`;
 
 /**
  * Marks the place that was reached when too many records before it are hidden. A visible record at that place comes

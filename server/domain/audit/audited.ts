@@ -56,6 +56,24 @@ export const added = <T>(addition: Statement<T | null>): Statement<T> =>
 export const addedId = (addition: Statement<{ id: string } | null>): Statement<string> =>
   mapped(added(addition), ({ id }) => id);
 
+const exported = row(
+  'exported',
+  `select app.audit($1, null, 'done',
+     (select m.brokerage_id from members m where m.user_id = (select app.user_id()) and m.brokerage_id = $2 and m.status = 'active'),
+     null, $3, $4, $5)`,
+);
+
+/**
+ * Records that the caller begins to export a list of a brokerage; for somebody who is not its member, or without a
+ * brokerage, in their own trail alone.
+ */
+export const recordExport = (
+  action: 'contact.export' | 'audit.export',
+  brokerageId: string | null,
+  details: Readonly<Record<string, unknown>>,
+  { address, requestId }: Origin,
+): Statement<unknown> => exported(action, brokerageId, address, requestId, details);
+
 // On the deal that the transaction is narrowed to, if the caller sees it: a record is filed under its deal's brokerage,
 // and a guessed id would write into another brokerage's trail.
 const notDone = row(

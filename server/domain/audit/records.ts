@@ -8,7 +8,9 @@ export interface AuditRecord {
   at: string;
   user_id: string | null;
   user_name: string | null;
+  client_id: string | null;
   client_name: string | null;
+  key_id: string | null;
   key_name: string | null;
   deal_id: string | null;
   deal_title: string | null;
@@ -34,16 +36,19 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
+/** SQL for the name of the client through which somebody acted, a deleted one's too; `record` is one that the policies show. */
+export const clientName = (record: string): string =>
+  `case when ${record}.client_id is not null then app.client_of_record(${record}.id, ${record}.at) end`;
+
 // Selects the records first, so that names are looked up only for the records returned.
 const shown = (name: string, records: string) =>
   rows<Placed<AuditRecord>>(
     name,
-    `select a.id, a.at, a.user_id, u.name as user_name, c.name as client_name, k.name as key_name, a.deal_id,
+    `select a.id, a.at, a.user_id, u.name as user_name, a.client_id, ${clientName('a')} as client_name, a.key_id, k.name as key_name, a.deal_id,
        d.title as deal_title, host(a.address) as address, a.request_id, a.action, a.subject_id, a.outcome, a.details,
        a.at::text as place
      from ${records}
      left join users u on u.id = a.user_id
-     left join connected_clients c on c.id = a.client_id
      left join api_keys k on k.id = a.key_id
      left join deals d on d.id = a.deal_id
      order by a.at desc, a.id desc`,

@@ -93,11 +93,21 @@ export function createClient({ name, redirectUris }: ClientDetails, from: Origin
  */
 const filedUnder = 'coalesce(brokerage_id, app.only_brokerage())';
 
+/** SQL for the schemes and hosts of redirect URIs: what audit records keep of them. */
+const hostsOf = (uris: string): string =>
+  `to_jsonb(array(select distinct substring(uri from '^[^/?#]*(?://[^/?#]*)?') from unnest(${uris}) uri order by 1))`;
+
 const change = row<{ id: string }>(
   'change_connected_client',
-  `with changed as (update connected_clients set name = coalesce($2, name), redirect_uris = coalesce($3, redirect_uris)
-     where id = $1 returning id, brokerage_id)
-   select id, app.audit('client.change', id::text, 'done', ${filedUnder}, null, $4, $5, '{}') from changed`,
+  `with changed as (
+     update connected_clients c set name = coalesce($2, c.name), redirect_uris = coalesce($3, c.redirect_uris)
+     from (select id, name, redirect_uris from connected_clients where id = $1 for no key update) held
+     where c.id = held.id returning c.id, c.brokerage_id, c.redirect_uris, held.redirect_uris as before, array_remove(array[
+       case when c.name <> held.name then 'name' end,
+       case when c.redirect_uris <> held.redirect_uris then 'redirect_uris' end], null) as fields)
+   select id, app.audit('client.change', id::text, 'done', ${filedUnder}, null, $4, $5, jsonb_build_object('changed', fields)
+     || case when redirect_uris <> before then jsonb_build_object('hosts_before', ${hostsOf('before')}, 'hosts', ${hostsOf('redirect_uris')}) else '{}' end)
+   from changed`,
 );
 
 /** Changes the given fields of a client that the caller manages; false when there is no such client. */
@@ -116,7 +126,8 @@ const add = row<{ id: string }>(
   'add_redirect_uri',
   `with changed as (update connected_clients set redirect_uris = redirect_uris || $2::text
      where id = $1 and metadata_url is null and not $2 = any (redirect_uris) returning id, brokerage_id)
-   select id, app.audit('client.change', id::text, 'done', ${filedUnder}, null, $3, $4, '{}') from changed`,
+   select id, app.audit('client.change', id::text, 'done', ${filedUnder}, null, $3, $4,
+     jsonb_build_object('changed', array['redirect_uris'], 'hosts', ${hostsOf('array[$2::text]')})) from changed`,
 );
 
 /**

@@ -118,9 +118,17 @@ const change = row<{ id: string }>(
    changed as (
      update closing_conditions c set name = n.name, status = n.status, owner_user_id = n.owner_user_id, deadline = n.deadline
      from compared n where c.id = n.id and n.differs
-     returning c.id, c.deal_id, c.status)
+     returning c.id, c.deal_id, c.status,
+       array_remove(array[case when n.name <> n.old_name then 'name' end,
+         case when n.status <> n.old_status then 'status' end,
+         case when n.owner_user_id is distinct from n.old_owner then 'owner' end,
+         case when n.deadline is distinct from n.old_deadline then 'deadline' end], null) as fields, n.old_deadline, c.deadline)
    select changed.id from changed
-   ${audited('condition.change', { details: `jsonb_build_object('status', changed.status)` })}
+   ${audited('condition.change', {
+     details: `jsonb_build_object('changed', changed.fields)
+       || case when 'status' = any (changed.fields) then jsonb_build_object('status', changed.status) else '{}' end
+       || case when 'deadline' = any (changed.fields) then jsonb_build_object('before', changed.old_deadline, 'deadline', changed.deadline) else '{}' end`,
+   })}
    union all select n.id from compared n where not n.differs`,
 );
 

@@ -243,11 +243,22 @@ const edit = row<Changed>(
        asking_price = case when $4 ? 'asking_price' then given.asking_price else d.asking_price end,
        currency = coalesce(given.currency, d.currency),
        needs_nda = coalesce(given.needs_nda, d.needs_nda)
-     from jsonb_to_record($4::jsonb) as given (title text, industry text, location text, summary text, asking_price numeric,
+     from (select * from deals where id = $3 for no key update) held, jsonb_to_record($4::jsonb) as given (title text, industry text, location text, summary text, asking_price numeric,
        currency text, needs_nda boolean)
-     where d.id = $3
-     returning d.id)
-   select changed.id from changed ${audited('deal.edit', { deal: 'changed.id' })}`,
+     where d.id = held.id
+     returning d.id, d.needs_nda, array_remove(array[
+       case when d.title <> held.title then 'title' end,
+       case when d.industry is distinct from held.industry then 'industry' end,
+       case when d.location is distinct from held.location then 'location' end,
+       case when d.summary is distinct from held.summary then 'summary' end,
+       case when d.asking_price is distinct from held.asking_price then 'asking_price' end,
+       case when d.currency <> held.currency then 'currency' end,
+       case when d.needs_nda <> held.needs_nda then 'needs_nda' end], null) as fields)
+   select changed.id from changed ${audited('deal.edit', {
+     deal: 'changed.id',
+     details: `jsonb_build_object('changed', changed.fields)
+       || case when 'needs_nda' = any (changed.fields) then jsonb_build_object('needs_nda', changed.needs_nda) else '{}' end`,
+   })}`,
 );
 
 /** Updates the given fields; false when the caller may not. */

@@ -6,8 +6,8 @@ import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 const grant = row<{ id: string }>(
   'grant_exclusivity',
   `with granted as (
-     insert into exclusivities (deal_id, participant_id, expires_at) values ($3, $4, $5) returning id, deal_id)
-   select granted.id from granted ${audited('exclusivity.grant', { subject: '$4', deal: 'granted.deal_id' })}`,
+     insert into exclusivities (deal_id, participant_id, expires_at) values ($3, $4, $5) returning id, deal_id, expires_at)
+   select granted.id from granted ${audited('exclusivity.grant', { subject: '$4', deal: 'granted.deal_id', details: `jsonb_build_object('until', granted.expires_at)` })}`,
 );
 
 /**
@@ -23,8 +23,13 @@ export const grantExclusivity = (
 const extend = row<{ id: string }>(
   'extend_exclusivity',
   `with changed as (
-     update exclusivities set expires_at = $4 where deal_id = (select app.lock_deal($3)) and ended_at is null returning id, deal_id, participant_id)
-   select changed.id from changed ${audited('exclusivity.extend', { subject: 'changed.participant_id' })}`,
+     update exclusivities e set expires_at = $4
+     from (select id, expires_at from exclusivities where deal_id = (select app.lock_deal($3)) and ended_at is null for no key update) held
+     where e.id = held.id returning e.id, e.deal_id, e.participant_id, e.expires_at as until, held.expires_at as before)
+   select changed.id from changed ${audited('exclusivity.extend', {
+     subject: 'changed.participant_id',
+     details: `jsonb_build_object('before', changed.before, 'until', changed.until)`,
+   })}`,
 );
 
 /** Changes when the current exclusivity ends; false when there is none or the caller may not. */

@@ -256,7 +256,7 @@ const invite = row<{ email: string }>(
   'invite_to_deal',
   `select ${linked('$3', '$8', '$9')} from app.invite_to_deal($3, $4, $5, $6, $7) invited
    cross join lateral app.link_deal_invitation(invited.participant_id, $8, $9::text is not null) link
-   ${audited('participant.invite', { subject: 'invited.participant_id', deal: '$3::uuid', details: `jsonb_build_object('role', $6::text)` })}`,
+   ${audited('participant.invite', { subject: 'invited.participant_id', deal: '$3::uuid', details: `jsonb_build_object('role', $6::text, 'mailed', $9::text is not null)` })}`,
 );
 
 /**
@@ -275,7 +275,7 @@ const inviteAgain = row<{ email: string }>(
   `select ${linked('$3', '$5', '$6')} from participants p ${accountOf}
    cross join lateral app.invite_to_deal(p.deal_id, ${participantEmail}, ${participantName}, p.role, p.advises) invited
    cross join lateral app.link_deal_invitation(invited.participant_id, $5, $6::text is not null) link
-   ${audited('participant.invite', { subject: 'invited.participant_id', deal: 'p.deal_id', details: `jsonb_build_object('role', p.role)` })}
+   ${audited('participant.invite', { subject: 'invited.participant_id', deal: 'p.deal_id', details: `jsonb_build_object('role', p.role, 'mailed', $6::text is not null)` })}
    where p.id = $4 and p.deal_id = $3`,
 );
 

@@ -1,6 +1,7 @@
 /** A person's name and brokerage memberships. */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
+import { from, type Origin } from '../audit/audited.ts';
 import type { MemberRole } from './member-roles.ts';
 
 export interface Membership {
@@ -20,8 +21,19 @@ export const listMemberships: () => Statement<Membership[]> = rows(
   where m.user_id = (select app.user_id()) and m.status = 'active' order by lower(b.name), b.id`,
 );
 
-/** Changes the caller's name; returns the name as stored. */
-export const renameOneself: (name: string) => Statement<{ name: string } | null> = row(
+// Recorded in each brokerage of the person: its trail shows all their records by the new name from now on.
+const rename = row<{ name: string }>(
   'rename_oneself',
-  `update users set name = $1 where id = (select app.user_id()) returning name`,
+  `with held as (select id, name from users where id = (select app.user_id())),
+   changed as (update users set name = $3 where id = (select app.user_id()) returning id, name)
+   select changed.name from changed join held using (id)
+   cross join lateral (
+     select count(*) from (
+       select app.audit('person.rename', changed.id::text, 'done', m.brokerage_id, null, $1, $2, '{}')
+       from (select) once left join members m on m.user_id = changed.id and m.status = 'active'
+       where changed.name <> held.name offset 0) records) audited`,
 );
+
+/** Changes the caller's name; returns the name as stored. */
+export const renameOneself = (name: string, origin: Origin): Statement<{ name: string } | null> =>
+  rename(...from(origin), name);

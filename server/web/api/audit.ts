@@ -5,9 +5,11 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import type { Place } from '../../database/paging.ts';
 import { auditTitle } from '../../domain/audit/actions.ts';
+import { recordExport } from '../../domain/audit/audited.ts';
 import { auditRecords, type AuditRecord } from '../../domain/audit/records.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
 import { listMemberships } from '../../domain/people/people.ts';
+import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { csvExport } from './csv.ts';
@@ -33,32 +35,32 @@ const filterOf = ({ brokerage_id, user_id, ...rest }: z.output<typeof Filter>) =
   to: rest.to,
 });
 
-const heading = [
-  'at',
-  'person',
-  'client',
-  'key',
-  'deal',
-  'action',
-  'outcome',
-  'subject',
-  'address',
-  'request',
-  'details',
+// Without the kinds of actions, which are the caller's text.
+/** The filter of an export, as its record keeps it. */
+const narrowedTo = ({ userId, outcome, from, to }: ReturnType<typeof filterOf>) =>
+  Object.fromEntries(Object.entries({ person: userId, outcome, from, to }).filter(([, value]) => value !== null));
+
+// With the ids beside the names: a name can be changed, and several may have the same.
+const columns: readonly (readonly [heading: string, cell: (record: AuditRecord) => string | null])[] = [
+  ['at', ({ at }) => at],
+  ['person', ({ user_name }) => user_name],
+  ['client', ({ client_name }) => client_name],
+  ['key', ({ key_name }) => key_name],
+  ['deal', ({ deal_title }) => deal_title],
+  ['action', ({ action }) => action],
+  ['outcome', ({ outcome }) => outcome],
+  ['subject', ({ subject_id }) => subject_id],
+  ['address', ({ address }) => address],
+  ['request', ({ request_id }) => request_id],
+  ['details', ({ details }) => (Object.keys(details).length > 0 ? JSON.stringify(details) : null)],
+  ['person_id', ({ user_id }) => user_id],
+  ['client_id', ({ client_id }) => client_id],
+  ['key_id', ({ key_id }) => key_id],
+  ['deal_id', ({ deal_id }) => deal_id],
+  ['record_id', ({ id }) => id],
 ];
-const cellsOf = (record: AuditRecord) => [
-  record.at,
-  record.user_name ?? record.user_id,
-  record.client_name,
-  record.key_name,
-  record.deal_title ?? record.deal_id,
-  record.action,
-  record.outcome,
-  record.subject_id,
-  record.address,
-  record.request_id,
-  Object.keys(record.details).length > 0 ? JSON.stringify(record.details) : null,
-];
+const heading = columns.map(([name]) => name);
+const cellsOf = (record: AuditRecord) => columns.map(([, cell]) => cell(record));
 
 /** The audit routes, below /api/web. */
 export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
@@ -95,6 +97,7 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
           c,
           listMemberships(),
           auditRecords({ ...filter, after, limit }),
+          ...(after === null ? [recordExport('audit.export', filter.brokerageId, narrowedTo(filter), originOf(c))] : []),
         );
         const role = memberships.find(({ brokerage_id }) => brokerage_id === filter.brokerageId)?.role ?? null;
         if (after === null) began = role;

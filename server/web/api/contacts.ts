@@ -16,6 +16,7 @@ import {
 } from '../../domain/contacts/contacts.ts';
 import { listMemberships } from '../../domain/people/people.ts';
 import { boundedText } from '../../http/bounded-body.ts';
+import { recordExport } from '../../domain/audit/audited.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { nothingThere, Problem, tooLarge } from '../../http/problem.ts';
@@ -154,6 +155,7 @@ export function contactRoutes(services: Services) {
             after,
             limit,
           }),
+          ...(after === null ? [recordExport('contact.export', brokerage_id, {}, originOf(c))] : []),
         );
         checkMember(memberships, brokerage_id);
         return found;

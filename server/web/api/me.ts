@@ -10,6 +10,7 @@ import { recoveryCodesLeft } from '../../domain/accounts/second-factor.ts';
 import { csrfToken } from '../../http/csrf.ts';
 import { deploymentDraftKeys } from '../../http/draft-keys.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
+import { originOf } from '../../http/origin.ts';
 import { withPerson } from '../../http/person.ts';
 import { body, properName } from './input.ts';
 
@@ -40,7 +41,7 @@ export function meRoutes(services: Services) {
   };
   return new Hono().get('/me', about).patch('/me', body(Rename), async (c) => {
     const { name } = c.req.valid('json');
-    await withPerson(services, c, renameOneself(name));
+    await withPerson(services, c, renameOneself(name, originOf(c)));
     return about(c);
   });
 }

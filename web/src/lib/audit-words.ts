@@ -44,6 +44,17 @@ export const outcomeWords = (outcome: string): string => own(outcomes, outcome) 
 
 const names: Readonly<Record<string, string>> = {
   to: 'To',
+  before: 'Before',
+  until: 'Until',
+  from: 'From',
+  needs_nda: 'Needs an NDA',
+  mailed: 'Mailed by Dealkeep',
+  months: 'Months kept',
+  host: 'Host',
+  host_before: 'Host before',
+  hosts: 'Hosts',
+  hosts_before: 'Hosts before',
+  person: 'Id of the person',
   tool: 'Tool',
   ceiling: 'Requests per minute',
   expires_at: 'Ends',
@@ -96,6 +107,10 @@ const values: Words = {
   email: 'E-mail',
   externalId: 'External ID',
   archivedAt: 'Archived',
+  needs_nda: 'Needs an NDA',
+  redirect_uris: 'Redirect URIs',
+  url: 'URL',
+  types: 'Types of events',
 };
 
 /** Whether a value is an internal word as the service records it: people's input appears in details only as names. */

@@ -9,6 +9,9 @@ import { formatExactly } from '../../../lib/format.ts';
 import { detailName, detailWords, outcomeWords } from '../../../lib/audit-words.ts';
 
 const wentWell = ({ outcome }: AuditRecord) => ['done', 'ok', 'repeated'].includes(outcome);
+/** The client through which somebody acted; null where it was none. */
+const throughOf = ({ client_id, client_name }: AuditRecord) =>
+  client_id === null ? null : (client_name ?? 'a connected client');
 const whoOf = ({ user_name, key_name, user_id }: AuditRecord) =>
   user_name ?? (key_name === null ? (user_id === null ? 'The service' : 'Someone else') : `Key ${key_name}`);
 
@@ -18,12 +21,11 @@ function Outcome({ record }: { record: AuditRecord }) {
 }
 
 function Who({ record }: { record: AuditRecord }) {
+  const through = throughOf(record);
   return (
     <>
       <span className="block truncate">{whoOf(record)}</span>
-      {record.client_name !== null && (
-        <span className="block truncate text-sm text-faint">through {record.client_name}</span>
-      )}
+      {through !== null && <span className="block truncate text-sm text-faint">through {through}</span>}
     </>
   );
 }
@@ -72,6 +74,7 @@ export const recordCard = (record: AuditRecord) => (
 /** All details of a record. */
 export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
   // The title already tells whether terms had been accepted before.
+  const through = throughOf(record);
   const details = Object.entries(record.details).filter(([name]) => name !== 'first');
   return (
     <Drawer onClose={onClose} title={record.title}>
@@ -83,7 +86,7 @@ export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose
         <Fact label="Outcome">
           <Outcome record={record} />
         </Fact>
-        {record.client_name !== null && <Fact label="Through">{record.client_name}</Fact>}
+        {through !== null && <Fact label="Through">{through}</Fact>}
         {record.key_name !== null && <Fact label="API key">{record.key_name}</Fact>}
         {record.deal_title !== null && (
           <Fact label="Deal" wide>
@@ -94,6 +97,11 @@ export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose
           <code>{record.action}</code>
         </Fact>
         {record.address !== null && <Fact label="From address">{record.address}</Fact>}
+        {record.user_id !== null && (
+          <Fact label="Id of the person" wide>
+            <code className="text-sm break-all">{record.user_id}</code>
+          </Fact>
+        )}
         {record.subject_id !== null && (
           <Fact label="Subject" wide>
             <code className="text-sm break-all">{record.subject_id}</code>

@@ -1,0 +1,23 @@
+-- compatible: a new function, which earlier versions do not call.
+
+-- The name of the client through which somebody acted, for those to whom the policies show the record. The policies of
+-- connected clients hide personal ones from everybody else, and deleted ones from everybody.
+create function app.client_of_record(record uuid, recorded_at timestamptz) returns text
+language plpgsql stable security definer set search_path to '' as $$
+declare
+  me constant uuid := app.user_id();
+  narrowed constant uuid := app.narrowed_to();
+begin
+  if me is null then
+    return null;
+  end if;
+  return (
+    select c.name from public.audit_records a join public.connected_clients c on c.id = a.client_id
+    where a.id = record and a.at = recorded_at and (narrowed is null or a.deal_id = narrowed)
+      and (a.user_id = me or a.brokerage_id = any (app.brokerages_as('admin'))
+        -- Of this deal alone: all of those of the caller would be read for each record.
+        or exists (select from vault.deals_of_people o
+          where o.user_id = me and o.deal_id = a.deal_id and o.role = 'broker' and o.organization_id <> all (app.barred_in(app.identity())))));
+end
+$$;
+grant execute on function app.client_of_record(uuid, timestamptz) to dealkeep_server;
