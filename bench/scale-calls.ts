@@ -167,6 +167,7 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
     `?brokerage_id=${brokerage_id}&action=webhook.`,
     `?brokerage_id=${brokerage_id}&outcome=refused`,
   ],
+  '/api/web/audit/people': ({ brokerage_id }) => [`?brokerage_id=${brokerage_id}`],
   '/api/web/audit/export': ({ brokerage_id }) => ['', `?brokerage_id=${brokerage_id}`],
   '/api/web/notifications': () => ['', '?cursor={next}'],
   '/api/web/webhooks/:id/deliveries': () => ['', ...deliveryStates.map((state) => `?state=${state}`), '?cursor={next}'],

@@ -213,7 +213,13 @@ const queries: Readonly<Record<string, readonly string[]>> = {
   '/api/v1/deals/:dealId/qoe/periods': ['?startDate=2026-01-01'],
   '/api/v1/deals/:dealId/qoe/customers': ['?asOf=2026-01-15'],
 };
-const scoped = ['/api/web/contacts', '/api/web/contacts/export', '/api/web/audit', '/api/web/audit/export'];
+const scoped = [
+  '/api/web/contacts',
+  '/api/web/contacts/export',
+  '/api/web/audit',
+  '/api/web/audit/people',
+  '/api/web/audit/export',
+];
 
 /** Files, documents and forms that do not depend on the caller; requested only in the thorough run. */
 const knowsNobody =

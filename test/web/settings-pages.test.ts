@@ -239,8 +239,10 @@ describe('an admin', () => {
     expect(await repeated.textContent()).not.toContain('Already done');
     await repeated.click();
     await page.getByRole('dialog').getByText('Already done').waitFor();
-    await escapeFrom(page, page.getByRole('dialog'));
-    await page.getByLabel('Outcome').selectOption('Any');
+    await page.getByRole('button', { name: 'Show this person’s records' }).click();
+    await expect.poll(() => page.getByLabel('Person').inputValue()).toBe(service.demo.people.admin.user_id);
+    expect(await page.getByLabel('Outcome').inputValue()).toBe('any');
+    await page.getByLabel('Person').selectOption('Anyone');
     await page.getByLabel('About').selectOption('API keys');
     await page.getByRole('row').filter({ hasText: 'Revoke an API key' }).first().waitFor();
     await expect.poll(() => page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).count()).toBe(0);

@@ -58,14 +58,15 @@ export const addedId = (addition: Statement<{ id: string } | null>): Statement<s
 
 const exported = row(
   'exported',
-  `select app.audit($1, null, 'done',
-     (select m.brokerage_id from members m where m.user_id = (select app.user_id()) and m.brokerage_id = $2 and m.status = 'active'),
-     null, $3, $4, $5)`,
+  `select app.audit($1, null, 'done', mine.brokerage_id, null, $3, $4, $5)
+   from (select (select m.brokerage_id from members m
+     where m.user_id = (select app.user_id()) and m.brokerage_id = $2 and m.status = 'active') offset 0) mine (brokerage_id)
+   where mine.brokerage_id is not null or $1 = 'audit.export'`,
 );
 
 /**
- * Records that the caller begins to export a list of a brokerage; for somebody who is not its member, or without a
- * brokerage, in their own trail alone.
+ * Records that the caller begins to export a list of a brokerage. Somebody who is not its member exports no contacts,
+ * and of the audit trail only their own records: that stands in their own trail alone.
  */
 export const recordExport = (
   action: 'contact.export' | 'audit.export',

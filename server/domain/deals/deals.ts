@@ -243,7 +243,8 @@ const edit = row<Changed>(
        asking_price = case when $4 ? 'asking_price' then given.asking_price else d.asking_price end,
        currency = coalesce(given.currency, d.currency),
        needs_nda = coalesce(given.needs_nda, d.needs_nda)
-     from (select * from deals where id = $3 for no key update) held, jsonb_to_record($4::jsonb) as given (title text, industry text, location text, summary text, asking_price numeric,
+     from (select id, title, industry, location, summary, asking_price, currency, needs_nda from deals where id = $3 for no key update) held,
+       jsonb_to_record($4::jsonb) as given (title text, industry text, location text, summary text, asking_price numeric,
        currency text, needs_nda boolean)
      where d.id = held.id
      returning d.id, d.needs_nda, array_remove(array[

@@ -97,6 +97,26 @@ export const membersOf = rows<MemberOfBrokerage, [brokerageId: string]>(
   `${person} order by lower(${nameOf}), m.person_id limit ${mostMembers}`,
 );
 
+/** Somebody who is, or was, a member of a brokerage. */
+export interface PresentOrFormerMember {
+  user_id: string;
+  name: string;
+  is_member: boolean;
+}
+
+/**
+ * The members of a brokerage who accepted their invitation, then those who were removed, by name, at most
+ * {@link mostMembers}; none unless the caller is its admin.
+ */
+export const presentAndFormerMembers = rows<PresentOrFormerMember, [brokerageId: string]>(
+  'present_and_former_members',
+  `select m.user_id, u.name, m.status = 'active' as is_member
+   from members m join users u on u.id = m.user_id
+   where m.brokerage_id = $1 and m.joined_at is not null and m.status in ('active', 'removed')
+     and $1::uuid = any ((select app.brokerages_as('admin'))::uuid[])
+   order by m.status, lower(u.name), m.user_id limit ${mostMembers}`,
+);
+
 /** One member of a brokerage by user id, or null. */
 export const memberOf = row<MemberOfBrokerage, [brokerageId: string, userId: string]>(
   'member_of',

@@ -8,6 +8,7 @@ import { auditTitle } from '../../domain/audit/actions.ts';
 import { recordExport } from '../../domain/audit/audited.ts';
 import { auditRecords, type AuditRecord } from '../../domain/audit/records.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
+import { presentAndFormerMembers } from '../../domain/people/members.ts';
 import { listMemberships } from '../../domain/people/people.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
@@ -24,6 +25,7 @@ const Filter = z.object({
   from: optional(instant),
   to: optional(instant),
 });
+const Brokerage = z.object({ brokerage_id: id });
 const List = Filter.extend({ cursor: pageCursor, limit: pageSize });
 
 const filterOf = ({ brokerage_id, user_id, ...rest }: z.output<typeof Filter>) => ({
@@ -86,6 +88,11 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
       return c.json(page.answer(person, { items: items.map(titled), next }));
     })
 
+    .get('/audit/people', query(Brokerage), async (c) => {
+      const [items] = await asPerson(services, c, presentAndFormerMembers(c.req.valid('query').brokerage_id));
+      return c.json({ items });
+    })
+
     .get('/audit/export', query(Filter), async (c) => {
       const filter = filterOf(c.req.valid('query'));
       // Each portion authenticates the reader again: the export continues only while the caller has the role that they
@@ -97,7 +104,9 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
           c,
           listMemberships(),
           auditRecords({ ...filter, after, limit }),
-          ...(after === null ? [recordExport('audit.export', filter.brokerageId, narrowedTo(filter), originOf(c))] : []),
+          ...(after === null
+            ? [recordExport('audit.export', filter.brokerageId, narrowedTo(filter), originOf(c))]
+            : []),
         );
         const role = memberships.find(({ brokerage_id }) => brokerage_id === filter.brokerageId)?.role ?? null;
         if (after === null) began = role;

@@ -124,6 +124,13 @@ export const auditQuery = (filter: AuditFilter) =>
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
 
+/** The present and former members of a brokerage, for its admins. */
+export const auditPeopleQuery = (brokerageId: Id) =>
+  queryOptions({
+    queryKey: keys.settings('audit', 'people', brokerageId),
+    queryFn: ({ signal }) => api.get('/web/audit/people', { query: { brokerage_id: brokerageId }, signal }),
+  });
+
 /** The URL of a file with the audit records that match the filter. */
 export const auditExport = (filter: AuditFilter): string => address('/web/audit/export', { query: filter });
 

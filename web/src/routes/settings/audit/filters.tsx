@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { membersQuery, type AuditFilter } from '../../../api/settings.ts';
+import { auditPeopleQuery, type AuditFilter } from '../../../api/settings.ts';
 import type { Day, Id } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
@@ -7,8 +7,10 @@ import { DateField } from '../../../components/value-fields.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { auditSubjects, optionsOf } from '../../../lib/states.ts';
 
-interface Chosen {
+export interface Chosen {
   person: Id | 'anybody';
+  /** The name of the chosen person, if a record was the source: sellers and buyers are no members. */
+  name?: string;
   subject: keyof typeof auditSubjects;
   outcome: 'any' | 'done' | 'refused';
   first: Day | '';
@@ -48,7 +50,13 @@ interface FiltersProps {
 
 /** The filters: person, subject, outcome and days. */
 export function Filters({ chosen, change, brokerageId }: FiltersProps) {
-  const members = useQuery({ ...membersQuery(brokerageId ?? ''), enabled: brokerageId !== null }).data?.items ?? [];
+  const members = useQuery({ ...auditPeopleQuery(brokerageId ?? ''), enabled: brokerageId !== null }).data?.items ?? [];
+  const people = members.map(({ user_id, name, is_member }) => ({
+    value: user_id,
+    label: is_member ? name : `${name} (former member)`,
+  }));
+  if (chosen.name !== undefined && people.every(({ value }) => value !== chosen.person))
+    people.push({ value: chosen.person, label: chosen.name });
   return (
     <div
       className={cx(
@@ -63,10 +71,7 @@ export function Filters({ chosen, change, brokerageId }: FiltersProps) {
           <Select
             value={chosen.person}
             onChange={(person) => change({ person })}
-            options={[
-              { value: 'anybody', label: 'Anyone' },
-              ...members.map(({ user_id, name }) => ({ value: user_id, label: name })),
-            ]}
+            options={[{ value: 'anybody', label: 'Anyone' }, ...people]}
           />
         </Field>
       )}

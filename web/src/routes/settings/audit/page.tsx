@@ -11,10 +11,10 @@ import { EmptyState, SkeletonRows } from '../../../components/states.tsx';
 import { download } from '../../../lib/download.ts';
 import { SettingsPage } from '../settings-page.tsx';
 import { recordCard, recordColumns, RecordDrawer } from './record.tsx';
-import { everything, filterOf, Filters } from './filters.tsx';
+import { everything, filterOf, Filters, type Chosen } from './filters.tsx';
 
 function Trail({ brokerageId }: { brokerageId: Id | null }) {
-  const [chosen, setChosen] = useState(everything);
+  const [chosen, setChosen] = useState<Chosen>(everything);
   const [shown, setShown] = useState<AuditRecord | null>(null);
   const filter = useMemo(() => filterOf(chosen, brokerageId), [chosen, brokerageId]);
   const query = useInfiniteQuery({ ...auditQuery(filter), placeholderData: keepPreviousData });
@@ -74,7 +74,20 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
           )}
         </PagedList>
       </div>
-      {shown && <RecordDrawer record={shown} onClose={() => setShown(null)} />}
+      {shown && (
+        <RecordDrawer
+          record={shown}
+          onClose={() => setShown(null)}
+          onPerson={
+            brokerageId === null
+              ? null
+              : (person, name) => {
+                  setChosen({ ...everything, person, name });
+                  setShown(null);
+                }
+          }
+        />
+      )}
     </SettingsPage>
   );
 }

@@ -1,5 +1,6 @@
 /** A record of the audit trail: as a table row, as a card on a phone, and in full. */
-import type { AuditRecord } from '../../../api/shapes.ts';
+import type { AuditRecord, Id } from '../../../api/shapes.ts';
+import { Button } from '../../../components/button.tsx';
 import { Badge } from '../../../components/badge.tsx';
 import { Fact, Facts } from '../../../components/card.tsx';
 import type { Column } from '../../../components/data-table.tsx';
@@ -71,13 +72,28 @@ export const recordCard = (record: AuditRecord) => (
   </>
 );
 
+interface RecordDrawerProps {
+  record: AuditRecord;
+  onClose: () => void;
+  /** Shows the records of this record's person alone; null where they are all of one person. */
+  onPerson: ((person: Id, name: string) => void) | null;
+}
+
 /** All details of a record. */
-export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
+export function RecordDrawer({ record, onClose, onPerson }: RecordDrawerProps) {
+  const { user_id: person } = record;
   // The title already tells whether terms had been accepted before.
   const through = throughOf(record);
   const details = Object.entries(record.details).filter(([name]) => name !== 'first');
   return (
-    <Drawer onClose={onClose} title={record.title}>
+    <Drawer
+      onClose={onClose}
+      title={record.title}
+      {...(onPerson &&
+        person !== null && {
+          footer: <Button onClick={() => onPerson(person, whoOf(record))}>Show this person’s records</Button>,
+        })}
+    >
       <Facts>
         <Fact label="When" wide>
           {formatExactly(record.at)}

@@ -1,0 +1,203 @@
+/** What the audit trail tells of changes: by whom, through which client, from what to what. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import pg from 'pg';
+import { keepAudit } from '../../server/domain/accounts/administration.ts';
+import { openService, type TestService } from '../harness.ts';
+import type { Scene } from '../policies/scene.ts';
+import { addToken, allow, caller } from '../tools/scene.ts';
+import { signInAs, type SignedIn } from './person.ts';
+
+let service: TestService;
+let scene: Scene;
+const people: Record<string, SignedIn> = {};
+const as = (name: string): SignedIn => people[name]!;
+
+beforeAll(async () => {
+  service = await openService({ scene: true, config: { features: { findings: true, financing: false } } });
+  scene = service.scene;
+  for (const name of ['admin', 'broker', 'colleague', 'seller', 'exclusive buyer'])
+    people[name] = await signInAs(service, scene.people[name]!);
+});
+afterAll(() => service?.close());
+
+/** The latest record of an action that the person reads, of the brokerage unless it is their own trail. */
+async function latest(name: string, action: string, of = `brokerage_id=${scene.brokerage}&`) {
+  const { status, body } = await as(name).ask(`/audit?${of}action=${action}`);
+  expect(status).toBe(200);
+  return body.items[0];
+}
+
+test('a change by an assistant names its client to admins and brokers, also after the client is gone', async () => {
+  const access = await addToken(service, scene.people['broker']!);
+  await allow(service, access, ['svc_findings_create'], [scene.deal]);
+  await service.sql('delete from deal_tool_stops where deal_id = $1', [scene.deal]);
+  const call = caller(service, access);
+  const finding = { deal_id: scene.deal, category: 'tax', title: 'Payroll', severity: 'major' };
+  expect(JSON.stringify(await call('svc_findings_create', finding))).not.toMatch(/error/i);
+  const path = `/deals/${scene.deal}/activity`;
+  const toldTo = async (name: string) => (await as(name).ask(path)).body.items[0];
+  for (const gone of [false, true]) {
+    if (gone) expect((await as('broker').ask(`/clients/${access.clientId}`, undefined, 'DELETE')).status).toBe(204);
+    const told = { client_id: access.clientId, client_name: 'An assistant', user_name: 'broker' };
+    for (const name of ['admin', 'broker']) expect(await latest(name, 'finding.add')).toMatchObject(told);
+    expect(await latest('broker', 'finding.add', '')).toMatchObject(told);
+    for (const name of ['admin', 'broker'])
+      expect(await toldTo(name)).toMatchObject({ action: 'finding.add', client_name: 'An assistant' });
+    // What somebody else uses is no matter of the other sides.
+    expect(await toldTo('seller')).toMatchObject({ action: 'finding.add', client_name: null });
+    const home = (await as('broker').ask('/home')).body.activity;
+    expect(home[0]).toMatchObject({ action: 'finding.add', client_name: 'An assistant' });
+  }
+});
+
+test('a change of name is recorded, and the exported trail has the ids of people beside their names', async () => {
+  expect((await as('broker').ask('/me', { name: 'broker' }, 'PATCH')).status).toBe(200);
+  expect(await latest('admin', 'person.rename')).toBeUndefined();
+  expect((await as('broker').ask('/me', { name: 'colleague' }, 'PATCH')).body.user.name).toBe('colleague');
+  const record = { user_id: scene.people['broker'], title: 'Change one’s name', request_id: expect.any(String) };
+  expect(await latest('admin', 'person.rename')).toMatchObject(record);
+  expect(await latest('broker', 'person.rename', '')).toMatchObject(record);
+  const file = await fetch(
+    `${service.origin}/api/web/audit/export?brokerage_id=${scene.brokerage}&action=finding.add`,
+    { headers: as('admin').headers },
+  );
+  const [heading, line] = (await file.text()).trim().split('\r\n');
+  const at = (name: string) => heading!.replace('\uFEFF', '').split(',').indexOf(name);
+  const cells = line!.split(',');
+  expect([cells[at('person')], cells[at('person_id')]]).toEqual(['colleague', scene.people['broker']]);
+  expect(cells[at('deal_id')]).toBe(scene.deal);
+  await as('broker').ask('/me', { name: 'broker' }, 'PATCH');
+});
+
+test('exports of contacts and of the trail are recorded, never in a brokerage of which one is no member', async () => {
+  const read = async (name: string, path: string) =>
+    (await fetch(`${service.origin}/api/web${path}`, { headers: as(name).headers })).text();
+  await read('colleague', `/contacts/export?brokerage_id=${scene.brokerage}`);
+  expect(await latest('admin', 'contact.export')).toMatchObject({ user_id: scene.people['colleague'], details: {} });
+  const from = service.clock.inDays(-1);
+  await read('admin', `/audit/export?brokerage_id=${scene.brokerage}&outcome=refused&from=${from}`);
+  expect(await latest('admin', 'audit.export')).toMatchObject({
+    user_id: scene.people['admin'],
+    details: { outcome: 'refused', from },
+  });
+  await read('seller', `/audit/export?brokerage_id=${scene.brokerage}`);
+  await read('seller', `/contacts/export?brokerage_id=${scene.brokerage}`);
+  const bySeller = await service.sql<{ action: string; brokerage_id: string | null }>(
+    `select action, brokerage_id from audit_records where user_id = $1 and action like '%.export' order by at`,
+    [scene.people['seller']],
+  );
+  expect(bySeller).toEqual([{ action: 'audit.export', brokerage_id: null }]);
+});
+
+test('records of deals, exclusivity and closing conditions say what changed, without texts and amounts', async () => {
+  const broker = as('broker');
+  const { body: made } = await broker.ask('/deals', {
+    organization_id: scene.brokerage,
+    title: 'Corner bakery',
+    industry: null,
+    location: null,
+    summary: null,
+    asking_price: '900000',
+    currency: 'USD',
+    needs_nda: true,
+  });
+  const deal = made.id;
+  await broker.ask(`/deals/${deal}`, { asking_price: '850000', needs_nda: false, title: 'Corner bakery' }, 'PATCH');
+  expect((await latest('admin', 'deal.edit')).details).toEqual({
+    changed: ['asking_price', 'needs_nda'],
+    needs_nda: false,
+  });
+  const condition = (
+    await broker.ask(`/deals/${deal}/conditions`, { name: 'Lease', owner_user_id: null, deadline: null })
+  ).body.id;
+  await broker.ask(`/conditions/${condition}`, { deadline: '2031-05-01' }, 'PATCH');
+  expect(await latest('admin', 'condition.change')).toMatchObject({
+    title: 'Change a closing condition',
+    details: { changed: ['deadline'], before: null, deadline: '2031-05-01' },
+  });
+
+  const [running] = await service.sql<{ expires_at: Date }>(
+    'select expires_at from exclusivities where deal_id = $1 and ended_at is null',
+    [scene.deal],
+  );
+  const until = service.clock.inDays(40);
+  expect((await broker.ask(`/deals/${scene.deal}/exclusivity`, { expires_at: until }, 'PATCH')).status).toBe(200);
+  const { details } = await latest('admin', 'exclusivity.extend');
+  expect([details.before, details.until].map((at) => new Date(at).getTime())).toEqual([
+    running!.expires_at.getTime(),
+    new Date(until).getTime(),
+  ]);
+});
+
+test('a record of an invitation says whether the link was mailed or handed to the inviter', async () => {
+  const invited = { email: 'guest@scene.example', name: 'Guest', role: 'buyer', advises: null };
+  const { status } = await as('broker').ask(`/deals/${scene.deal}/participants`, { ...invited, deliver: 'link' });
+  expect(status).toBeLessThan(300);
+  expect((await latest('admin', 'participant.invite')).details).toEqual({ role: 'buyer', mailed: false });
+});
+
+test('a record of a changed client or webhook says which hosts it had and has', async () => {
+  const { id } = (
+    await as('exclusive buyer').ask('/clients', { name: 'Editor', redirect_uris: ['https://old.example/callback'] })
+  ).body;
+  const changed = { name: 'Editor', redirect_uris: ['https://new.example/callback?x=1'] };
+  expect((await as('exclusive buyer').ask(`/clients/${id}`, changed, 'PATCH')).status).toBe(200);
+  expect((await latest('exclusive buyer', 'client.change', '')).details).toEqual({
+    changed: ['redirect_uris'],
+    hosts_before: ['https://old.example'],
+    hosts: ['https://new.example'],
+  });
+
+  const key = (
+    await as('admin').ask(`/brokerages/${scene.brokerage}/keys`, {
+      name: 'Sync',
+      environment: 'live',
+      scopes: ['contacts:read', 'webhooks:write'],
+      ceiling: null,
+      expires_at: null,
+    })
+  ).body.key;
+  const { webhook } = (
+    await as('admin').ask(`/keys/${key.id}/webhooks`, { url: 'https://hooks.example:8443/in?token=s', types: null })
+  ).body;
+  expect((await latest('admin', 'webhook.create')).details).toMatchObject({ host: 'hooks.example:8443' });
+  await as('admin').ask(`/webhooks/${webhook.id}`, { url: 'https://evil.example/in' }, 'PATCH');
+  expect((await latest('admin', 'webhook.update')).details).toEqual({
+    changed: ['url'],
+    host_before: 'hooks.example:8443',
+    host: 'evil.example',
+  });
+});
+
+test('the operator’s change of how long the trail is kept is recorded', async () => {
+  const owner = new pg.Client(service.connections.owner);
+  await owner.connect();
+  await keepAudit(owner, 24);
+  await keepAudit(owner, null);
+  await owner.end();
+  const kept = await service.sql<{ details: object }>(
+    `select details from audit_records where action = 'audit.keep' order by at`,
+  );
+  expect(kept.map(({ details }) => details)).toEqual([
+    { before: null, months: 24, by: 'command line' },
+    { before: 24, months: null, by: 'command line' },
+  ]);
+});
+
+test('admins, and nobody else, choose among the present and former members', async () => {
+  const path = `/audit/people?brokerage_id=${scene.brokerage}`;
+  const listed = async (name: string) =>
+    (await as(name).ask(path)).body.items.map((one: { name: string; is_member: boolean }) => [one.name, one.is_member]);
+  expect(await listed('admin')).toContainEqual(['colleague', true]);
+  const removed = `/brokerages/${scene.brokerage}/members/${scene.people['colleague']}`;
+  expect((await as('admin').ask(removed, undefined, 'DELETE')).status).toBeLessThan(300);
+  const people = await listed('admin');
+  expect(people.at(-1)).toEqual(['colleague', false]);
+  expect(people).toContainEqual(['admin', true]);
+  for (const name of ['broker', 'seller']) expect(await listed(name)).toEqual([]);
+  const { body } = await as('admin').ask(
+    `/audit?brokerage_id=${scene.brokerage}&user_id=${scene.people['colleague']}&action=contact.export`,
+  );
+  expect(body.items).toHaveLength(1);
+});
