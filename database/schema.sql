@@ -7849,7 +7849,6 @@ begin
   delete from vault.recovery_codes r where r.user_id = person;
   delete from vault.passkeys k where k.user_id = person;
   delete from vault.password_resets r where r.user_id = person;
-  delete from vault.address_changes a where a.user_id = person;
   delete from vault.challenges c where c.user_id = person;
   delete from vault.sessions s where s.user_id = person;
   delete from vault.invitations i where i.user_id = person;
@@ -13937,7 +13936,6 @@ begin
     on conflict (user_id) do update set phc = excluded.phc, changed_at = app.now(),
       address_proven_at = coalesce(vault.passwords.address_proven_at, excluded.address_proven_at);
   delete from vault.password_resets r where r.user_id = person;
-  delete from vault.address_changes a where a.user_id = person;
   perform app.end_sessions_of(person);
   perform app.record(person, 'password.reset', 'done', app.on_reset(person, first_proof), address, request_id);
   perform app.queue_security_mail(person, 'password_reset');
@@ -16606,3 +16604,4 @@ $function$;
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
+-- 0d2a96e2d1e666b19860d36c50e3ea73d87fa37745415b3202a3f7f66847c8fb  720_address_changes_end_with_sessions.sql
