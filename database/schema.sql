@@ -2292,6 +2292,20 @@ CREATE POLICY as_owner ON vault.ndas_of_people TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE UNLOGGED TABLE vault.nodes (
+    id uuid NOT NULL,
+    place text NOT NULL,
+    secrets_keys text[] NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT nodes_pkey PRIMARY KEY (id),
+    CONSTRAINT nodes_place_check CHECK (length(place) >= 1 AND length(place) <= 300)
+);
+ALTER TABLE vault.nodes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.nodes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.nodes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.notification_choices (
     user_id uuid NOT NULL,
     kind text NOT NULL,
@@ -8325,6 +8339,16 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.forget_node(node uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  delete from vault.nodes n where n.id = node;
+$function$;
+GRANT EXECUTE ON FUNCTION app.forget_node(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.forget_reminders()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -11164,6 +11188,20 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.note_node(node uuid, place text, secrets_keys text[])
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  insert into vault.nodes as n (id, place, secrets_keys, seen_at) values (node, place, secrets_keys, app.now())
+    on conflict (id) do update set place = excluded.place, secrets_keys = excluded.secrets_keys, seen_at = excluded.seen_at;
+  -- Nodes that were all away note themselves at the same time: none waits for another's row while it holds its own.
+  delete from vault.nodes n where n.id in (
+    select o.id from vault.nodes o where o.seen_at <= app.now() - interval '1 minute' for update skip locked);
+$function$;
+GRANT EXECUTE ON FUNCTION app.note_node(uuid,text,text[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.note_renamed()
  RETURNS trigger
@@ -16605,3 +16643,4 @@ $function$;
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
 -- 0d2a96e2d1e666b19860d36c50e3ea73d87fa37745415b3202a3f7f66847c8fb  720_address_changes_end_with_sessions.sql
+-- 72e70f0154f74a8fe49c32a3200833f4c17bf16bd91aa537159775ba2cb279e1  721_nodes_and_their_keys.sql
