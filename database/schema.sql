@@ -2292,6 +2292,20 @@ CREATE POLICY as_owner ON vault.ndas_of_people TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE UNLOGGED TABLE vault.nodes (
+    id uuid NOT NULL,
+    place text NOT NULL,
+    secrets_keys text[] NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT nodes_pkey PRIMARY KEY (id),
+    CONSTRAINT nodes_place_check CHECK (length(place) >= 1 AND length(place) <= 300)
+);
+ALTER TABLE vault.nodes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.nodes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.nodes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.notification_choices (
     user_id uuid NOT NULL,
     kind text NOT NULL,
@@ -7877,7 +7891,6 @@ begin
   delete from vault.recovery_codes r where r.user_id = person;
   delete from vault.passkeys k where k.user_id = person;
   delete from vault.password_resets r where r.user_id = person;
-  delete from vault.address_changes a where a.user_id = person;
   delete from vault.challenges c where c.user_id = person;
   delete from vault.sessions s where s.user_id = person;
   delete from vault.invitations i where i.user_id = person;
@@ -8353,6 +8366,16 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.forget_node(node uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  delete from vault.nodes n where n.id = node;
+$function$;
+GRANT EXECUTE ON FUNCTION app.forget_node(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.forget_reminders()
  RETURNS trigger
@@ -11203,6 +11226,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.note_node(node uuid, place text, secrets_keys text[])
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  insert into vault.nodes as n (id, place, secrets_keys, seen_at) values (node, place, secrets_keys, app.now())
+    on conflict (id) do update set place = excluded.place, secrets_keys = excluded.secrets_keys, seen_at = excluded.seen_at;
+  -- Nodes that were all away note themselves at the same time: none waits for another's row while it holds its own.
+  delete from vault.nodes n where n.id in (
+    select o.id from vault.nodes o where o.seen_at <= app.now() - interval '1 minute' for update skip locked);
+$function$;
+GRANT EXECUTE ON FUNCTION app.note_node(uuid,text,text[]) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.note_renamed()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -13974,7 +14011,6 @@ begin
     on conflict (user_id) do update set phc = excluded.phc, changed_at = app.now(),
       address_proven_at = coalesce(vault.passwords.address_proven_at, excluded.address_proven_at);
   delete from vault.password_resets r where r.user_id = person;
-  delete from vault.address_changes a where a.user_id = person;
   perform app.end_sessions_of(person);
   perform app.record(person, 'password.reset', 'done', app.on_reset(person, first_proof), address, request_id);
   perform app.queue_security_mail(person, 'password_reset');
@@ -16643,5 +16679,7 @@ $function$;
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
+-- 0d2a96e2d1e666b19860d36c50e3ea73d87fa37745415b3202a3f7f66847c8fb  720_address_changes_end_with_sessions.sql
+-- 72e70f0154f74a8fe49c32a3200833f4c17bf16bd91aa537159775ba2cb279e1  721_nodes_and_their_keys.sql
 -- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
 -- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql

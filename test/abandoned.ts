@@ -8,13 +8,21 @@ import { commandLine, endPostgres, isAlive } from '../server/database/processes.
 
 export const prefix = 'dealkeep-test-';
 
+/** A directory without a lock is abandoned when it was made longer ago than any run takes, in milliseconds. */
+const longestRun = 86_400_000;
+
 /**
- * Whether no process holds `directory`. Without a lock file, or with one from the last minute, it counts as held:
- * another process may be about to take it.
+ * Whether no process holds `directory`. With a lock file from the last minute it counts as held: another process may be
+ * about to take it. Without one its run may not have come that far, or needs none.
  */
 function isAbandoned(directory: string): boolean {
   const lock = path.join(directory, 'dealkeep.lock');
-  if (!existsSync(lock) || Date.now() - statSync(lock).mtimeMs < 60_000) return false;
+  const made = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+  if (made === undefined) {
+    const begun = statSync(directory, { throwIfNoEntry: false })?.mtimeMs;
+    return begun !== undefined && Date.now() - begun > longestRun;
+  }
+  if (Date.now() - made < 60_000) return false;
   try {
     takeDirectory(directory)();
     return true;

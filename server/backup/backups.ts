@@ -266,5 +266,5 @@ export async function* checked(
     yield part;
   }
   if (bytes !== size || (sha256 !== '' && digest.digest('hex') !== sha256))
-    throw new Damaged(`The body ${storageKey} is not the one that was stored.`);
+    throw new Damaged(`The file ${storageKey} of a document is not the one that was stored.`);
 }

@@ -265,7 +265,7 @@ function addSecrets(program: Command): void {
     .description('The secrets that the database keeps.')
     .command('rotate')
     .description(
-      'Encrypt all of them with the first key of SECRETS_KEY, and renew the keys that seal cursors and identities. Restart every node with that key first: one without it stops working.',
+      'Encrypt all of them with the first key of SECRETS_KEY, and renew the keys that seal cursors and identities. Restart every node with that key first: it refuses while one lacks it.',
     )
     .option(...json)
     .action(

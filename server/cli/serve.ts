@@ -21,7 +21,7 @@ export const start: Start = (config, { log, tracing }, prepare, signal) =>
     // Requests in flight still need the services.
     closers.push(() => close(async () => listener?.close(config.shutdownSeconds)));
 
-    await makeReady(services, connections, prepare, config, signal);
+    await makeReady(services, { connections, closers }, prepare, config, signal);
     const app = createApp(services);
     const open = (listener ??= await listen(config.host, config.port));
     open.answerWith(app, services);

@@ -1,5 +1,6 @@
 /** Preparations before the first request is answered, shared by a service of one process and of several. */
 
+import { announceNode } from '../background/announced-node.ts';
 import type { Config } from '../config/config.ts';
 import { openConnections, type Connections } from '../database/connections.ts';
 import { checkStoreMarker } from '../documents/store-marker.ts';
@@ -99,12 +100,14 @@ async function prepareWeb(config: Config, log: Logger, signal: AbortSignal): Pro
 /** Checks the store and the secrets, builds the web application if needed, and runs `prepare`. */
 export async function makeReady(
   services: CoreServices,
-  connections: Connections,
+  { connections, closers }: Pick<Opened, 'connections' | 'closers'>,
   prepare: Prepare,
   config: Config,
   signal: AbortSignal,
 ): Promise<void> {
   await checkStoreMarker(services, signal);
+  // Before the keys are checked: a rotation either sees this node, or has ended and its key is missed here.
+  closers.push(await announceNode(services));
   await requireKeysOfSecrets(services);
   await prepareWeb(config, services.log, signal);
   await prepare(services, connections);

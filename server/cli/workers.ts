@@ -284,7 +284,7 @@ export const startWorkers: Start = (config, { log, tracing }, prepare, signal) =
     closers.push(() => services.database.close());
     closers.push(() => services.storage.close());
 
-    await makeReady(services, connections, prepare, config, signal);
+    await makeReady(services, { connections, closers }, prepare, config, signal);
     if (listening) await listening.answer();
     const workers = (listening ??= await open('answering'));
     const drain = async (seconds: number, hurry: AbortSignal) => {

@@ -30,14 +30,19 @@ const partiesOf = ({ caller, brokerage, isSandbox = false }: TransferredFor) => 
 
 const sendAgain = 'None of this file was read: send it again when one of them has finished.';
 /**
- * With an object store, each upload takes some 17 MB: a part of 5 MB with its copies that are not yet collected. Two
- * callers at their limit leave slots to others, and the pages send three files at once.
+ * With an object store, each upload takes some 17 MB: a part of 5 MB with its copies that are not yet collected. The
+ * pages send three files at once. Brokerages leave room, as two at their limit would have all slots: beside one that
+ * has 6, the next get 3, 2 and 1.
  */
 const uploads = queueByShare(
   noWaiting(12),
   {
     caller: share(4, 'You are already sending', sendAgain),
-    brokerage: share(6, 'Your brokerage is already sending', sendAgain),
+    brokerage: {
+      most: 6,
+      leavesRoom: true,
+      busy: `People at your brokerage are already sending as many files as it may send now. ${sendAgain}`,
+    },
     sandboxes: share(3, 'Test keys are already sending', sendAgain),
   },
   { retryAfter, busy: `Too many files are being sent at once. ${sendAgain}` },

@@ -14,6 +14,11 @@ export interface Party {
   readonly name: string;
   /** At most this many entries of the party may be queued or running. */
   readonly most?: number;
+  /**
+   * Whether the party may hold only as many entries as there is room left for, so that a few parties cannot fill a
+   * queue in which work takes long: each leaves half of what it found.
+   */
+  readonly leavesRoom?: boolean;
 }
 
 /** The queue has no room for another entry. */
@@ -110,7 +115,12 @@ export function fairQueue<P extends Party>(
     signal?: AbortSignal,
   ): Promise<T> => {
     if (signal?.aborted) throw busy(null);
-    for (const party of parties) if (held.of(party.name) >= (party.most ?? Infinity)) throw busy(party);
+    const room = all - running - waiting.length;
+    for (const party of parties) {
+      // Without any room the queue is full, which is nobody's own doing.
+      const most = Math.min(party.most ?? Infinity, party.leavesRoom && room > 0 ? room : Infinity);
+      if (held.of(party.name) >= most) throw busy(party);
+    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const own: Entry = { names: parties.map(({ name }) => name), begin: resolve, refuse: () => leave() };
     function leave(): void {
@@ -148,9 +158,10 @@ export function fairQueue<P extends Party>(
   };
 }
 
-/** The limit of one kind of party, and the error message when it is reached. */
+/** The limits of one kind of party, as in {@link Party}, and the error message when one is reached. */
 interface Share {
   readonly most: number;
+  readonly leavesRoom?: boolean;
   readonly busy: string;
 }
 
@@ -172,7 +183,7 @@ export function queueByShare<Kind extends string>(
   return <T>(who: Readonly<Partial<Record<Kind, string>>>, work: (makeWay: () => void) => Promise<T>): Promise<T> =>
     queue(
       kinds.flatMap((kind) =>
-        who[kind] === undefined ? [] : [{ kind, name: `${kind} ${who[kind]}`, most: shares[kind].most }],
+        who[kind] === undefined ? [] : [{ ...shares[kind], kind, name: `${kind} ${who[kind]}` }],
       ),
       work,
     );

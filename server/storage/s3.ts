@@ -36,7 +36,7 @@ const partsOfBackups: Parts = { partSize: 8 * mebibyte, queueSize: 2 };
 const patience = { connecting: 5_000, answer: 30_000 } as const;
 /** Maximum number of connections. A download holds one for as long as its reader takes; further requests wait. */
 const mostConnections = 1_000;
-/** How many pages of 1,000 unfinished uploads are examined in one run; the next run handles the others. */
+/** How many pages of 1,000 unfinished uploads are examined in one run. */
 const mostPages = 20;
 
 function clientOf(
@@ -92,26 +92,33 @@ async function fetchObject(client: S3Client, Bucket: string, Key: string, Range?
   }
 }
 
-/** Aborts uploads below a prefix that were started before `before` and whose names match `isOurs`. */
-async function abortUploads(
+/**
+ * Returns a function that aborts uploads below a prefix that were started before `before` and whose names match
+ * `isOurs`. Each call continues where the last one stopped, and begins again when it has reached the end: otherwise
+ * uploads behind many that are in progress would never be looked at.
+ */
+function abortingUploads(
   client: S3Client,
   Bucket: string,
   Prefix: string,
-  before: Date,
   isOurs: (name: string) => boolean = () => true,
-): Promise<void> {
+): (before: Date) => Promise<void> {
   let after: { KeyMarker?: string; UploadIdMarker?: string } = {};
-  for (let page = 0; page < mostPages; page += 1) {
-    const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(
-      new ListMultipartUploadsCommand({ Bucket, Prefix, ...after }),
-    );
-    for (const { Key, UploadId, Initiated } of Uploads ?? []) {
-      if (Key && UploadId && Initiated && Initiated < before && isOurs(Key.slice(Prefix.length)))
-        await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+  return async (before) => {
+    for (let page = 0; page < mostPages; page += 1) {
+      const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(
+        new ListMultipartUploadsCommand({ Bucket, Prefix, ...after }),
+      );
+      const isLast = !IsTruncated || !NextKeyMarker;
+      // Before the uploads are aborted: one that cannot be is not what the next call begins with.
+      after = isLast ? {} : { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
+      for (const { Key, UploadId, Initiated } of Uploads ?? []) {
+        if (Key && UploadId && Initiated && Initiated < before && isOurs(Key.slice(Prefix.length)))
+          await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+      }
+      if (isLast) return;
     }
-    if (!IsTruncated || !NextKeyMarker) return;
-    after = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
-  }
+  };
 }
 
 /** Stores bodies in the configured bucket; `answerMillis` is the timeout of a response. */
@@ -131,7 +138,7 @@ export function openS3Storage(config: S3Config, answerMillis?: number): Storage 
       await client.send(new DeleteObjectCommand({ Bucket, Key: keyOf(key) }));
     },
 
-    tidy: (before) => abortUploads(client, Bucket, folder, before),
+    tidy: abortingUploads(client, Bucket, folder),
 
     async close() {
       client.destroy();
@@ -176,7 +183,8 @@ export function openBucket(config: S3Config, prefix: string) {
     async remove(name: string): Promise<void> {
       await client.send(new DeleteObjectCommand({ Bucket, Key: `${prefix}${name}` }));
     },
-    tidy: (before: Date, isOurs: (name: string) => boolean) => abortUploads(client, Bucket, prefix, before, isOurs),
+    /** A bucket is opened anew for each backup, so each begins with the first unfinished upload. */
+    tidy: (before: Date, isOurs: (name: string) => boolean) => abortingUploads(client, Bucket, prefix, isOurs)(before),
     async close(): Promise<void> {
       client.destroy();
     },

@@ -13,8 +13,8 @@ export interface S3Server {
   readonly unfinished: Map<string, Map<number, Buffer>>;
   /** Every request so far, as "PUT /bucket/key?partNumber=1". */
   readonly requests: string[];
-  /** Begins a multipart upload, like a process that then dies; returns its id. */
-  beginUpload(key: string): string;
+  /** Begins a multipart upload, in 2020 or at `begun`, like a process that then dies; returns its id. */
+  beginUpload(key: string, begun?: Date): string;
   /** From now on, matching requests get a 500. */
   failOn(pattern: RegExp | null): void;
   /** From now on, the body of the response to a matching request stops after its first byte. */
@@ -38,6 +38,7 @@ export async function openS3Server(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const unfinished = new Map<string, Map<number, Buffer>>();
   const keys = new Map<string, string>();
+  const beginnings = new Map<string, Date>();
   const requests: string[] = [];
   let failing: RegExp | null = null;
   let stalling: RegExp | null = null;
@@ -59,8 +60,9 @@ export async function openS3Server(): Promise<S3Server> {
     return `<ListBucketResult>${contents.join('')}${common.join('')}<IsTruncated>${isCut}</IsTruncated>${next}</ListBucketResult>`;
   }
 
-  function beginUpload(key: string): string {
+  function beginUpload(key: string, begun = new Date('2020-01-01')): string {
     const id = randomUUID();
+    beginnings.set(id, begun);
     unfinished.set(id, new Map());
     keys.set(id, key);
     return id;
@@ -76,7 +78,7 @@ export async function openS3Server(): Promise<S3Server> {
     const page = all.slice(0, 20);
     const rows = page.map(
       ({ key, id }) =>
-        `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`,
+        `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${beginnings.get(id)?.toISOString()}</Initiated></Upload>`,
     );
     const last = page.at(-1);
     const next =

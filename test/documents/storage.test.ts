@@ -117,6 +117,26 @@ test('abandoned multipart uploads in S3 are aborted, also when they fill more th
   expect(s3.unfinished.size).toBe(0);
 });
 
+test('an abandoned multipart upload in S3 is aborted although more uploads in progress precede it than are examined in one run', async () => {
+  const storage = openS3Storage(s3.config);
+  onTestFinished(async () => {
+    s3.unfinished.clear();
+    await storage.close();
+  });
+  const begun = new Date();
+  const inProgress = Array.from({ length: 450 }, () => s3.beginUpload(`documents/1${newStorageKey()}`, begun));
+  const abandoned = s3.beginUpload(`documents/2${newStorageKey()}`);
+  const before = new Date(begun.getTime() - 60_000);
+  await storage.tidy(before);
+  await storage.tidy(before);
+  expect(s3.unfinished.has(abandoned)).toBe(false);
+  // From here on it begins again.
+  const another = s3.beginUpload(`documents/0${newStorageKey()}`);
+  await storage.tidy(before);
+  expect(s3.unfinished.has(another)).toBe(false);
+  expect([...s3.unfinished.keys()].toSorted()).toEqual(inProgress.toSorted());
+});
+
 test('an upload that fails in S3 is reported and leaves no parts behind', async () => {
   const before = await contents['S3']!();
   s3.failOn(/PUT .*partNumber=2/);

@@ -133,6 +133,7 @@ const withoutTenant: Readonly<Record<string, string>> = {
   'vault.document_store': 'of the installation',
   'vault.job_places': 'of the installation',
   'vault.legal_holds': 'of the operator: a person, a deal or a brokerage',
+  'vault.nodes': 'of the installation',
   'vault.seal': 'of the installation',
   'vault.set_up_links': 'of the installation, which has no brokerage yet',
   'vault.unsubscribe_secret': 'of the installation',

@@ -198,3 +198,31 @@ test('a person who is staff in one brokerage and broker in another opens deals f
   expect(await page.getByRole('button', { name: 'New deal' }).count()).toBe(0);
   await close();
 });
+
+test('where a member is chosen, the page says that it lists only the first 2,000', async () => {
+  const large = await addFullDeal(service);
+  const testPage = await testPageOf(large.people.admin.userId);
+  const { page } = testPage;
+  const isCut = () => page.getByText('You can choose among the first 2,000 members by name.');
+  await testPage.go('/settings/audit');
+  await page.getByLabel('Person').selectOption('broker');
+  expect(await isCut().count()).toBe(0);
+
+  await service.sql(
+    `with people as (
+       insert into users (email, name) select 'zoe-' || n || '@example.test', 'Zoe ' || n from generate_series(1, 2000) n returning id)
+     insert into members (brokerage_id, user_id, role, status) select $1, id, 'broker', 'active' from people`,
+    [large.brokerage],
+  );
+  await testPage.go('/settings/audit');
+  await isCut().waitFor();
+  await testPage.visit('/settings/members');
+  // Finding a button by its role among 2,000 takes long.
+  await page.getByLabel('Actions for broker', { exact: true }).click();
+  await page.getByRole('menuitem', { name: 'Remove' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Remove broker?' });
+  await dialog.getByLabel('New broker').selectOption('Zoe 1');
+  await isCut().waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});

@@ -20,7 +20,7 @@ export async function checkSecrets(server: pg.Client, { secretsKeys }: Config, f
   } else if (firstKey === null) {
     findings.warning(
       "SECRETS_KEY is not set: authenticators' secrets are stored unencrypted in the database and in its backups.",
-      'Set it to the output of openssl rand -base64 32, keep a copy apart from the database, restart every node with it, and only then run dealkeep secrets rotate: a node without the key stops working.',
+      'Set it to the output of openssl rand -base64 32, keep a copy apart from the database, restart every node with it, and then run dealkeep secrets rotate.',
     );
   } else if (inUse.length !== 1 || inUse[0] !== firstKey) {
     findings.warning(

@@ -9,6 +9,7 @@ import type { Database } from '../../database/database.ts';
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { keyIdOf, secretRows, UnknownKey, type Secrets } from '../../lib/secrets.ts';
+import { requireKeyOnNodes } from '../service/nodes.ts';
 
 const keys = row<{ ids: string[] }, []>('keys_of_secrets', 'select app.keys_of_secrets() as ids');
 
@@ -65,13 +66,14 @@ const renewed = <S extends Stored>(stored: readonly S[], secrets: Secrets, rowOf
 
 /**
  * Encrypts every secret under the first key, in one transaction on the owner's connection, and replaces the secrets
- * that seal cursors, drafts, unsubscribe links and identities within a transaction. Rejects with UnknownKey, and
- * changes nothing then.
+ * that seal cursors, drafts, unsubscribe links and identities within a transaction. Rejects with UnknownKey, and when a
+ * running node lacks the first key; changes nothing then.
  */
 export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Promise<Rotated> {
   const { firstKey } = secrets;
   if (firstKey === null) throw new Error('There is no key to encrypt with.');
   return inTransaction(client, async () => {
+    await requireKeyOnNodes(client, firstKey);
     const totp = await client.query<Stored>('select user_id as id, secret from vault.totp for update');
     const factors = renewed(totp.rows, secrets, secretRows.authenticator);
     const waiting = await client.query<Stored>(

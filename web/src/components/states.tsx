@@ -173,6 +173,10 @@ export function Loaded<T>({ query, skeleton, level, children }: LoadedProps<T>) 
   return <Loading>{skeleton}</Loading>;
 }
 
+/** The hint of a field whose choices may be incomplete: which of the items there are. Null when there are all. */
+export const cutHint = (items: readonly unknown[], most: number, what: string): string | null =>
+  items.length < most ? null : `You can choose among the first ${formatCount(most)} ${what}.`;
+
 interface CutNoteProps {
   items: readonly unknown[];
   /** The limit of the service's list. */

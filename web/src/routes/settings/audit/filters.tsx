@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { auditPeopleQuery, type AuditFilter } from '../../../api/settings.ts';
+import { auditPeopleQuery, mostMembers, type AuditFilter } from '../../../api/settings.ts';
 import type { Day, Id } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
+import { cutHint } from '../../../components/states.tsx';
 import { DateField } from '../../../components/value-fields.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { auditSubjects, optionsOf } from '../../../lib/states.ts';
@@ -67,7 +68,7 @@ export function Filters({ chosen, change, brokerageId }: FiltersProps) {
       )}
     >
       {brokerageId !== null && (
-        <Field label="Person">
+        <Field label="Person" hint={cutHint(members, mostMembers, 'members by name')}>
           <Select
             value={chosen.person}
             onChange={(person) => change({ person })}

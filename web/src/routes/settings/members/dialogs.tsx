@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { dealsRunAloneQuery, membersQuery, useMemberActions } from '../../../api/settings.ts';
+import { dealsRunAloneQuery, membersQuery, mostMembers, useMemberActions } from '../../../api/settings.ts';
 import type { Id, Member, MemberInvited, MemberRole } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
@@ -7,7 +7,7 @@ import { Select } from '../../../components/input.tsx';
 import { InviteDialog } from '../../../components/invite-dialog.tsx';
 import { InvitedDialog } from '../../../components/invited-dialog.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
-import { Loaded, SkeletonText } from '../../../components/states.tsx';
+import { cutHint, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { memberRoles } from '../../../lib/states.ts';
@@ -193,11 +193,14 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
               <Field
                 label="New broker"
                 error={form.errors.successor_id}
-                hint={
+                hint={[
                   successor === ''
                     ? 'Questions cannot be asked until an admin invites a broker to the deal.'
-                    : 'They run the deal as soon as you confirm.'
-                }
+                    : 'They run the deal as soon as you confirm.',
+                  cutHint(members.data?.items ?? [], mostMembers, 'members by name'),
+                ]
+                  .filter(Boolean)
+                  .join(' ')}
               >
                 <Select
                   {...form.field('successor_id')}
