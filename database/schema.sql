@@ -11551,6 +11551,8 @@ begin
         where c.created_by = on_reset.user_id and c.deleted_at is null returning c.id
     loop
       perform app.end_grants_of_client(client, null);
+      insert into public.audit_records (brokerage_id, user_id, action, subject_id, outcome, details)
+        values (app.brokerage_of_grant(on_reset.user_id, client), on_reset.user_id, 'client.delete', client::text, 'done', '{"by": "reset"}');
       clients := clients + 1;
     end loop;
     -- Keys before webhooks and digests, as whoever rotates one locks them.
@@ -11560,11 +11562,15 @@ begin
     webhooks := app.turn_off_webhooks(on_reset.user_id, null, null);
     update vault.api_key_digests d set valid_until = app.now()
       where d.issued_by = on_reset.user_id and (d.valid_until is null or d.valid_until > app.now());
-    update public.api_keys k set revoked_at = app.now(), revoked_by = on_reset.user_id
+    with revoked as (
+      update public.api_keys k set revoked_at = app.now(), revoked_by = on_reset.user_id
       where k.revoked_at is null
         and exists (select from vault.api_key_digests d where d.key_id = k.id and d.issued_by = on_reset.user_id)
         and not exists (select from vault.api_key_digests d
-          where d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now()));
+          where d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now()))
+      returning k.id, k.brokerage_id)
+    insert into public.audit_records (brokerage_id, user_id, action, subject_id, outcome, details)
+      select r.brokerage_id, on_reset.user_id, 'api_key.revoke', r.id::text, 'done', '{"by": "reset"}' from revoked r;
     get diagnostics keys = row_count;
   end if;
   return jsonb_build_object('tool_grants', grants, 'deal_opt_ins', opt_ins, 'clients', clients, 'keys', keys, 'webhooks', webhooks);
@@ -13991,6 +13997,7 @@ AS $function$
 declare
   person uuid;
   first_proof boolean;
+  factors int := 0;
 begin
   -- The account first, as whoever erases it does.
   perform from public.users u
@@ -14003,6 +14010,7 @@ begin
   end if;
   first_proof := not exists (select from vault.passwords p where p.user_id = person and p.address_proven_at is not null);
   if first_proof then
+    factors := (select count(*) from vault.passkeys k where k.user_id = person) + (select count(*) from vault.totp t where t.user_id = person);
     delete from vault.passkeys k where k.user_id = person;
     delete from vault.recovery_codes c where c.user_id = person;
     delete from vault.totp t where t.user_id = person;
@@ -14012,7 +14020,7 @@ begin
       address_proven_at = coalesce(vault.passwords.address_proven_at, excluded.address_proven_at);
   delete from vault.password_resets r where r.user_id = person;
   perform app.end_sessions_of(person);
-  perform app.record(person, 'password.reset', 'done', app.on_reset(person, first_proof), address, request_id);
+  perform app.record(person, 'password.reset', 'done', app.on_reset(person, first_proof) || jsonb_build_object('factors', factors), address, request_id);
   perform app.queue_security_mail(person, 'password_reset');
   return true;
 end
@@ -15117,9 +15125,15 @@ begin
       and x.expires_at <= app.now()
       and (x.deal_id = any (free) or not exists (select from public.deal_stages g where g.deal_id = x.deal_id and g.state = 'exclusivity'))
     for no key update skip locked);
-  update public.exclusivities x set ended_at = x.expires_at
-    from public.deal_stages g
-    where x.id = any (due) and x.deal_id = any (free) and g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null;
+  with ended as (
+    update public.exclusivities x set ended_at = x.expires_at
+      from public.deal_stages g
+      where x.id = any (due) and x.deal_id = any (free) and g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null
+      returning x.deal_id, x.participant_id)
+    -- In the order of deals, of which each record holds a row of vault.deal_activity.
+    insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome)
+      select d.organization_id, e.deal_id, 'exclusivity.lapse', e.participant_id::text, 'done'
+      from ended e join public.deals d on d.id = e.deal_id order by e.deal_id;
   get diagnostics lapsed = row_count;
   -- Later in a sale it is kept until a broker releases it, but gives its buyer no more from its date on.
   perform app.queue_event('exclusivity_lapsed', x.deal_id, 'exclusivities', x.id, null, null)
@@ -15140,6 +15154,9 @@ begin
         and n.status in ('sent', 'active') and n.expires_at <= app.now()
       returning n.id)
     select array(select e.id from ended e) into expired;
+  insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome)
+    select d.organization_id, n.deal_id, 'nda.expire', n.id::text, 'done'
+    from public.ndas n join public.deals d on d.id = n.deal_id where n.id = any (expired) order by n.deal_id;
   perform app.queue_ended_ndas(expired, null);
   return lapsed + cardinality(expired);
 end
@@ -16683,3 +16700,4 @@ $function$;
 -- 72e70f0154f74a8fe49c32a3200833f4c17bf16bd91aa537159775ba2cb279e1  721_nodes_and_their_keys.sql
 -- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
 -- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql
+-- ac86b57474f01e563f2f83d9568849525c9337e3122376d6aab2211a0b775c77  762_what_ends_by_itself_in_the_trail.sql

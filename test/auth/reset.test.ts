@@ -236,7 +236,22 @@ describe('a reset link', () => {
       `select details from audit_records where action = 'password.reset' and user_id = $1`,
       [account.id],
     );
-    expect(recorded?.['details']).toEqual({ clients: 2, tool_grants: 1, deal_opt_ins: 1, keys: 1, webhooks: 1 });
+    expect(recorded?.['details']).toEqual({
+      clients: 2,
+      tool_grants: 1,
+      deal_opt_ins: 1,
+      keys: 1,
+      webhooks: 1,
+      factors: 0,
+    });
+    // In the trail of the brokerage, which does not see what people do to their accounts.
+    const ended = await service.sql<{ action: string; known: boolean; details: object }>(
+      `select action, brokerage_id is not null as known, details from audit_records
+       where user_id = $1 and details ->> 'by' = 'reset' order by action`,
+      [account.id],
+    );
+    expect(ended.map(({ action }) => action)).toEqual(['api_key.revoke', 'client.delete', 'client.delete']);
+    expect(ended[0]).toMatchObject({ known: true });
   });
 
   it('always turns off writing through tools, but keeps clients and keys if the mailbox was verified before', async () => {

@@ -170,6 +170,24 @@ test('a record of a changed client or webhook says which hosts it had and has', 
   });
 });
 
+test('what ends on its date is in the trail and the activity of brokers and admins, and of nobody else', async () => {
+  await service.sql(
+    `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
+  );
+  await service.sql(
+    `update deal_stages set state = 'exclusivity' where deal_id in (select deal_id from exclusivities where ended_at is null)`,
+  );
+  await service.sql(`update ndas set expires_at = app.now() - interval '1 minute' where status = 'active'`);
+  await service.sql('select app.sweep()');
+  for (const action of ['exclusivity.lapse', 'nda.expire'])
+    expect(await latest('admin', action)).toMatchObject({ user_id: null, user_name: null, deal_id: scene.deal });
+  const toldTo = async (name: string) =>
+    (await as(name).ask(`/deals/${scene.deal}/activity`)).body.items.map(({ action }: { action: string }) => action);
+  expect(await toldTo('broker')).toEqual(expect.arrayContaining(['exclusivity.lapse', 'nda.expire']));
+  for (const name of ['seller', 'exclusive buyer'])
+    expect((await toldTo(name)).filter((action: string) => /lapse|expire/.test(action))).toEqual([]);
+});
+
 test('the operator’s change of how long the trail is kept is recorded', async () => {
   const owner = new pg.Client(service.connections.owner);
   await owner.connect();
@@ -192,9 +210,9 @@ test('admins, and nobody else, choose among the present and former members', asy
   expect(await listed('admin')).toContainEqual(['colleague', true]);
   const removed = `/brokerages/${scene.brokerage}/members/${scene.people['colleague']}`;
   expect((await as('admin').ask(removed, undefined, 'DELETE')).status).toBeLessThan(300);
-  const people = await listed('admin');
-  expect(people.at(-1)).toEqual(['colleague', false]);
-  expect(people).toContainEqual(['admin', true]);
+  const told = await listed('admin');
+  expect(told.at(-1)).toEqual(['colleague', false]);
+  expect(told).toContainEqual(['admin', true]);
   for (const name of ['broker', 'seller']) expect(await listed(name)).toEqual([]);
   const { body } = await as('admin').ask(
     `/audit?brokerage_id=${scene.brokerage}&user_id=${scene.people['colleague']}&action=contact.export`,

@@ -27,6 +27,7 @@ const onDeals = {
   'deal.hand_over': ['Hand the deal over to another broker', 'handed the deal over to another broker'],
   'exclusivity.grant': ['Grant exclusivity', 'granted exclusivity'],
   'exclusivity.extend': ['Change the end of exclusivity', 'changed the end of the exclusivity'],
+  'exclusivity.lapse': ['End exclusivity on its date', 'ended the exclusivity on its date'],
   'exclusivity.release': ['Release exclusivity', 'released the exclusivity'],
   'participant.invite': [
     withDetail('Invite to the deal', ' as ', 'role'),
@@ -37,6 +38,7 @@ const onDeals = {
   'invitation.decline': ['Decline an invitation', 'declined an invitation'],
   'nda.send': ['Send an NDA', 'sent an NDA'],
   'nda.sign': ['Sign an NDA', 'signed an NDA'],
+  'nda.expire': ['End an NDA on its date', 'ended an NDA on its date'],
   'nda.revoke': ['Revoke an NDA', 'revoked an NDA'],
   'offer.submit': [
     (details) => (revises(details) ? 'Revise an offer' : 'Submit an offer'),

@@ -59,7 +59,7 @@ const columns: readonly (readonly [heading: string, cell: (record: AuditRecord) 
   ['client_id', ({ client_id }) => client_id],
   ['key_id', ({ key_id }) => key_id],
   ['deal_id', ({ deal_id }) => deal_id],
-  ['record_id', ({ id }) => id],
+  ['record_id', (record) => record.id],
 ];
 const heading = columns.map(([name]) => name);
 const cellsOf = (record: AuditRecord) => columns.map(([, cell]) => cell(record));

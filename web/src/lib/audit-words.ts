@@ -95,6 +95,7 @@ const values: Words = {
   password: 'Password',
   passkey: 'Passkey',
   code: 'Authenticator code',
+  reset: 'Reset of the password',
   second_factor: 'Second factor',
   set_up: 'Set-up link',
   oneself: 'The person themselves',
