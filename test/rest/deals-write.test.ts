@@ -747,6 +747,9 @@ describe('documents', () => {
     ]);
     const shown = await (await web.as('broker')).ask(`/documents/simple/${added?.id}/openings`);
     expect(shown.body.items).toEqual([expect.objectContaining({ user_id: null, user_name: 'An API key' })]);
+    // Sellers are not told whether keys reach the deal.
+    const toSeller = await (await web.as('seller')).ask(`/documents/simple/${added?.id}/openings`);
+    expect(toSeller.body.items).toEqual([expect.objectContaining({ user_id: null, user_name: 'The brokerage' })]);
   });
 
   test('are produced for a diligence request, and stored once per Idempotency-Key', async () => {

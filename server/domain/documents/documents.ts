@@ -366,12 +366,16 @@ interface DocumentOpening {
   opened_at: string;
 }
 
+// Sellers are not told whether API keys reach the deal.
 /** Who opened a document and when, as far as the caller may know, newest first, at most 500. */
 export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
   'document_openings',
   `select o.id, u.id as user_id,
-     case when o.key_id is not null then 'An API key' else coalesce(u.name, 'Someone') end as user_name, o.opened_at
+     case when o.key_id is null then coalesce(u.name, 'Someone')
+       when o.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then coalesce('Key ' || k.name, 'An API key')
+       else 'The brokerage' end as user_name, o.opened_at
    from document_openings o ${knownPerson('u', 'o.user_id', 'o.deal_id')}
+   left join api_keys k on k.id = o.key_id
    where o.source = $1 and o.document_id = $2
    order by o.opened_at desc, o.id desc limit 500`,
 );
