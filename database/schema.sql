@@ -7725,8 +7725,10 @@ declare
   placeholder constant text := 'erased-' || gen_random_uuid() || '@erased.invalid';
   digits int := 4;
   known_to uuid[];
+  known_as uuid[];
   own_clients uuid[];
   fictive uuid[];
+  fictive_emails text[];
   contacts uuid[];
   reach timestamptz;
 begin
@@ -7795,10 +7797,20 @@ begin
   perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
 
   contacts := array(select k.id from app.contacts_with_address(erased.email) k);
-  select array_agg(distinct k.id) into known_to from (
-    select m.brokerage_id as id from public.members m where m.user_id = person
-    union select d.organization_id from public.participants p join public.deals d on d.id = p.deal_id where p.user_id = person
-    union select c.brokerage_id from public.contacts c where c.id = any (contacts)) k;
+  -- Who is being merged with one of them has been by then, or waits; in the order of merges.
+  perform from public.contacts c where c.id = any (app.with_duplicates(contacts)) order by c.id for no key update;
+  contacts := app.with_duplicates(contacts);
+
+  -- By the name under which each brokerage knows them: the id of the account would lead from a contact, or from an invitation, to what they did elsewhere.
+  with known as (
+    select m.brokerage_id, m.person_id as subject, m.joined_at is null as only_invited from public.members m where m.user_id = person
+    union all
+    select d.organization_id, p.person_id, p.joined_at is null from public.participants p join public.deals d on d.id = p.deal_id where p.user_id = person)
+  select array_agg(k.brokerage_id), array_agg(k.subject) into known_to, known_as from (
+    (select distinct on (n.brokerage_id) n.brokerage_id, n.subject from known n order by n.brokerage_id, n.only_invited, n.subject)
+    union all
+    select c.brokerage_id, c.id from public.contacts c
+      where c.id = any (contacts) and c.brokerage_id not in (select n.brokerage_id from known n)) k;
 
   -- Out of everything, by the same way as if they had been removed.
   update public.members m set status = 'removed' where m.user_id = person and m.status <> 'removed';
@@ -7817,21 +7829,24 @@ begin
     perform app.audit('api_key.revoke', ended.id::text, 'done', ended.brokerage_id, null, null, erase_person.request_id, '{}');
   end loop;
 
-  -- Who they were, where a deal or a brokerage has it in a place of its own.
-  update public.members m set invited_name = 'Former participant', invited_email = placeholder
+  -- Who they were, where a deal or a brokerage has it in a place of its own. Nothing there is the same as elsewhere: somebody who knew them by it would know them again.
+  update public.members m set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
     where m.user_id = person and num_nonnulls(m.invited_name, m.invited_email) > 0;
-  update public.participants p set invited_name = 'Former participant', invited_email = placeholder
+  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
     where p.user_id = person and num_nonnulls(p.invited_name, p.invited_email) > 0;
   -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
-  select array_agg(u.id) into fictive from public.users u
+  select array_agg(u.id), array_agg(u.email) into fictive, fictive_emails from public.users u
     where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email);
-  update public.participants p set invited_name = 'Former participant', invited_email = placeholder where p.user_id = any (fictive);
-  update public.users u set name = 'Former participant' where u.id = any (fictive);
+  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+    where p.user_id = any (fictive);
+  -- Whoever has a list of addresses finds out which of them the digest was made of.
+  update public.users u set name = 'Former participant', email = app.sandbox_address(u.sandbox_id, 'erased-' || gen_random_uuid())
+    where u.id = any (fictive);
   update public.ndas n set signed_name = pseudonym, signed_address = null
     from public.participants p
     where p.user_id = person and n.participant_id = p.id and num_nonnulls(n.signed_name, n.signed_address) > 0;
   update public.contacts c
-    set display_name = case when c.type = 'person' then pseudonym else c.display_name end,
+    set display_name = case when c.type = 'person' then 'Former participant' else c.display_name end,
       phone = case when c.type = 'company' then c.phone end, email = null,
       archived_at = case when c.type = 'person' then coalesce(c.archived_at, now) else c.archived_at end,
       external_id = case when c.type = 'company' then c.external_id end
@@ -7863,12 +7878,15 @@ begin
 
   -- What they are written to by, and what is theirs alone.
   delete from vault.outbox o where o.recipient_id = person or o.recipient = erased.email;
+  -- Whoever has caused a mail is named in it as they were called then.
   update vault.outbox o set facts = (
-      select jsonb_object_agg(f.key, case when f.value in (to_jsonb(erased.name), to_jsonb(erased.email)) then to_jsonb(pseudonym) else f.value end)
+      select jsonb_object_agg(f.key, case when f.key = 'by' or f.value in (to_jsonb(erased.name), to_jsonb(erased.email)) then to_jsonb(pseudonym) else f.value end)
       from jsonb_each(o.facts) f)
     where o.caused_by = person and o.facts <> '{}' and jsonb_typeof(o.facts) = 'object';
   delete from vault.mail_counts m
     where app.counted_of(m.subject) @> array[erased.email] and right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
+  delete from vault.mail_counts m using unnest(fictive_emails) f (email)
+    where app.counted_of(m.subject) @> array[f.email] and right(m.subject, length(f.email) + 4) = ' to ' || f.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
   -- Of very many records the older ones are cleared by app.clear_addresses.
@@ -7883,9 +7901,9 @@ begin
       and a.details ? 'name';
 
   insert into public.audit_records (brokerage_id, user_id, request_id, action, subject_id, outcome, details)
-    select k.id, case when themself then person end, erase_person.request_id, 'person.erase', person::text, 'done',
+    select k.id, case when themself and k.subject = person then person end, erase_person.request_id, 'person.erase', k.subject::text, 'done',
       jsonb_build_object('by', by_whom)
-    from unnest(coalesce(known_to, array[null::uuid])) k (id);
+    from unnest(coalesce(known_to, array[null::uuid]), coalesce(known_as, array[person])) k (id, subject);
   perform set_config('dealkeep.identity', coalesce(identity, ''), true), set_config('dealkeep.seal', coalesce(seal, ''), true);
   return pseudonym;
 end
@@ -15871,6 +15889,23 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.widen() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.with_duplicates(contacts uuid[])
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  -- Duplicates have another address or none: whatever was merged into the same contact is about the same person. No contact is merged into one that was itself merged.
+  with same as (
+    select k.id from unnest(contacts) k (id)
+    union
+    select c.merged_into from public.contacts c where c.id = any (contacts) and c.type = 'person' and c.merged_into is not null)
+  select coalesce(array_agg(a.id), '{}') from (
+    select s.id from same s
+    union
+    select c.id from public.contacts c where c.merged_into = any (array(select s.id from same s)) and c.type = 'person') a
+$function$;
+
 CREATE OR REPLACE FUNCTION app.withdraw_tool(client_id uuid, tool text, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -16606,3 +16641,4 @@ $function$;
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
+-- b7a8bba50fc5474171104a9622c36114946fea44bbeaa53a39c2ba5e31b2120c  745_erased_people_lead_nowhere.sql
