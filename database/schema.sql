@@ -244,6 +244,8 @@ CREATE TABLE public.audit_records (
 ) PARTITION BY RANGE (at);
 CREATE INDEX acts_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
 CREATE INDEX acts_by_user ON ONLY public.audit_records USING btree (user_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
+CREATE INDEX addresses_by_key ON ONLY public.audit_records USING btree (key_id, at) WHERE key_id IS NOT NULL AND address IS NOT NULL;
+CREATE INDEX addresses_of_nobody ON ONLY public.audit_records USING btree (at) WHERE user_id IS NULL AND brokerage_id IS NULL AND address IS NOT NULL;
 CREATE INDEX noted_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
 CREATE INDEX noted_by_user ON ONLY public.audit_records USING btree (user_id, (
 CASE
@@ -5107,6 +5109,7 @@ AS $function$
 declare
   erased vault.addresses_to_clear;
   reach timestamptz;
+  cleared int;
 begin
   select c.* into erased from vault.addresses_to_clear c order by c.user_id limit 1 for update skip locked;
   if not found then
@@ -5116,7 +5119,11 @@ begin
     select a.at from public.audit_records a where a.user_id = erased.user_id and a.at <= erased.before order by a.at desc offset 9999 limit 1);
   update public.audit_records a set address = null
     where a.user_id = erased.user_id and a.at <= erased.before and a.at >= coalesce(reach, '-infinity') and a.address is not null;
-  if reach is null then
+  get diagnostics cleared = row_count;
+  if reach is null and (cleared >= 10000 or app.clear_addresses_of_keys(array[erased.user_id], 10000 - cleared) >= 10000 - cleared) then
+    -- Of their own none is left.
+    update vault.addresses_to_clear c set before = '-infinity' where c.user_id = erased.user_id;
+  elsif reach is null then
     delete from vault.addresses_to_clear c where c.user_id = erased.user_id;
   else
     -- All of that moment are cleared, however many there were.
@@ -5126,6 +5133,33 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.clear_addresses() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.clear_addresses_of_keys(people uuid[], most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  key uuid;
+  reach timestamptz;
+  part int;
+  cleared int := 0;
+begin
+  for key in
+    select k.id from public.api_keys k
+    where k.created_by = any (people)
+      and not exists (select from vault.api_key_digests d where d.key_id = k.id and d.issued_by <> k.created_by)
+    order by k.id
+  loop
+    exit when cleared >= most;
+    reach := (select a.at from public.audit_records a where a.key_id = key and a.address is not null order by a.at offset most - cleared - 1 limit 1);
+    update public.audit_records a set address = null where a.key_id = key and a.address is not null and a.at <= coalesce(reach, 'infinity');
+    get diagnostics part = row_count;
+    cleared := cleared + part;
+  end loop;
+  return cleared;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.clear_traces(people uuid[], since timestamp with time zone)
  RETURNS void
@@ -7892,6 +7926,9 @@ begin
   -- Of very many records the older ones are cleared by app.clear_addresses.
   select a.at into reach from public.audit_records a where a.user_id = person order by a.at desc offset 9999 limit 1;
   perform app.clear_traces(array[person], coalesce(reach, '-infinity'));
+  if app.clear_addresses_of_keys(array[person], 10000) >= 10000 and reach is null then
+    reach := '-infinity';
+  end if;
   insert into vault.addresses_to_clear (user_id, before) select person, reach - interval '1 microsecond' where reach is not null;
 
   -- A name that a declined invitation was for.
@@ -12569,6 +12606,8 @@ declare
   part int;
   place uuid;
   reach uuid;
+  lately uuid[];
+  oldest timestamptz;
 begin
   select p.place into place from vault.job_places p where p.job = 'purge_sign_in' for update skip locked;
   if found then
@@ -12579,9 +12618,9 @@ begin
         and (s.ended_at < app.now() - interval '1 day' or s.created_at < app.now() - interval '31 days' or s.last_seen_at < app.now() - interval '2 days');
     update vault.job_places p set place = reach where p.job = 'purge_sign_in';
     -- A request of theirs that was under way while they were erased may have written after it.
-    perform app.clear_traces(array(
-      select u.id from public.users u where u.erased_at > app.now() - interval '1 hour' order by u.erased_at desc limit 10000),
-      app.now() - interval '2 hours');
+    lately := array(select u.id from public.users u where u.erased_at > app.now() - interval '1 hour' order by u.erased_at desc limit 10000);
+    perform app.clear_traces(lately, app.now() - interval '2 hours');
+    perform app.clear_addresses_of_keys(lately, 10000);
   end if;
   delete from vault.sign_in_steps s where s.ctid = any (array(
     select o.ctid from vault.sign_in_steps o where o.expires_at <= app.now() limit 10000 for update skip locked));
@@ -12621,6 +12660,15 @@ begin
   end if;
   delete from vault.mail_counts m where m.ctid = any (array(
     select o.ctid from vault.mail_counts o where o.since < app.now() - interval '2 days' order by o.since limit 10000 for update skip locked));
+  get diagnostics part = row_count;
+  if part >= 10000 then
+    return part;
+  end if;
+  -- Of failed sign-ins, and of whatever else nobody is known to have done.
+  oldest := (
+    select a.at from public.audit_records a where a.user_id is null and a.brokerage_id is null and a.address is not null order by a.at offset 9999 limit 1);
+  update public.audit_records a set address = null
+    where a.user_id is null and a.brokerage_id is null and a.address is not null and a.at < app.now() - interval '30 days' and a.at <= coalesce(oldest, 'infinity');
   get diagnostics part = row_count;
   if part >= 10000 then
     return part;
@@ -16641,4 +16689,6 @@ $function$;
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
--- b7a8bba50fc5474171104a9622c36114946fea44bbeaa53a39c2ba5e31b2120c  745_erased_people_lead_nowhere.sql
+-- 4c932780fa12c9bccaf1a98767da2fd506cf3465a772477cdfa1765d7cd1779a  741_addresses_by_key.sql
+-- 1489cbfc14ebdee6deb9b53bf65b41997f5e58a70b99ab241d72629709efa087  742_addresses_of_keys_and_of_nobody.sql
+-- 0d5d9963935a370f2bfd3f1708c9f8c991b6fdfc276c74d4e000a7d2285fa45a  745_erased_people_lead_nowhere.sql

@@ -202,6 +202,9 @@ begin
   -- Of very many records the older ones are cleared by app.clear_addresses.
   select a.at into reach from public.audit_records a where a.user_id = person order by a.at desc offset 9999 limit 1;
   perform app.clear_traces(array[person], coalesce(reach, '-infinity'));
+  if app.clear_addresses_of_keys(array[person], 10000) >= 10000 and reach is null then
+    reach := '-infinity';
+  end if;
   insert into vault.addresses_to_clear (user_id, before) select person, reach - interval '1 microsecond' where reach is not null;
 
   -- A name that a declined invitation was for.

@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
-import { openAccount, signedInVisitor, type Account } from '../auth/scene.ts';
+import { scheduledJobs } from '../../server/scheduled-jobs.ts';
+import { openAccount, signedInVisitor, Visitor, type Account } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { as, brokerage } from '../rest/scene.ts';
 import { signInAs } from '../web/person.ts';
@@ -23,6 +24,8 @@ async function erase(account: Account): Promise<string> {
   expect(status).toBe(200);
   return body['pseudonym'] as string;
 }
+
+const runJob = (name: string) => service.database.run(scheduledJobs.find((one) => one.name === name)!.job());
 
 const addDeal = async (of: string) =>
   (
@@ -155,4 +158,56 @@ test('no digest of the address stays in sandboxes', async () => {
   // The invitation is answered in the sandbox as before.
   const people = await ask('GET', `/deals/${deal['id']}/participants`);
   expect(people.body!['data']).toContainEqual(expect.objectContaining({ name: 'Former participant', role: 'buyer' }));
+});
+
+test('the audit trail keeps no address from which only they used a key, nor that of a failed sign-in for more than 30 days', async () => {
+  const tenant = await brokerage(service);
+  const account = await openAccount(service, { email: 'zyxkeys@people.example', name: 'Zyxkeys Account' });
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    tenant.id,
+    account.id,
+  ]);
+  const asThem = await signInAs(service, account.id);
+  const make = async (name: string) => {
+    const fields = { environment: 'live', scopes: keyScopes, ceiling: 120, expires_at: null };
+    return (await asThem.ask(`/brokerages/${tenant.id}/keys`, { name, ...fields })).body;
+  };
+  const [own, handedOn] = [await make('Own'), await make('Handed on')];
+  const contact = { type: 'person', displayName: 'Somebody' };
+  for (const { token } of [own, handedOn])
+    expect((await as({ token }, service.restUrl)('POST', '/contacts', contact)).status).toBe(201);
+  const admin = await signInAs(service, tenant.admin);
+  await admin.ask(`/keys/${handedOn.key.id}/rotate`, { overlap_seconds: 0 });
+  await erase(account);
+  const trail = await service.sql(
+    `select key_id, address is not null as has_address from audit_records where brokerage_id = $1 and action = 'contact.create' order by id`,
+    [tenant.id],
+  );
+  expect(trail).toEqual([
+    { key_id: own.key.id, has_address: false },
+    { key_id: handedOn.key.id, has_address: true },
+  ]);
+
+  expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
+  const failed = () =>
+    service.sql<{ has_address: boolean }>(
+      `select address is not null as has_address from audit_records
+       where action = 'session.sign_in' and user_id is null and brokerage_id is null order by at desc limit 1`,
+    );
+  const day = 86_400_000;
+  for (const [days, has_address] of [
+    [29, true],
+    [2, false],
+  ] as const) {
+    service.clock.advance(days * day);
+    await runJob('purge_sign_in');
+    expect(await failed()).toEqual([{ has_address }]);
+  }
+  // The addresses of brokerages stay in their trail as long as the record.
+  expect(
+    await service.sql(
+      `select from audit_records where brokerage_id = $1 and address is not null and action = 'api_key.rotate'`,
+      [tenant.id],
+    ),
+  ).toHaveLength(1);
 });
