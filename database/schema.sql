@@ -1753,6 +1753,7 @@ CREATE TABLE public.webhook_deliveries (
     CONSTRAINT webhook_deliveries_sent_to_check CHECK (length(sent_to) <= 2000),
     CONSTRAINT webhook_deliveries_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'dropped'::text]))
 );
+CREATE INDEX answers_by_record ON public.webhook_deliveries USING btree (object_id) WHERE answer IS NOT NULL;
 CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
@@ -7936,6 +7937,15 @@ begin
     from public.participants p
     where p.user_id = person and a.deal_id = p.deal_id and a.action = 'invitation.decline' and a.subject_id = p.id::text
       and a.details ? 'name';
+
+  -- With what it was sent a receiver may answer, and when it fails its answer is kept.
+  update public.webhook_deliveries d set answer = null where d.id = any (array(
+    select w.id from public.webhook_deliveries w
+    where w.answer is not null and w.object_id = any (contacts || array(
+      select p.id from public.participants p where p.user_id = person
+      union all
+      select n.id from public.participants p join public.ndas n on n.participant_id = p.id where p.user_id = person))
+    order by w.id for no key update));
 
   insert into public.audit_records (brokerage_id, user_id, request_id, action, subject_id, outcome, details)
     select k.id, case when themself and k.subject = person then person end, erase_person.request_id, 'person.erase', k.subject::text, 'done',
@@ -16691,4 +16701,5 @@ $function$;
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
 -- 4c932780fa12c9bccaf1a98767da2fd506cf3465a772477cdfa1765d7cd1779a  741_addresses_by_key.sql
 -- 1489cbfc14ebdee6deb9b53bf65b41997f5e58a70b99ab241d72629709efa087  742_addresses_of_keys_and_of_nobody.sql
--- 0d5d9963935a370f2bfd3f1708c9f8c991b6fdfc276c74d4e000a7d2285fa45a  745_erased_people_lead_nowhere.sql
+-- 75b9e06817b5897da1b9336f06be024dc40700f17032d2c8909ce8cf971df719  743_answers_by_record.sql
+-- dc040c0281768fe496669661f6068c160792decad02b6b807634ff707d4c46e2  745_erased_people_lead_nowhere.sql

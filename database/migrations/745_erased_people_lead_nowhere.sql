@@ -213,6 +213,15 @@ begin
     where p.user_id = person and a.deal_id = p.deal_id and a.action = 'invitation.decline' and a.subject_id = p.id::text
       and a.details ? 'name';
 
+  -- With what it was sent a receiver may answer, and when it fails its answer is kept.
+  update public.webhook_deliveries d set answer = null where d.id = any (array(
+    select w.id from public.webhook_deliveries w
+    where w.answer is not null and w.object_id = any (contacts || array(
+      select p.id from public.participants p where p.user_id = person
+      union all
+      select n.id from public.participants p join public.ndas n on n.participant_id = p.id where p.user_id = person))
+    order by w.id for no key update));
+
   insert into public.audit_records (brokerage_id, user_id, request_id, action, subject_id, outcome, details)
     select k.id, case when themself and k.subject = person then person end, erase_person.request_id, 'person.erase', k.subject::text, 'done',
       jsonb_build_object('by', by_whom)
