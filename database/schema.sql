@@ -1072,6 +1072,8 @@ CASE
 END) STORED,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    left_name text,
+    left_email text,
     CONSTRAINT members_pkey PRIMARY KEY (brokerage_id, user_id),
     CONSTRAINT members_invitation_id_key UNIQUE (invitation_id),
     CONSTRAINT members_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
@@ -1304,6 +1306,8 @@ END) STORED,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
     brokerage_id uuid NOT NULL,
+    left_name text,
+    left_email text,
     CONSTRAINT participants_pkey PRIMARY KEY (id),
     CONSTRAINT participants_deal_id_user_id_key UNIQUE (deal_id, user_id),
     CONSTRAINT participants_id_deal_id_key UNIQUE (id, deal_id),
@@ -4086,7 +4090,9 @@ CREATE OR REPLACE FUNCTION app.brokerage_deletion(brokerage uuid)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select d.due_at, d.asked_at, u.name from vault.brokerage_deletions d left join public.users u on u.id = d.asked_by
+  select d.due_at, d.asked_at, coalesce(m.left_name, u.name) from vault.brokerage_deletions d
+  left join public.users u on u.id = d.asked_by
+  left join public.members m on m.brokerage_id = d.brokerage_id and m.user_id = d.asked_by
   where d.brokerage_id = brokerage and brokerage = any (app.brokerages_as('admin', 'broker', 'staff'))
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerage_deletion(uuid) TO dealkeep_server;
@@ -5272,7 +5278,7 @@ begin
     warnings := array_append(warnings, format('%s closing conditions are not met: %s%s.', cardinality(open_conditions),
       array_to_string(open_conditions[1:5], ', '), case when cardinality(open_conditions) > 5 then ' and others' end));
   end if;
-  select x.participant_id, u.name, p.role = 'buyer' and p.status = 'active' into selected, buyer, takes_part
+  select x.participant_id, coalesce(p.left_name, u.name), p.role = 'buyer' and p.status = 'active' into selected, buyer, takes_part
     from public.exclusivities x
     join public.participants p on p.id = x.participant_id
     join public.users u on u.id = x.buyer_user_id
@@ -7688,7 +7694,7 @@ begin
     -- One table after the other, each by its index, however few rows there are.
     told := json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
       select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.advises, k.nda_status)) from (
-        select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name,
+        select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else coalesce(p.left_name, u.name) end as name,
           case when p.role = 'advisor' then (select a.role from public.participants a where a.id = p.advises) end as advises,
           case when p.role = 'buyer' and (side in ('broker', 'seller') or p.id = principal) then coalesce((
             select case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end
@@ -7865,14 +7871,22 @@ begin
   end loop;
 
   -- Who they were, where a deal or a brokerage has it in a place of its own. Nothing there is the same as elsewhere: somebody who knew them by it would know them again.
-  update public.members m set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
-    where m.user_id = person and num_nonnulls(m.invited_name, m.invited_email) > 0;
-  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
-    where p.user_id = person and num_nonnulls(p.invited_name, p.invited_email) > 0;
+  -- Without a name of the day on which they left they are called by their pseudonym.
+  update public.members m set left_name = null, left_email = null, invited_name = case when n.is_invited then 'Former participant' end,
+      invited_email = case when n.is_invited then 'erased-' || gen_random_uuid() || '@erased.invalid' end
+    from (select k.brokerage_id, num_nonnulls(k.invited_name, k.invited_email) > 0 as is_invited from public.members k
+      where k.user_id = person and num_nonnulls(k.invited_name, k.invited_email, k.left_name, k.left_email) > 0) n
+    where m.user_id = person and m.brokerage_id = n.brokerage_id;
+  update public.participants p set left_name = null, left_email = null, invited_name = case when n.is_invited then 'Former participant' end,
+      invited_email = case when n.is_invited then 'erased-' || gen_random_uuid() || '@erased.invalid' end
+    from (select k.id, num_nonnulls(k.invited_name, k.invited_email) > 0 as is_invited from public.participants k
+      where k.user_id = person and num_nonnulls(k.invited_name, k.invited_email, k.left_name, k.left_email) > 0) n
+    where p.id = n.id;
   -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
   select array_agg(u.id), array_agg(u.email) into fictive, fictive_emails from public.users u
     where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email);
-  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+  update public.participants p set left_name = null, left_email = null, invited_name = 'Former participant',
+      invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
     where p.user_id = any (fictive);
   -- Whoever has a list of addresses finds out which of them the digest was made of.
   update public.users u set name = 'Former participant', email = app.sandbox_address(u.sandbox_id, 'erased-' || gen_random_uuid())
@@ -7987,11 +8001,22 @@ CREATE OR REPLACE FUNCTION app.export_people(brokerage uuid, deals uuid[])
  STABLE
  SET search_path TO ''
 AS $function$
-  select jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email)::text, array[u.id::text, u.name, u.email]
-  from public.users u
-  where u.id in (select m.person_id from public.members m where m.brokerage_id = export_people.brokerage
-    union select p.person_id from public.participants p where p.deal_id = any (export_people.deals))
-  order by u.id
+  select jsonb_build_object('id', k.id, 'name', k.name, 'email', k.email)::text, array[k.id::text, k.name, k.email]
+  from (
+    -- Whoever is still somewhere in the brokerage is called as they are now.
+    select u.id, coalesce(l.left_name, u.name) as name, coalesce(l.left_email, u.email) as email
+    from public.users u
+    left join lateral (
+      select x.* from (
+        select m.left_name, m.left_email, m.updated_at from public.members m
+          where m.brokerage_id = export_people.brokerage and m.user_id = u.id and m.joined_at is not null
+        union all
+        select p.left_name, p.left_email, p.updated_at from public.participants p
+          where p.deal_id = any (export_people.deals) and p.user_id = u.id and p.joined_at is not null) x
+      order by x.left_name is null desc, x.updated_at desc limit 1) l on true
+    where u.id in (select m.person_id from public.members m where m.brokerage_id = export_people.brokerage
+      union select p.person_id from public.participants p where p.deal_id = any (export_people.deals))) k
+  order by k.id
 $function$;
 GRANT EXECUTE ON FUNCTION app.export_people(uuid,uuid[]) TO dealkeep_server;
 
@@ -9982,7 +10007,7 @@ begin
       select k.id, k.title, k.state, k.organization_id, k.exclusive_buyer_user_id, k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at,
         k.created_at, k.updated_at, k.caller_role,
         case when k.exclusive_buyer_user_id is not null then (
-          select array[p.user_id::text, (select u.name from public.users u where u.id = p.user_id), p.role]
+          select array[p.user_id::text, coalesce(p.left_name, (select u.name from public.users u where u.id = p.user_id)), p.role]
           from public.participants p where p.deal_id = k.id and p.user_id = k.exclusive_buyer_user_id and p.joined_at is not null) end
       from app.deals_as_known(me, administered, barred, narrowed, candidates[begun + 1 : begun + of_part]) k
       where in_state is null or k.state = in_state
@@ -11207,6 +11232,12 @@ begin
   elsif new.joined_at is null and new.invited_email is null then
     select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
   end if;
+  if new.status <> 'removed' then
+    new.left_name := null;
+    new.left_email := null;
+  elsif new.joined_at is not null and old.status is distinct from 'removed' then
+    select u.name, u.email into new.left_name, new.left_email from public.users u where u.id = new.user_id;
+  end if;
   return new;
 end
 $function$;
@@ -11246,7 +11277,15 @@ begin
       date_trunc('day', app.now(), 'UTC') + interval '1 day');
   end if;
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
-    select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p where p.user_id = new.id and p.joined_at is not null;
+    select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p
+    where p.user_id = new.id and p.joined_at is not null and (p.status <> 'removed' or new.erased_at is not null);
+  -- Where they left before this was written down, they are called as until now.
+  if new.erased_at is null then
+    update public.participants p set left_name = old.name, left_email = old.email
+      where p.user_id = new.id and p.status = 'removed' and p.joined_at is not null and p.left_name is null;
+    update public.members m set left_name = old.name, left_email = old.email
+      where m.user_id = new.id and m.status = 'removed' and m.joined_at is not null and m.left_name is null;
+  end if;
   return null;
 end
 $function$;
@@ -11415,13 +11454,13 @@ begin
           when 'findings' then (select f.title from public.findings f where f.id = n.subject_id)
           when 'api_keys' then (select k.name from public.api_keys k where k.id = n.subject_id)
           else (
-            select case when p.joined_at is null then p.invited_name else u.name end
+            select case when p.joined_at is null then p.invited_name else coalesce(p.left_name, u.name) end
             from public.participants p left join public.users u on u.id = p.user_id
             where p.id = case n.subject when 'participants' then n.subject_id
                 when 'ndas' then (select a.participant_id from public.ndas a where a.id = n.subject_id) end
               and app.could_open_as('participants', p.id, n.standing, administered)) end end as name,
       case when n.opens then (
-        select u.name from public.participants p join public.users u on u.id = p.user_id
+        select coalesce(p.left_name, u.name) from public.participants p join public.users u on u.id = p.user_id
         where p.deal_id = n.deal_id and p.user_id = n.actor_id and p.joined_at is not null
           and app.could_open_as('participants', p.id, n.standing, administered)) end as actor
     from (
@@ -12109,8 +12148,8 @@ begin
   end if;
   -- One table after the other, each by its index, however few rows there are.
   return (
-    select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role, p.advises))
-    from (select k.user_id, k.role,
+    select jsonb_object_agg(u.id, jsonb_build_array(u.id, coalesce(p.left_name, u.name), p.role, p.advises))
+    from (select k.user_id, k.role, k.left_name,
         case when k.role = 'advisor' then (select a.role from public.participants a where a.id = k.advises) end as advises
       from public.participants k
       where k.deal_id = deal and k.joined_at is not null
@@ -12157,7 +12196,7 @@ begin
   if app.user_id() is null or (narrowed is not null and narrowed <> deal) then
     return null;
   end if;
-  select p.id, u.name into part, found from public.participants p join public.users u on u.id = p.user_id
+  select p.id, coalesce(p.left_name, u.name) into part, found from public.participants p join public.users u on u.id = p.user_id
     where p.deal_id = deal and p.user_id = person and p.joined_at is not null;
   if part is null then
     return null;
@@ -16319,7 +16358,7 @@ begin
   return (
     select json_agg(json_build_array(o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at::text, o.payload::text,
       case when o.is_current then (
-        select json_build_array(u.id, u.name, p.role) from public.participants p
+        select json_build_array(u.id, coalesce(p.left_name, u.name), p.role) from public.participants p
         cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
         where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end,
       (select json_build_array(c.decision, c.decided_at::text) from public.offer_decisions c where c.offer_id = o.id),
@@ -16702,4 +16741,5 @@ $function$;
 -- 4c932780fa12c9bccaf1a98767da2fd506cf3465a772477cdfa1765d7cd1779a  741_addresses_by_key.sql
 -- 1489cbfc14ebdee6deb9b53bf65b41997f5e58a70b99ab241d72629709efa087  742_addresses_of_keys_and_of_nobody.sql
 -- 75b9e06817b5897da1b9336f06be024dc40700f17032d2c8909ce8cf971df719  743_answers_by_record.sql
--- dc040c0281768fe496669661f6068c160792decad02b6b807634ff707d4c46e2  745_erased_people_lead_nowhere.sql
+-- 06a0ef793e93e942060587114c348a3f1499c3d15e74e74245bf5ef089b7295a  744_who_left_is_called_as_then.sql
+-- d99dbf2c835bbdebdfa3665ebd28ec4df07133e08e607a9b6028c8bcd3dea3b8  745_erased_people_lead_nowhere.sql

@@ -140,14 +140,22 @@ begin
   end loop;
 
   -- Who they were, where a deal or a brokerage has it in a place of its own. Nothing there is the same as elsewhere: somebody who knew them by it would know them again.
-  update public.members m set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
-    where m.user_id = person and num_nonnulls(m.invited_name, m.invited_email) > 0;
-  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
-    where p.user_id = person and num_nonnulls(p.invited_name, p.invited_email) > 0;
+  -- Without a name of the day on which they left they are called by their pseudonym.
+  update public.members m set left_name = null, left_email = null, invited_name = case when n.is_invited then 'Former participant' end,
+      invited_email = case when n.is_invited then 'erased-' || gen_random_uuid() || '@erased.invalid' end
+    from (select k.brokerage_id, num_nonnulls(k.invited_name, k.invited_email) > 0 as is_invited from public.members k
+      where k.user_id = person and num_nonnulls(k.invited_name, k.invited_email, k.left_name, k.left_email) > 0) n
+    where m.user_id = person and m.brokerage_id = n.brokerage_id;
+  update public.participants p set left_name = null, left_email = null, invited_name = case when n.is_invited then 'Former participant' end,
+      invited_email = case when n.is_invited then 'erased-' || gen_random_uuid() || '@erased.invalid' end
+    from (select k.id, num_nonnulls(k.invited_name, k.invited_email) > 0 as is_invited from public.participants k
+      where k.user_id = person and num_nonnulls(k.invited_name, k.invited_email, k.left_name, k.left_email) > 0) n
+    where p.id = n.id;
   -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
   select array_agg(u.id), array_agg(u.email) into fictive, fictive_emails from public.users u
     where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email);
-  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+  update public.participants p set left_name = null, left_email = null, invited_name = 'Former participant',
+      invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
     where p.user_id = any (fictive);
   -- Whoever has a list of addresses finds out which of them the digest was made of.
   update public.users u set name = 'Former participant', email = app.sandbox_address(u.sandbox_id, 'erased-' || gen_random_uuid())
