@@ -244,6 +244,8 @@ CREATE TABLE public.audit_records (
 ) PARTITION BY RANGE (at);
 CREATE INDEX acts_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
 CREATE INDEX acts_by_user ON ONLY public.audit_records USING btree (user_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
+CREATE INDEX addresses_by_key ON ONLY public.audit_records USING btree (key_id, at) WHERE key_id IS NOT NULL AND address IS NOT NULL;
+CREATE INDEX addresses_of_nobody ON ONLY public.audit_records USING btree (at) WHERE user_id IS NULL AND brokerage_id IS NULL AND address IS NOT NULL;
 CREATE INDEX noted_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
 CREATE INDEX noted_by_user ON ONLY public.audit_records USING btree (user_id, (
 CASE
@@ -1070,6 +1072,8 @@ CASE
 END) STORED,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    left_name text,
+    left_email text,
     CONSTRAINT members_pkey PRIMARY KEY (brokerage_id, user_id),
     CONSTRAINT members_invitation_id_key UNIQUE (invitation_id),
     CONSTRAINT members_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
@@ -1302,6 +1306,8 @@ END) STORED,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
     brokerage_id uuid NOT NULL,
+    left_name text,
+    left_email text,
     CONSTRAINT participants_pkey PRIMARY KEY (id),
     CONSTRAINT participants_deal_id_user_id_key UNIQUE (deal_id, user_id),
     CONSTRAINT participants_id_deal_id_key UNIQUE (id, deal_id),
@@ -1751,6 +1757,7 @@ CREATE TABLE public.webhook_deliveries (
     CONSTRAINT webhook_deliveries_sent_to_check CHECK (length(sent_to) <= 2000),
     CONSTRAINT webhook_deliveries_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'dropped'::text]))
 );
+CREATE INDEX answers_by_record ON public.webhook_deliveries USING btree (object_id) WHERE answer IS NOT NULL;
 CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
@@ -4097,7 +4104,9 @@ CREATE OR REPLACE FUNCTION app.brokerage_deletion(brokerage uuid)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select d.due_at, d.asked_at, u.name from vault.brokerage_deletions d left join public.users u on u.id = d.asked_by
+  select d.due_at, d.asked_at, coalesce(m.left_name, u.name) from vault.brokerage_deletions d
+  left join public.users u on u.id = d.asked_by
+  left join public.members m on m.brokerage_id = d.brokerage_id and m.user_id = d.asked_by
   where d.brokerage_id = brokerage and brokerage = any (app.brokerages_as('admin', 'broker', 'staff'))
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerage_deletion(uuid) TO dealkeep_server;
@@ -5125,6 +5134,7 @@ AS $function$
 declare
   erased vault.addresses_to_clear;
   reach timestamptz;
+  cleared int;
 begin
   select c.* into erased from vault.addresses_to_clear c order by c.user_id limit 1 for update skip locked;
   if not found then
@@ -5134,7 +5144,11 @@ begin
     select a.at from public.audit_records a where a.user_id = erased.user_id and a.at <= erased.before order by a.at desc offset 9999 limit 1);
   update public.audit_records a set address = null
     where a.user_id = erased.user_id and a.at <= erased.before and a.at >= coalesce(reach, '-infinity') and a.address is not null;
-  if reach is null then
+  get diagnostics cleared = row_count;
+  if reach is null and (cleared >= 10000 or app.clear_addresses_of_keys(array[erased.user_id], 10000 - cleared) >= 10000 - cleared) then
+    -- Of their own none is left.
+    update vault.addresses_to_clear c set before = '-infinity' where c.user_id = erased.user_id;
+  elsif reach is null then
     delete from vault.addresses_to_clear c where c.user_id = erased.user_id;
   else
     -- All of that moment are cleared, however many there were.
@@ -5144,6 +5158,33 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.clear_addresses() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.clear_addresses_of_keys(people uuid[], most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  key uuid;
+  reach timestamptz;
+  part int;
+  cleared int := 0;
+begin
+  for key in
+    select k.id from public.api_keys k
+    where k.created_by = any (people)
+      and not exists (select from vault.api_key_digests d where d.key_id = k.id and d.issued_by <> k.created_by)
+    order by k.id
+  loop
+    exit when cleared >= most;
+    reach := (select a.at from public.audit_records a where a.key_id = key and a.address is not null order by a.at offset most - cleared - 1 limit 1);
+    update public.audit_records a set address = null where a.key_id = key and a.address is not null and a.at <= coalesce(reach, 'infinity');
+    get diagnostics part = row_count;
+    cleared := cleared + part;
+  end loop;
+  return cleared;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.clear_traces(people uuid[], since timestamp with time zone)
  RETURNS void
@@ -5279,7 +5320,7 @@ begin
     warnings := array_append(warnings, format('%s closing conditions are not met: %s%s.', cardinality(open_conditions),
       array_to_string(open_conditions[1:5], ', '), case when cardinality(open_conditions) > 5 then ' and others' end));
   end if;
-  select x.participant_id, u.name, p.role = 'buyer' and p.status = 'active' into selected, buyer, takes_part
+  select x.participant_id, coalesce(p.left_name, u.name), p.role = 'buyer' and p.status = 'active' into selected, buyer, takes_part
     from public.exclusivities x
     join public.participants p on p.id = x.participant_id
     join public.users u on u.id = x.buyer_user_id
@@ -7695,7 +7736,7 @@ begin
     -- One table after the other, each by its index, however few rows there are.
     told := json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
       select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.advises, k.nda_status)) from (
-        select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name,
+        select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else coalesce(p.left_name, u.name) end as name,
           case when p.role = 'advisor' then (select a.role from public.participants a where a.id = p.advises) end as advises,
           case when p.role = 'buyer' and (side in ('broker', 'seller') or p.id = principal) then coalesce((
             select case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end
@@ -7767,8 +7808,10 @@ declare
   placeholder constant text := 'erased-' || gen_random_uuid() || '@erased.invalid';
   digits int := 4;
   known_to uuid[];
+  known_as uuid[];
   own_clients uuid[];
   fictive uuid[];
+  fictive_emails text[];
   contacts uuid[];
   reach timestamptz;
 begin
@@ -7837,10 +7880,20 @@ begin
   perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
 
   contacts := array(select k.id from app.contacts_with_address(erased.email) k);
-  select array_agg(distinct k.id) into known_to from (
-    select m.brokerage_id as id from public.members m where m.user_id = person
-    union select d.organization_id from public.participants p join public.deals d on d.id = p.deal_id where p.user_id = person
-    union select c.brokerage_id from public.contacts c where c.id = any (contacts)) k;
+  -- Who is being merged with one of them has been by then, or waits; in the order of merges.
+  perform from public.contacts c where c.id = any (app.with_duplicates(contacts)) order by c.id for no key update;
+  contacts := app.with_duplicates(contacts);
+
+  -- By the name under which each brokerage knows them: the id of the account would lead from a contact, or from an invitation, to what they did elsewhere.
+  with known as (
+    select m.brokerage_id, m.person_id as subject, m.joined_at is null as only_invited from public.members m where m.user_id = person
+    union all
+    select d.organization_id, p.person_id, p.joined_at is null from public.participants p join public.deals d on d.id = p.deal_id where p.user_id = person)
+  select array_agg(k.brokerage_id), array_agg(k.subject) into known_to, known_as from (
+    (select distinct on (n.brokerage_id) n.brokerage_id, n.subject from known n order by n.brokerage_id, n.only_invited, n.subject)
+    union all
+    select c.brokerage_id, c.id from public.contacts c
+      where c.id = any (contacts) and c.brokerage_id not in (select n.brokerage_id from known n)) k;
 
   -- Out of everything, by the same way as if they had been removed.
   update public.members m set status = 'removed' where m.user_id = person and m.status <> 'removed';
@@ -7859,21 +7912,32 @@ begin
     perform app.audit('api_key.revoke', ended.id::text, 'done', ended.brokerage_id, null, null, erase_person.request_id, '{}');
   end loop;
 
-  -- Who they were, where a deal or a brokerage has it in a place of its own.
-  update public.members m set invited_name = 'Former participant', invited_email = placeholder
-    where m.user_id = person and num_nonnulls(m.invited_name, m.invited_email) > 0;
-  update public.participants p set invited_name = 'Former participant', invited_email = placeholder
-    where p.user_id = person and num_nonnulls(p.invited_name, p.invited_email) > 0;
+  -- Who they were, where a deal or a brokerage has it in a place of its own. Nothing there is the same as elsewhere: somebody who knew them by it would know them again.
+  -- Without a name of the day on which they left they are called by their pseudonym.
+  update public.members m set left_name = null, left_email = null, invited_name = case when n.is_invited then 'Former participant' end,
+      invited_email = case when n.is_invited then 'erased-' || gen_random_uuid() || '@erased.invalid' end
+    from (select k.brokerage_id, num_nonnulls(k.invited_name, k.invited_email) > 0 as is_invited from public.members k
+      where k.user_id = person and num_nonnulls(k.invited_name, k.invited_email, k.left_name, k.left_email) > 0) n
+    where m.user_id = person and m.brokerage_id = n.brokerage_id;
+  update public.participants p set left_name = null, left_email = null, invited_name = case when n.is_invited then 'Former participant' end,
+      invited_email = case when n.is_invited then 'erased-' || gen_random_uuid() || '@erased.invalid' end
+    from (select k.id, num_nonnulls(k.invited_name, k.invited_email) > 0 as is_invited from public.participants k
+      where k.user_id = person and num_nonnulls(k.invited_name, k.invited_email, k.left_name, k.left_email) > 0) n
+    where p.id = n.id;
   -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
-  select array_agg(u.id) into fictive from public.users u
+  select array_agg(u.id), array_agg(u.email) into fictive, fictive_emails from public.users u
     where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email);
-  update public.participants p set invited_name = 'Former participant', invited_email = placeholder where p.user_id = any (fictive);
-  update public.users u set name = 'Former participant' where u.id = any (fictive);
+  update public.participants p set left_name = null, left_email = null, invited_name = 'Former participant',
+      invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+    where p.user_id = any (fictive);
+  -- Whoever has a list of addresses finds out which of them the digest was made of.
+  update public.users u set name = 'Former participant', email = app.sandbox_address(u.sandbox_id, 'erased-' || gen_random_uuid())
+    where u.id = any (fictive);
   update public.ndas n set signed_name = pseudonym, signed_address = null
     from public.participants p
     where p.user_id = person and n.participant_id = p.id and num_nonnulls(n.signed_name, n.signed_address) > 0;
   update public.contacts c
-    set display_name = case when c.type = 'person' then pseudonym else c.display_name end,
+    set display_name = case when c.type = 'person' then 'Former participant' else c.display_name end,
       phone = case when c.type = 'company' then c.phone end, email = null,
       archived_at = case when c.type = 'person' then coalesce(c.archived_at, now) else c.archived_at end,
       external_id = case when c.type = 'company' then c.external_id end
@@ -7904,17 +7968,23 @@ begin
 
   -- What they are written to by, and what is theirs alone.
   delete from vault.outbox o where o.recipient_id = person or o.recipient = erased.email;
+  -- Whoever has caused a mail is named in it as they were called then.
   update vault.outbox o set facts = (
-      select jsonb_object_agg(f.key, case when f.value in (to_jsonb(erased.name), to_jsonb(erased.email)) then to_jsonb(pseudonym) else f.value end)
+      select jsonb_object_agg(f.key, case when f.key = 'by' or f.value in (to_jsonb(erased.name), to_jsonb(erased.email)) then to_jsonb(pseudonym) else f.value end)
       from jsonb_each(o.facts) f)
     where o.caused_by = person and o.facts <> '{}' and jsonb_typeof(o.facts) = 'object';
   delete from vault.mail_counts m
     where app.counted_of(m.subject) @> array[erased.email] and right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
+  delete from vault.mail_counts m using unnest(fictive_emails) f (email)
+    where app.counted_of(m.subject) @> array[f.email] and right(m.subject, length(f.email) + 4) = ' to ' || f.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
   -- Of very many records the older ones are cleared by app.clear_addresses.
   select a.at into reach from public.audit_records a where a.user_id = person order by a.at desc offset 9999 limit 1;
   perform app.clear_traces(array[person], coalesce(reach, '-infinity'));
+  if app.clear_addresses_of_keys(array[person], 10000) >= 10000 and reach is null then
+    reach := '-infinity';
+  end if;
   insert into vault.addresses_to_clear (user_id, before) select person, reach - interval '1 microsecond' where reach is not null;
 
   -- A name that a declined invitation was for.
@@ -7923,10 +7993,19 @@ begin
     where p.user_id = person and a.deal_id = p.deal_id and a.action = 'invitation.decline' and a.subject_id = p.id::text
       and a.details ? 'name';
 
+  -- With what it was sent a receiver may answer, and when it fails its answer is kept.
+  update public.webhook_deliveries d set answer = null where d.id = any (array(
+    select w.id from public.webhook_deliveries w
+    where w.answer is not null and w.object_id = any (contacts || array(
+      select p.id from public.participants p where p.user_id = person
+      union all
+      select n.id from public.participants p join public.ndas n on n.participant_id = p.id where p.user_id = person))
+    order by w.id for no key update));
+
   insert into public.audit_records (brokerage_id, user_id, request_id, action, subject_id, outcome, details)
-    select k.id, case when themself then person end, erase_person.request_id, 'person.erase', person::text, 'done',
+    select k.id, case when themself and k.subject = person then person end, erase_person.request_id, 'person.erase', k.subject::text, 'done',
       jsonb_build_object('by', by_whom)
-    from unnest(coalesce(known_to, array[null::uuid])) k (id);
+    from unnest(coalesce(known_to, array[null::uuid]), coalesce(known_as, array[person])) k (id, subject);
   perform set_config('dealkeep.identity', coalesce(identity, ''), true), set_config('dealkeep.seal', coalesce(seal, ''), true);
   return pseudonym;
 end
@@ -7963,11 +8042,22 @@ CREATE OR REPLACE FUNCTION app.export_people(brokerage uuid, deals uuid[])
  STABLE
  SET search_path TO ''
 AS $function$
-  select jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email)::text, array[u.id::text, u.name, u.email]
-  from public.users u
-  where u.id in (select m.person_id from public.members m where m.brokerage_id = export_people.brokerage
-    union select p.person_id from public.participants p where p.deal_id = any (export_people.deals))
-  order by u.id
+  select jsonb_build_object('id', k.id, 'name', k.name, 'email', k.email)::text, array[k.id::text, k.name, k.email]
+  from (
+    -- Whoever is still somewhere in the brokerage is called as they are now.
+    select u.id, coalesce(l.left_name, u.name) as name, coalesce(l.left_email, u.email) as email
+    from public.users u
+    left join lateral (
+      select x.* from (
+        select m.left_name, m.left_email, m.updated_at from public.members m
+          where m.brokerage_id = export_people.brokerage and m.user_id = u.id and m.joined_at is not null
+        union all
+        select p.left_name, p.left_email, p.updated_at from public.participants p
+          where p.deal_id = any (export_people.deals) and p.user_id = u.id and p.joined_at is not null) x
+      order by x.left_name is null desc, x.updated_at desc limit 1) l on true
+    where u.id in (select m.person_id from public.members m where m.brokerage_id = export_people.brokerage
+      union select p.person_id from public.participants p where p.deal_id = any (export_people.deals))) k
+  order by k.id
 $function$;
 GRANT EXECUTE ON FUNCTION app.export_people(uuid,uuid[]) TO dealkeep_server;
 
@@ -9977,7 +10067,7 @@ begin
       select k.id, k.title, k.state, k.organization_id, k.exclusive_buyer_user_id, k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at,
         k.created_at, k.updated_at, k.caller_role,
         case when k.exclusive_buyer_user_id is not null then (
-          select array[p.user_id::text, (select u.name from public.users u where u.id = p.user_id), p.role]
+          select array[p.user_id::text, coalesce(p.left_name, (select u.name from public.users u where u.id = p.user_id)), p.role]
           from public.participants p where p.deal_id = k.id and p.user_id = k.exclusive_buyer_user_id and p.joined_at is not null) end
       from app.deals_as_known(me, administered, barred, narrowed, candidates[begun + 1 : begun + of_part]) k
       where in_state is null or k.state = in_state
@@ -11202,6 +11292,12 @@ begin
   elsif new.joined_at is null and new.invited_email is null then
     select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
   end if;
+  if new.status <> 'removed' then
+    new.left_name := null;
+    new.left_email := null;
+  elsif new.joined_at is not null and old.status is distinct from 'removed' then
+    select u.name, u.email into new.left_name, new.left_email from public.users u where u.id = new.user_id;
+  end if;
   return new;
 end
 $function$;
@@ -11255,7 +11351,15 @@ begin
       date_trunc('day', app.now(), 'UTC') + interval '1 day');
   end if;
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
-    select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p where p.user_id = new.id and p.joined_at is not null;
+    select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p
+    where p.user_id = new.id and p.joined_at is not null and (p.status <> 'removed' or new.erased_at is not null);
+  -- Where they left before this was written down, they are called as until now.
+  if new.erased_at is null then
+    update public.participants p set left_name = old.name, left_email = old.email
+      where p.user_id = new.id and p.status = 'removed' and p.joined_at is not null and p.left_name is null;
+    update public.members m set left_name = old.name, left_email = old.email
+      where m.user_id = new.id and m.status = 'removed' and m.joined_at is not null and m.left_name is null;
+  end if;
   return null;
 end
 $function$;
@@ -11424,13 +11528,13 @@ begin
           when 'findings' then (select f.title from public.findings f where f.id = n.subject_id)
           when 'api_keys' then (select k.name from public.api_keys k where k.id = n.subject_id)
           else (
-            select case when p.joined_at is null then p.invited_name else u.name end
+            select case when p.joined_at is null then p.invited_name else coalesce(p.left_name, u.name) end
             from public.participants p left join public.users u on u.id = p.user_id
             where p.id = case n.subject when 'participants' then n.subject_id
                 when 'ndas' then (select a.participant_id from public.ndas a where a.id = n.subject_id) end
               and app.could_open_as('participants', p.id, n.standing, administered)) end end as name,
       case when n.opens then (
-        select u.name from public.participants p join public.users u on u.id = p.user_id
+        select coalesce(p.left_name, u.name) from public.participants p join public.users u on u.id = p.user_id
         where p.deal_id = n.deal_id and p.user_id = n.actor_id and p.joined_at is not null
           and app.could_open_as('participants', p.id, n.standing, administered)) end as actor
     from (
@@ -12124,8 +12228,8 @@ begin
   end if;
   -- One table after the other, each by its index, however few rows there are.
   return (
-    select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role, p.advises))
-    from (select k.user_id, k.role,
+    select jsonb_object_agg(u.id, jsonb_build_array(u.id, coalesce(p.left_name, u.name), p.role, p.advises))
+    from (select k.user_id, k.role, k.left_name,
         case when k.role = 'advisor' then (select a.role from public.participants a where a.id = k.advises) end as advises
       from public.participants k
       where k.deal_id = deal and k.joined_at is not null
@@ -12172,7 +12276,7 @@ begin
   if app.user_id() is null or (narrowed is not null and narrowed <> deal) then
     return null;
   end if;
-  select p.id, u.name into part, found from public.participants p join public.users u on u.id = p.user_id
+  select p.id, coalesce(p.left_name, u.name) into part, found from public.participants p join public.users u on u.id = p.user_id
     where p.deal_id = deal and p.user_id = person and p.joined_at is not null;
   if part is null then
     return null;
@@ -12631,6 +12735,8 @@ declare
   part int;
   place uuid;
   reach uuid;
+  lately uuid[];
+  oldest timestamptz;
 begin
   select p.place into place from vault.job_places p where p.job = 'purge_sign_in' for update skip locked;
   if found then
@@ -12641,9 +12747,9 @@ begin
         and (s.ended_at < app.now() - interval '1 day' or s.created_at < app.now() - interval '31 days' or s.last_seen_at < app.now() - interval '2 days');
     update vault.job_places p set place = reach where p.job = 'purge_sign_in';
     -- A request of theirs that was under way while they were erased may have written after it.
-    perform app.clear_traces(array(
-      select u.id from public.users u where u.erased_at > app.now() - interval '1 hour' order by u.erased_at desc limit 10000),
-      app.now() - interval '2 hours');
+    lately := array(select u.id from public.users u where u.erased_at > app.now() - interval '1 hour' order by u.erased_at desc limit 10000);
+    perform app.clear_traces(lately, app.now() - interval '2 hours');
+    perform app.clear_addresses_of_keys(lately, 10000);
   end if;
   delete from vault.sign_in_steps s where s.ctid = any (array(
     select o.ctid from vault.sign_in_steps o where o.expires_at <= app.now() limit 10000 for update skip locked));
@@ -12683,6 +12789,15 @@ begin
   end if;
   delete from vault.mail_counts m where m.ctid = any (array(
     select o.ctid from vault.mail_counts o where o.since < app.now() - interval '2 days' order by o.since limit 10000 for update skip locked));
+  get diagnostics part = row_count;
+  if part >= 10000 then
+    return part;
+  end if;
+  -- Of failed sign-ins, and of whatever else nobody is known to have done.
+  oldest := (
+    select a.at from public.audit_records a where a.user_id is null and a.brokerage_id is null and a.address is not null order by a.at offset 9999 limit 1);
+  update public.audit_records a set address = null
+    where a.user_id is null and a.brokerage_id is null and a.address is not null and a.at < app.now() - interval '30 days' and a.at <= coalesce(oldest, 'infinity');
   get diagnostics part = row_count;
   if part >= 10000 then
     return part;
@@ -15961,6 +16076,23 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.widen() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.with_duplicates(contacts uuid[])
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  -- Duplicates have another address or none: whatever was merged into the same contact is about the same person. No contact is merged into one that was itself merged.
+  with same as (
+    select k.id from unnest(contacts) k (id)
+    union
+    select c.merged_into from public.contacts c where c.id = any (contacts) and c.type = 'person' and c.merged_into is not null)
+  select coalesce(array_agg(a.id), '{}') from (
+    select s.id from same s
+    union
+    select c.id from public.contacts c where c.merged_into = any (array(select s.id from same s)) and c.type = 'person') a
+$function$;
+
 CREATE OR REPLACE FUNCTION app.withdraw_tool(client_id uuid, tool text, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -16316,7 +16448,7 @@ begin
   return (
     select json_agg(json_build_array(o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at::text, o.payload::text,
       case when o.is_current then (
-        select json_build_array(u.id, u.name, p.role) from public.participants p
+        select json_build_array(u.id, coalesce(p.left_name, u.name), p.role) from public.participants p
         cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
         where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end,
       (select json_build_array(c.decision, c.decided_at::text) from public.offer_decisions c where c.offer_id = o.id),
@@ -16701,3 +16833,8 @@ $function$;
 -- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
 -- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql
 -- ac86b57474f01e563f2f83d9568849525c9337e3122376d6aab2211a0b775c77  762_what_ends_by_itself_in_the_trail.sql
+-- 4c932780fa12c9bccaf1a98767da2fd506cf3465a772477cdfa1765d7cd1779a  741_addresses_by_key.sql
+-- 1489cbfc14ebdee6deb9b53bf65b41997f5e58a70b99ab241d72629709efa087  742_addresses_of_keys_and_of_nobody.sql
+-- 75b9e06817b5897da1b9336f06be024dc40700f17032d2c8909ce8cf971df719  743_answers_by_record.sql
+-- 06a0ef793e93e942060587114c348a3f1499c3d15e74e74245bf5ef089b7295a  744_who_left_is_called_as_then.sql
+-- d99dbf2c835bbdebdfa3665ebd28ec4df07133e08e607a9b6028c8bcd3dea3b8  745_erased_people_lead_nowhere.sql

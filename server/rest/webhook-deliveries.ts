@@ -75,7 +75,10 @@ const delivery = z
         body: z
           .string()
           .nullable()
-          .meta({ description: 'Its first 4,096 characters.', examples: ['ok'] }),
+          .meta({
+            description: 'Its first 4,096 characters; null when the delivery was accepted.',
+            examples: ['Internal Server Error'],
+          }),
         milliseconds: z
           .int()
           .nullable()

@@ -201,7 +201,10 @@ export class Sending {
         outcome: isTaken ? 'delivered' : 'failed',
         status,
         error: isTaken ? null : `The response was ${status}, not 2xx.`,
-        answer: storable(answer.body.toString('utf8')).slice(0, lengths.webhook_deliveries.answer).toWellFormed(),
+        // Needed only to find out what went wrong: some receivers repeat what they were sent, which is not to be kept.
+        answer: isTaken
+          ? null
+          : storable(answer.body.toString('utf8')).slice(0, lengths.webhook_deliveries.answer).toWellFormed(),
         answer_type: storable(answer.headers['content-type'] ?? '') || null,
         millis: answer.millis,
       };

@@ -18,8 +18,10 @@ import {
   type ClaimedBatch,
   type NotedBatch,
 } from '../../server/domain/webhooks/deliveries.ts';
+import { openAccount, signedInVisitor } from '../auth/scene.ts';
 import { atOnce, locksWaited } from '../locks.ts';
 import { connect } from '../policies/scene.ts';
+import { tablesWith } from '../runtime/tables-with.ts';
 import { as, brokerage } from './scene.ts';
 import { hour, Webhook, webhookScene, type Made } from './webhook-scene.ts';
 
@@ -89,15 +91,46 @@ describe('a delivery', () => {
   test('is made once even if the response contains characters that PostgreSQL cannot store', async () => {
     const { id } = await webhook();
     // The limit on the stored part of a response cuts the last character in half.
-    scene.answering = (_request, response) => response.writeHead(200).end(`a\0b${'x'.repeat(4092)}🙂`);
+    scene.answering = (_request, response) => response.writeHead(400).end(`a\0b${'x'.repeat(4092)}🙂`);
     await contact('Odd');
-    await deliver();
-    scene.service.clock.advance(hour);
     await deliver();
     expect(received).toHaveLength(1);
     expect((await log(id)).data).toMatchObject([
-      { state: 'delivered', attempts: 1, answer: { status: 200, body: `a\uFFFDb${'x'.repeat(4092)}\uFFFD` } },
+      { state: 'waiting', attempts: 1, answer: { status: 400, body: `a\uFFFDb${'x'.repeat(4092)}\uFFFD` } },
     ]);
+  });
+});
+
+describe('what a receiver answers', () => {
+  test('is kept only of failures, and nothing of it is left of somebody who is erased', async () => {
+    const { id } = await webhook();
+    const account = await openAccount(scene.service, { email: 'zyxhook@people.example', name: 'Zyxhook Account' });
+    const about = { type: 'person', displayName: 'Zyxhook Marker', email: account.email };
+    const repeat = (status: number) => {
+      scene.answering = ({ text }, response) => response.writeHead(status, { 'content-type': 'text/plain' }).end(text);
+    };
+    const bodies = async () => (await log(id)).data.map(({ answer }) => answer?.body);
+
+    repeat(500);
+    expect((await scene.rest('POST', '/contacts', about)).status).toBe(201);
+    const other = await contact('Somebody Else');
+    await deliver();
+    expect(await bodies()).toEqual([
+      expect.stringContaining('Somebody Else'),
+      expect.stringContaining('Zyxhook Marker'),
+    ]);
+    const browser = await signedInVisitor(scene.service, account);
+    expect((await browser.change('/api/auth/erase', { confirmation: account.email })).status).toBe(200);
+    expect(await tablesWith(scene.service, ['zyxhook'])).toEqual([]);
+    expect(await bodies()).toContainEqual(expect.stringContaining(`${other}`));
+
+    repeat(200);
+    scene.service.clock.advance(60_000);
+    await deliver();
+    const { data } = await log(id);
+    expect(data.length).toBeGreaterThan(2);
+    for (const { state, answer } of data)
+      expect([state, answer]).toMatchObject(['delivered', { status: 200, contentType: 'text/plain', body: null }]);
   });
 });
 

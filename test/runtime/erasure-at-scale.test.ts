@@ -40,6 +40,42 @@ test('the addresses in very many records of a person are cleared in portions, th
   expect([runs, await left()]).toEqual([2, { count: 0, latest: false }]);
 });
 
+test('the addresses in very many records of a key that nobody else was shown are cleared in portions', async () => {
+  const brokerage = await addBrokerage(service, 'Has a busy key');
+  await addPerson(service, 'Bea Admin', { brokerage, role: 'admin' });
+  const account = await openAccount(service, { email: 'busy.key@people.example' });
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    brokerage,
+    account.id,
+  ]);
+  const { digest, lastFour } = mintApiKey('live');
+  await service.sql(`select app.issue_api_key($1, $2, 'a key', 'live', '{contacts:read}', null, null, $3, $4)`, [
+    brokerage,
+    account.id,
+    digest,
+    lastFour,
+  ]);
+  await service.sql(
+    `insert into audit_records (brokerage_id, key_id, at, action, outcome, address, noted)
+     select $1, (select id from api_keys where created_by = $2), app.now() - n * interval '1 second', 'contact.update', 'done', '198.51.100.9', false
+     from generate_series(1, 25000) n`,
+    [brokerage, account.id],
+  );
+  await atMostAtOnce(service, 'audit_records', 10_001);
+  const browser = await signedInVisitor(service, account);
+  expect((await browser.change('/api/auth/erase', { confirmation: account.email })).status).toBe(200);
+  const left = () =>
+    service.sql(
+      `select count(*)::int as count from audit_records r join api_keys k on k.id = r.key_id
+       where k.created_by = $1 and r.address is not null`,
+      [account.id],
+    );
+  expect(await left()).toEqual([{ count: 15_000 }]);
+  let runs = 0;
+  while ((await service.database.run(clearAddresses())) > 0) runs += 1;
+  expect([runs, await left()]).toEqual([2, [{ count: 0 }]]);
+});
+
 test('stored responses that name an erased person are found by an index, and others are kept', async () => {
   const brokerage = await addBrokerage(service, 'Works by key');
   const admin = await addPerson(service, 'Ida Admin', { brokerage, role: 'admin' });

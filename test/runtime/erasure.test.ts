@@ -387,7 +387,7 @@ test('an account with an unproven address cannot erase itself or contacts with t
   expect(
     await service.sql(`select action from audit_records where brokerage_id = $1 and subject_id = $2`, [
       brokerage,
-      account.id,
+      contact?.id,
     ]),
   ).toEqual([{ action: 'person.erase' }]);
 });

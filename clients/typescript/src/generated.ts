@@ -983,7 +983,7 @@ export type WebhookDelivery = {
   answer: {
     status: number;
     contentType: string | null;
-    /** Its first 4,096 characters. */
+    /** Its first 4,096 characters; null when the delivery was accepted. */
     body: string | null;
     milliseconds: number | null;
   } | null;

@@ -2,6 +2,7 @@
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { rows, type Statement } from '../../database/statement.ts';
+import { nameInBrokerage, nameOnDeal } from '../people/former-names.ts';
 
 export interface AuditRecord {
   id: string;
@@ -44,7 +45,9 @@ export const clientName = (record: string): string =>
 const shown = (name: string, records: string) =>
   rows<Placed<AuditRecord>>(
     name,
-    `select a.id, a.at, a.user_id, u.name as user_name, a.client_id, ${clientName('a')} as client_name, a.key_id, k.name as key_name, a.deal_id,
+    `select a.id, a.at, a.user_id, case when a.deal_id is null then ${nameInBrokerage('u', 'a.user_id', 'a.brokerage_id')}
+         else ${nameOnDeal('u', 'a.user_id', 'a.deal_id')} end as user_name, a.client_id, ${clientName('a')} as client_name,
+       a.key_id, k.name as key_name, a.deal_id,
        d.title as deal_title, host(a.address) as address, a.request_id, a.action, a.subject_id, a.outcome, a.details,
        a.at::text as place
      from ${records}

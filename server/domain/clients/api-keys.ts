@@ -5,6 +5,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { entering, mapped, row, rows, type Statement, type Value } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
+import { nameInBrokerage } from '../people/former-names.ts';
 import type { DealScope } from '../visibility/deal-scope.ts';
 import type { KeyScope } from './key-scopes.ts';
 
@@ -152,7 +153,7 @@ export const stateOfKey = `case when k.revoked_at is not null then 'revoked' whe
        when app.is_key_in_force(k.id) then 'active' else 'stopped' end`;
 
 const selectKeys = `select k.id, k.brokerage_id, k.name, k.environment, k.scopes, k.ceiling, k.last_four, k.expires_at,
-     u.name as created_by_name, k.created_at, k.previous_last_four, k.previous_valid_until, k.revoked_at, k.last_used_at,
+     ${nameInBrokerage('u', 'k.created_by', 'k.brokerage_id')} as created_by_name, k.created_at, k.previous_last_four, k.previous_valid_until, k.revoked_at, k.last_used_at,
      ${stateOfKey} as state
    from api_keys k left join users u on u.id = k.created_by`;
 

@@ -4,6 +4,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
+import { nameInBrokerage } from '../people/former-names.ts';
 
 export type Scope = 'mcp:read' | 'mcp:write';
 
@@ -39,7 +40,7 @@ export interface ConnectedClient {
 /** Returns whether this service accepts a client by the URL of its metadata document; null: all are accepted. */
 export type TakenDocuments = ((url: string) => boolean) | null;
 
-const clientFields = `c.id, c.name, c.redirect_uris, c.metadata_url, c.disabled, c.created_by, u.name as created_by_name, c.brokerage_id,
+const clientFields = `c.id, c.name, c.redirect_uris, c.metadata_url, c.disabled, c.created_by, ${nameInBrokerage('u', 'c.created_by', 'c.brokerage_id')} as created_by_name, c.brokerage_id,
   b.name as brokerage_name, c.created_at, c.updated_at,
   case when c.brokerage_id is null then c.created_by = (select app.user_id())
     else c.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[]) end as manageable,

@@ -5,6 +5,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
+import { nameInBrokerage } from '../people/former-names.ts';
 import type { KeyEnvironment } from './api-keys.ts';
 import type { KeyScope } from './key-scopes.ts';
 
@@ -41,7 +42,7 @@ export interface DealKey {
  */
 export const keysForDeal = rows<DealKey, [dealId: string]>(
   'keys_for_deal',
-  `select k.id, k.name, k.environment, k.scopes, u.name as created_by_name, k.created_at, k.expires_at, k.last_used_at
+  `select k.id, k.name, k.environment, k.scopes, ${nameInBrokerage('u', 'k.created_by', '(select d.organization_id from deals d where d.id = $1)')} as created_by_name, k.created_at, k.expires_at, k.last_used_at
    from app.keys_for_deal($1) k left join users u on u.id = k.created_by
    order by k.created_at desc, k.id desc`,
 );

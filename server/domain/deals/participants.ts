@@ -10,6 +10,7 @@ import { enteringRead, type EnteringRead } from '../clients/tokens.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
+import { emailWith, nameWith } from '../people/former-names.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 import type { Deal, Side } from './deals.ts';
 
@@ -45,10 +46,11 @@ export interface Participant {
 /**
  * Joins the person whose user id is in `id` as `name` (so `name.id` and `name.name`), on the deal whose id is in
  * `deal`. The columns are null unless the caller may know that this person takes part in that deal, even if the caller
- * knows the person from another deal.
+ * knows the person from another deal. Whoever has left the deal has the name of that day.
  */
 export const knownPerson = (name: string, id: string, deal: string): string =>
-  `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
+  `left join (participants ${name}_part join users ${name}_user on ${name}_user.id = ${name}_part.user_id
+      cross join lateral (select ${name}_user.id, ${nameWith(`${name}_part`, `${name}_user`)} as name) ${name})
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
 /**
@@ -120,9 +122,12 @@ export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expi
  */
 export const accountOf = 'left join users u on u.id = p.person_id';
 
-/** Name of participant `p`, with {@link accountOf}: the account's, or the typed one until the person has accepted. */
-export const participantName = 'case when p.joined_at is null then p.invited_name else u.name end';
-const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
+/**
+ * Name of participant `p`, with {@link accountOf}: the typed one until the person has accepted, then the account's, and
+ * that of the day on which they left.
+ */
+export const participantName = `case when p.joined_at is null then p.invited_name else ${nameWith('p', 'u')} end`;
+const participantEmail = `case when p.joined_at is null then p.invited_email else ${emailWith('p', 'u')} end`;
 
 const personFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,

@@ -10,6 +10,7 @@ import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { enteringRead, type EnteringRead } from '../clients/tokens.ts';
 import { knownPerson, type Mentioned } from '../deals/participants.ts';
 import { holdings, mostRows, noBooks, type Books } from '../diligence/books.ts';
+import { nameWith } from '../people/former-names.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 /** The terms of an offer: amounts are decimal strings; unknown keys are kept as submitted. */
@@ -228,7 +229,7 @@ export interface DealOffer extends Offer {
 
 type Found = Omit<DealOffer, 'payload'> & { payload: string };
 
-const fields = `o.id, o.deal_id, o.buyer_user_id, u.name as buyer_name, o.participant_id, o.revision_number, o.is_current,
+const fields = `o.id, o.deal_id, o.buyer_user_id, ${nameWith('part', 'u')} as buyer_name, o.participant_id, o.revision_number, o.is_current,
   o.submitted_at, o.payload::text as payload, o.buyer_user_id = (select app.user_id()) as mine,
   case when c.decision = 'accepted' then c.decided_at end as accepted_at,
   case when c.decision = 'declined' then c.decided_at end as declined_at,

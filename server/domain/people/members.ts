@@ -110,7 +110,7 @@ export interface PresentOrFormerMember {
  */
 export const presentAndFormerMembers = rows<PresentOrFormerMember, [brokerageId: string]>(
   'present_and_former_members',
-  `select m.user_id, u.name, m.status = 'active' as is_member
+  `select m.user_id, ${nameWith('m', 'u')} as name, m.status = 'active' as is_member
    from members m join users u on u.id = m.user_id
    where m.brokerage_id = $1 and m.joined_at is not null and m.status in ('active', 'removed')
      and $1::uuid = any ((select app.brokerages_as('admin'))::uuid[])

@@ -30,7 +30,7 @@ export interface Delivery {
   /** HTTP status of the response. */
   status: number | null;
   error: string | null;
-  /** The response body, cut off after 4,096 characters. */
+  /** The response body, cut off after 4,096 characters; null when the delivery was accepted. */
   answer: string | null;
   answer_type: string | null;
   millis: number | null;
