@@ -5335,7 +5335,7 @@ AS $function$
     select distinct coalesce(c.merged_into, c.id) as id from app.contacts_with_address(of_address) k join public.contacts c on c.id = k.id
   ), known as (
     select r.id from roots r union select c.id from public.contacts c join roots r on c.merged_into = r.id)
-  select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'brokerage', b.name, 'type', c.type, 'display_name', c.display_name, 'email', c.email,
+  select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'brokerage_id', b.id, 'brokerage', b.name, 'type', c.type, 'display_name', c.display_name, 'email', c.email,
       'phone', c.phone, 'external_id', c.external_id, 'archived_at', c.archived_at, 'merged_into', c.merged_into, 'created_at', c.created_at,
       'updated_at', c.updated_at) order by c.id), '[]')
     from known n join public.contacts c on c.id = n.id join public.brokerages b on b.id = c.brokerage_id
@@ -11912,6 +11912,7 @@ begin
       ('accounting_snapshots', 'public.accounting_snapshots t where t.requested_by = $1', 'requested_at', true),
       ('contradiction_answers', 'public.contradiction_answers t where t.answered_by = $1', 'answered_at', true),
       ('financing_sources', 'public.financing_sources t where t.created_by = $1', 'created_at', true),
+      ('contacts_created', 'public.contacts t where t.created_by = $1', 'created_at', false),
       ('audit_records', 'public.audit_records t where t.user_id = $1', 'at', false)) s (list, rows, at, has_texts)
   loop
     list := source.list;
@@ -12145,6 +12146,52 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.people_on_deal(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.person_acts(person uuid, whole boolean)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+    -- By the address, which may not be theirs alone: themselves they have those of their brokerages, whose members see them.
+    'contacts', (select coalesce(jsonb_agg(c.contact order by c.contact ->> 'id'), '[]')
+      from (select e.contact from public.users u cross join lateral jsonb_array_elements(app.contact_data(u.email)) e (contact)
+        where u.id = person and u.sandbox_id is null) c
+      where whole or (c.contact ->> 'brokerage_id')::uuid = any (seen.joined)),
+    'exclusivities', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'deal_id', x.deal_id, 'granted_at', x.granted_at)
+          || case when whole or x.participant_id = any (seen.principals) then jsonb_build_object('expires_at', x.expires_at, 'ended_at', x.ended_at) else '{}' end
+        order by x.id), '[]')
+      from public.exclusivities x where x.buyer_user_id = person),
+    'exclusivities_granted', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'deal_id', x.deal_id, 'granted_at', x.granted_at) order by x.id), '[]')
+      from public.exclusivities x where x.granted_by = person),
+    'conditions_owned', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'deal_id', c.deal_id) order by c.id), '[]')
+      from public.closing_conditions c where c.owner_user_id = person
+        and (whole or c.deal_id = any (seen.taken_part))),
+    'findings_owned', (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'deal_id', f.deal_id) order by f.id), '[]')
+      from public.findings f where f.owner_user_id = person
+        and (whole or f.deal_id = any (seen.run) or f.participant_id = any (seen.principals))),
+    'ndas_sent', (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'deal_id', n.deal_id, 'sent_at', n.sent_at) order by n.id), '[]')
+      from public.ndas n where n.sent_by = person),
+    'qoe_places_given', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', m.deal_id, 'added_at', m.added_at) order by m.added_at), '[]')
+      from public.qoe_workspace_members m where m.added_by = person),
+    'answers_read', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', r.deal_id, 'read_until', r.read_until) order by r.deal_id), '[]')
+      from public.answer_readings r where r.user_id = person),
+    'api_keys_revoked', (select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'brokerage_id', k.brokerage_id, 'revoked_at', k.revoked_at) order by k.id), '[]')
+      from public.api_keys k where k.revoked_by = person),
+    'api_keys_shown', (select coalesce(jsonb_agg(jsonb_build_object('id', d.key_id, 'brokerage_id', d.brokerage_id, 'issued_at', d.issued_at) order by d.issued_at), '[]')
+      from vault.api_key_digests d where d.issued_by = person),
+    'webhooks_added', (select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'brokerage_id', e.brokerage_id, 'created_at', e.created_at)
+          || case when whole or e.brokerage_id = any (seen.administered) then jsonb_build_object('url', e.url, 'description', e.description) else '{}' end
+        order by e.id), '[]')
+      from public.webhook_endpoints e where e.created_by = person),
+    'tools_stopped', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', s.deal_id, 'stopped_at', s.stopped_at) order by s.stopped_at), '[]')
+      from public.deal_tool_stops s where s.stopped_by = person),
+    'brokerage_deletions_requested', (select coalesce(jsonb_agg(jsonb_build_object('brokerage_id', d.brokerage_id, 'asked_at', d.asked_at) order by d.asked_at), '[]')
+      from vault.brokerage_deletions d where d.asked_by = person))
+  from (select app.deals_as('broker', 'seller') as run, app.deals_as('broker', 'seller', 'buyer', 'viewer') as taken_part, app.principals() as principals, app.brokerages_as('admin') as administered,
+    app.brokerages_as('admin', 'broker', 'staff') as joined offset 0) seen
+$function$;
+
 CREATE OR REPLACE FUNCTION app.person_could_open(person uuid, of_table text, record uuid, deal uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -12161,7 +12208,7 @@ CREATE OR REPLACE FUNCTION app.person_data(person uuid, whole boolean)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select app.person_records(person, whole) || app.notification_data(person)
+  select app.person_records(person, whole) || app.notification_data(person) || app.person_acts(person, whole)
 $function$;
 
 CREATE OR REPLACE FUNCTION app.person_in_sight(person uuid, deal uuid)
@@ -12237,7 +12284,7 @@ AS $function$
       from public.tool_grants g where g.user_id = person),
     'deals_for_assistants', (select coalesce(jsonb_agg(to_jsonb(o) - 'user_id' order by o.deal_id), '[]')
       from public.deal_opt_ins o where o.user_id = person),
-    'api_keys', (select coalesce(jsonb_agg(case when whole or k.brokerage_id = any (seen.administered) then to_jsonb(k)
+    'api_keys', (select coalesce(jsonb_agg(case when whole or k.brokerage_id = any (seen.administered) then to_jsonb(k) - 'revoked_by'
         else jsonb_build_object('id', k.id, 'brokerage_id', k.brokerage_id, 'created_at', k.created_at) end order by k.id), '[]')
       from public.api_keys k where k.created_by = person),
     'memberships', (select coalesce(jsonb_agg(jsonb_build_object('brokerage', b.name, 'joined_at', m.joined_at, 'created_at', m.created_at)
@@ -12322,6 +12369,8 @@ AS $function$
       from public.financing_sources s where s.created_by = person and s.created_at > (select k.after from kept k where k.list = 'financing_sources')),
     'deals_opened', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'created_at', d.created_at) order by d.id), '[]')
       from public.deals d where d.created_by = person),
+    'contacts_created', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'brokerage_id', c.brokerage_id, 'created_at', c.created_at) order by c.id), '[]')
+      from public.contacts c where c.created_by = person and c.created_at > (select k.after from kept k where k.list = 'contacts_created')),
     'audit_records', (select coalesce(jsonb_agg(jsonb_build_object('at', a.at, 'action', a.action, 'outcome', a.outcome, 'deal_id', a.deal_id,
         'subject_id', a.subject_id, 'client_id', a.client_id, 'address', host(a.address), 'request_id', a.request_id, 'details', a.details)
         order by a.at, a.id), '[]')
@@ -16696,3 +16745,4 @@ $function$;
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
 -- 5160112ae379aac4d087f5d96bedc239586e57fff7642c9261cf81ad02d117f1  750_contacts_erased.sql
+-- f92912532a161802df96d291533a091c1b43055d70aa3b31df6f0fce3b16ba48  751_everything_about_a_person.sql
