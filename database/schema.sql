@@ -5733,7 +5733,7 @@ begin
   end if;
   made := app.issue_api_key(brokerage_id, app.user_id(), name, environment, scopes, ceiling, expires_at, digest, last_four);
   perform app.audit('api_key.create', made::text, 'done', brokerage_id, null, address, request_id,
-    jsonb_build_object('name', name, 'environment', environment, 'scopes', scopes, 'ceiling', ceiling, 'expires_at', expires_at));
+    jsonb_build_object('environment', environment, 'scopes', scopes, 'ceiling', ceiling, 'expires_at', expires_at));
   return made;
 end
 $function$;
@@ -16746,3 +16746,4 @@ $function$;
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
 -- 5160112ae379aac4d087f5d96bedc239586e57fff7642c9261cf81ad02d117f1  750_contacts_erased.sql
 -- f92912532a161802df96d291533a091c1b43055d70aa3b31df6f0fce3b16ba48  751_everything_about_a_person.sql
+-- 62f0df5843d2af71cc399533c19d21a82e2b9397bbd5673314e11ea2c928e9e6  752_no_names_of_keys_in_the_trail.sql
