@@ -290,6 +290,7 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | 
   'PATCH /api/web/contacts/:id': ({ contact_id }) => ({ at: { id: contact_id }, body: { phone: null } }),
   'POST /api/web/contacts/:id/archive': ({ contact_id }) => ({ at: { id: contact_id } }),
   'POST /api/web/contacts/:id/restore': ({ archived_id }) => ({ at: { id: archived_id } }),
+  'POST /api/web/contacts/:id/erase': ({ archived_id }) => ({ at: { id: archived_id } }),
   'POST /api/web/contacts/import/preview': (_ids, { brokerage_id }) => ({
     query: `?brokerage_id=${brokerage_id ?? nothing}`,
     body: contacts,

@@ -5408,6 +5408,22 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.connections() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.contact_data(of_address text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  with roots as materialized (
+    select distinct coalesce(c.merged_into, c.id) as id from app.contacts_with_address(of_address) k join public.contacts c on c.id = k.id
+  ), known as (
+    select r.id from roots r union select c.id from public.contacts c join roots r on c.merged_into = r.id)
+  select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'brokerage_id', b.id, 'brokerage', b.name, 'type', c.type, 'display_name', c.display_name, 'email', c.email,
+      'phone', c.phone, 'external_id', c.external_id, 'archived_at', c.archived_at, 'merged_into', c.merged_into, 'created_at', c.created_at,
+      'updated_at', c.updated_at) order by c.id), '[]')
+    from known n join public.contacts c on c.id = n.id join public.brokerages b on b.id = c.brokerage_id
+$function$;
+
 CREATE OR REPLACE FUNCTION app.contact_list(brokerage uuid, archived boolean, patterns text[], sort text, after_key text, after_id uuid, most integer)
  RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
  LANGUAGE plpgsql
@@ -5800,7 +5816,7 @@ begin
   end if;
   made := app.issue_api_key(brokerage_id, app.user_id(), name, environment, scopes, ceiling, expires_at, digest, last_four);
   perform app.audit('api_key.create', made::text, 'done', brokerage_id, null, address, request_id,
-    jsonb_build_object('name', name, 'environment', environment, 'scopes', scopes, 'ceiling', ceiling, 'expires_at', expires_at));
+    jsonb_build_object('environment', environment, 'scopes', scopes, 'ceiling', ceiling, 'expires_at', expires_at));
   return made;
 end
 $function$;
@@ -7766,6 +7782,79 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_with_token(bytea,text,text,uuid,text,text,uuid,inet,text,uuid,text,integer,integer,text[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.erase_contact(contact uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or app.key_id() is not null or app.client_id() is not null
+    or not exists (select from public.contacts c where c.id = contact and c.brokerage_id = any (app.brokerages_as('admin'))) then
+    return false;
+  end if;
+  perform app.erase_contacts(array[contact], null, 'admin', erase_contact.address, erase_contact.request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.erase_contact(uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.erase_contacts(chosen uuid[], of_address text, by_whom text, address inet, request_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  brokerages uuid[];
+  targets uuid[];
+  named text[];
+  held record;
+  erased record;
+  counted int := 0;
+begin
+  select coalesce(array_agg(distinct c.brokerage_id order by c.brokerage_id), '{}') into brokerages from public.contacts c where c.id = any (chosen);
+  lock table vault.legal_holds in row share mode;
+  select b.id, b.name into held from vault.legal_holds h join public.brokerages b on b.id = h.subject_id
+    where h.kind = 'brokerage' and h.subject_id = any (brokerages) order by b.id limit 1;
+  if found then
+    perform app.refuse('legal_hold', case by_whom when 'operator'
+      then format('A legal hold on the brokerage "%s" stops this: when it has ended, dealkeep hold off brokerage %s.', held.name, held.id)
+      else 'The contacts of this brokerage must be kept for now because of a legal hold: the operator of this service can tell you more.' end);
+  end if;
+  -- As a merge does, which locks two contacts.
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('contacts ' || b.id, 0)) from unnest(brokerages) with ordinality b (id, place) order by b.place;
+  targets := array(
+    with roots as (select distinct coalesce(c.merged_into, c.id) as id from public.contacts c where c.id = any (chosen))
+    select r.id from roots r union select c.id from public.contacts c join roots r on c.merged_into = r.id);
+  perform from public.contacts c where c.id = any (targets) order by c.id for update;
+  targets := array(select c.id from public.contacts c
+    where c.id = any (targets) and (of_address is null or c.type = 'person' or (c.email is not null and lower(c.email) = of_address)));
+  -- First answers that have them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice.
+  named := array(select t.id::text from unnest(targets) t (id)
+    union select to_json(lower(c.email))::text from public.contacts c where c.id = any (targets) and c.email is not null);
+  update vault.idempotency_keys k set answer = null
+    where k.answer is not null and app.named_in(k.answer) && named
+      and exists (select from public.api_keys a where a.id = k.key_id and (a.brokerage_id = any (brokerages)
+        or exists (select from public.brokerages s where s.id = any (brokerages) and s.sandbox_of = a.brokerage_id)));
+  for erased in
+    update public.contacts c
+      set display_name = case when c.type = 'person' then 'Former participant' when of_address is null then 'Former company' else c.display_name end,
+        email = null,
+        phone = case when c.type = 'company' and of_address is not null then c.phone end,
+        external_id = case when c.type = 'company' and of_address is not null then c.external_id end,
+        archived_at = case when c.type = 'company' and of_address is not null then c.archived_at else coalesce(c.archived_at, now) end
+      where c.id = any (targets)
+      returning c.id, c.brokerage_id
+  loop
+    counted := counted + 1;
+    perform app.audit('contact.erase', erased.id::text, 'done', erased.brokerage_id, null, address, request_id, jsonb_build_object('by', by_whom));
+  end loop;
+  return counted;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.erase_oneself(session bytea, request_id text)
  RETURNS text
@@ -12007,6 +12096,7 @@ begin
       ('accounting_snapshots', 'public.accounting_snapshots t where t.requested_by = $1', 'requested_at', true),
       ('contradiction_answers', 'public.contradiction_answers t where t.answered_by = $1', 'answered_at', true),
       ('financing_sources', 'public.financing_sources t where t.created_by = $1', 'created_at', true),
+      ('contacts_created', 'public.contacts t where t.created_by = $1', 'created_at', false),
       ('audit_records', 'public.audit_records t where t.user_id = $1', 'at', false)) s (list, rows, at, has_texts)
   loop
     list := source.list;
@@ -12240,6 +12330,52 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.people_on_deal(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.person_acts(person uuid, whole boolean)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+    -- By the address, which may not be theirs alone: themselves they have those of their brokerages, whose members see them.
+    'contacts', (select coalesce(jsonb_agg(c.contact order by c.contact ->> 'id'), '[]')
+      from (select e.contact from public.users u cross join lateral jsonb_array_elements(app.contact_data(u.email)) e (contact)
+        where u.id = person and u.sandbox_id is null) c
+      where whole or (c.contact ->> 'brokerage_id')::uuid = any (seen.joined)),
+    'exclusivities', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'deal_id', x.deal_id, 'granted_at', x.granted_at)
+          || case when whole or x.participant_id = any (seen.principals) then jsonb_build_object('expires_at', x.expires_at, 'ended_at', x.ended_at) else '{}' end
+        order by x.id), '[]')
+      from public.exclusivities x where x.buyer_user_id = person),
+    'exclusivities_granted', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'deal_id', x.deal_id, 'granted_at', x.granted_at) order by x.id), '[]')
+      from public.exclusivities x where x.granted_by = person),
+    'conditions_owned', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'deal_id', c.deal_id) order by c.id), '[]')
+      from public.closing_conditions c where c.owner_user_id = person
+        and (whole or c.deal_id = any (seen.taken_part))),
+    'findings_owned', (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'deal_id', f.deal_id) order by f.id), '[]')
+      from public.findings f where f.owner_user_id = person
+        and (whole or f.deal_id = any (seen.run) or f.participant_id = any (seen.principals))),
+    'ndas_sent', (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'deal_id', n.deal_id, 'sent_at', n.sent_at) order by n.id), '[]')
+      from public.ndas n where n.sent_by = person),
+    'qoe_places_given', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', m.deal_id, 'added_at', m.added_at) order by m.added_at), '[]')
+      from public.qoe_workspace_members m where m.added_by = person),
+    'answers_read', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', r.deal_id, 'read_until', r.read_until) order by r.deal_id), '[]')
+      from public.answer_readings r where r.user_id = person),
+    'api_keys_revoked', (select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'brokerage_id', k.brokerage_id, 'revoked_at', k.revoked_at) order by k.id), '[]')
+      from public.api_keys k where k.revoked_by = person),
+    'api_keys_shown', (select coalesce(jsonb_agg(jsonb_build_object('id', d.key_id, 'brokerage_id', d.brokerage_id, 'issued_at', d.issued_at) order by d.issued_at), '[]')
+      from vault.api_key_digests d where d.issued_by = person),
+    'webhooks_added', (select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'brokerage_id', e.brokerage_id, 'created_at', e.created_at)
+          || case when whole or e.brokerage_id = any (seen.administered) then jsonb_build_object('url', e.url, 'description', e.description) else '{}' end
+        order by e.id), '[]')
+      from public.webhook_endpoints e where e.created_by = person),
+    'tools_stopped', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', s.deal_id, 'stopped_at', s.stopped_at) order by s.stopped_at), '[]')
+      from public.deal_tool_stops s where s.stopped_by = person),
+    'brokerage_deletions_requested', (select coalesce(jsonb_agg(jsonb_build_object('brokerage_id', d.brokerage_id, 'asked_at', d.asked_at) order by d.asked_at), '[]')
+      from vault.brokerage_deletions d where d.asked_by = person))
+  from (select app.deals_as('broker', 'seller') as run, app.deals_as('broker', 'seller', 'buyer', 'viewer') as taken_part, app.principals() as principals, app.brokerages_as('admin') as administered,
+    app.brokerages_as('admin', 'broker', 'staff') as joined offset 0) seen
+$function$;
+
 CREATE OR REPLACE FUNCTION app.person_could_open(person uuid, of_table text, record uuid, deal uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -12256,7 +12392,7 @@ CREATE OR REPLACE FUNCTION app.person_data(person uuid, whole boolean)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select app.person_records(person, whole) || app.notification_data(person)
+  select app.person_records(person, whole) || app.notification_data(person) || app.person_acts(person, whole)
 $function$;
 
 CREATE OR REPLACE FUNCTION app.person_in_sight(person uuid, deal uuid)
@@ -12332,7 +12468,7 @@ AS $function$
       from public.tool_grants g where g.user_id = person),
     'deals_for_assistants', (select coalesce(jsonb_agg(to_jsonb(o) - 'user_id' order by o.deal_id), '[]')
       from public.deal_opt_ins o where o.user_id = person),
-    'api_keys', (select coalesce(jsonb_agg(case when whole or k.brokerage_id = any (seen.administered) then to_jsonb(k)
+    'api_keys', (select coalesce(jsonb_agg(case when whole or k.brokerage_id = any (seen.administered) then to_jsonb(k) - 'revoked_by'
         else jsonb_build_object('id', k.id, 'brokerage_id', k.brokerage_id, 'created_at', k.created_at) end order by k.id), '[]')
       from public.api_keys k where k.created_by = person),
     'memberships', (select coalesce(jsonb_agg(jsonb_build_object('brokerage', b.name, 'joined_at', m.joined_at, 'created_at', m.created_at)
@@ -12417,6 +12553,8 @@ AS $function$
       from public.financing_sources s where s.created_by = person and s.created_at > (select k.after from kept k where k.list = 'financing_sources')),
     'deals_opened', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'created_at', d.created_at) order by d.id), '[]')
       from public.deals d where d.created_by = person),
+    'contacts_created', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'brokerage_id', c.brokerage_id, 'created_at', c.created_at) order by c.id), '[]')
+      from public.contacts c where c.created_by = person and c.created_at > (select k.after from kept k where k.list = 'contacts_created')),
     'audit_records', (select coalesce(jsonb_agg(jsonb_build_object('at', a.at, 'action', a.action, 'outcome', a.outcome, 'deal_id', a.deal_id,
         'subject_id', a.subject_id, 'client_id', a.client_id, 'address', host(a.address), 'request_id', a.request_id, 'details', a.details)
         order by a.at, a.id), '[]')
@@ -16838,3 +16976,6 @@ $function$;
 -- 75b9e06817b5897da1b9336f06be024dc40700f17032d2c8909ce8cf971df719  743_answers_by_record.sql
 -- 06a0ef793e93e942060587114c348a3f1499c3d15e74e74245bf5ef089b7295a  744_who_left_is_called_as_then.sql
 -- d99dbf2c835bbdebdfa3665ebd28ec4df07133e08e607a9b6028c8bcd3dea3b8  745_erased_people_lead_nowhere.sql
+-- 5160112ae379aac4d087f5d96bedc239586e57fff7642c9261cf81ad02d117f1  750_contacts_erased.sql
+-- f92912532a161802df96d291533a091c1b43055d70aa3b31df6f0fce3b16ba48  751_everything_about_a_person.sql
+-- 62f0df5843d2af71cc399533c19d21a82e2b9397bbd5673314e11ea2c928e9e6  752_no_names_of_keys_in_the_trail.sql

@@ -7,7 +7,7 @@ import { deleteBrokerages } from './documents/brokerage-deletion.ts';
 import { deleteUnusedBodies } from './documents/deletion.ts';
 import { failAbandonedSnapshots } from './domain/diligence/snapshots.ts';
 import { noteJobRun, type JobName } from './domain/service/status.ts';
-import { mailDirectory, mailsIn, removeMails } from './mail/files.ts';
+import { mailDirectory, mailsIn, removeMails, removeOldMails } from './mail/files.ts';
 import { clearAddresses } from './domain/accounts/cleared-addresses.ts';
 import { purgeChanges } from './domain/events/changes.ts';
 import { purgeWebhooks } from './domain/webhooks/deliveries.ts';
@@ -75,6 +75,18 @@ export function deleteDueBrokerages(services: CoreServices): Promise<void> {
   });
 }
 
+/** How long mails in files are kept: as long as a sent mail in the outbox. */
+const mailFileDays = 30;
+
+/**
+ * Deletes this machine's mails in files that are older than thirty days, in portions of `most` files. Rejects when a
+ * file cannot be removed.
+ */
+export async function clearMailFiles({ config, clock }: CoreServices, most = 10_000): Promise<void> {
+  const before = new Date(clock().getTime() - mailFileDays * 86_400_000);
+  while ((await removeOldMails(mailDirectory(config.dataDir), before, most)) >= most);
+}
+
 /**
  * Starts the scheduled jobs; the returned function stops them. Every node runs them, in one of its processes: work that
  * one node has done, the next finds done.
@@ -130,6 +142,7 @@ export function startScheduledJobs(services: CoreServices): () => void {
   const timers = [
     ...scheduledJobs.map((scheduled) => start(scheduled.every, () => runInTurn(scheduled))),
     start(60 * minute, () => alone('clear_store', () => deleteUnusedBodies(services))),
+    start(60 * minute, () => alone('clear_mail_files', () => clearMailFiles(services))),
     start(10 * minute, () => alone('delete_brokerages', () => deleteDueBrokerages(services))),
   ];
   return () => {

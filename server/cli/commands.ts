@@ -340,11 +340,17 @@ function addPeople(program: Command): void {
             await removeMails(mailDirectory(config.dataDir), mails, email);
           });
         },
-        ({ id, pseudonym }) =>
-          `The person is erased. In records of deals they are "${pseudonym}" (${id}). What others wrote about them in free text stays as it was written, and backups keep copies until they are deleted.`,
+        ({ id, pseudonym, contacts }) =>
+          contacts === undefined
+            ? `The person is erased. In records of deals they are "${pseudonym}" (${id}). ${whatStays}`
+            : `The person has no account: ${contacts} ${contacts === 1 ? 'contact is' : 'contacts are'} erased. ${whatStays}`,
       )(options),
     );
 }
+
+/** What neither erasure touches. */
+const whatStays =
+  'What they and others wrote or uploaded stays as it was written, and backups keep copies until they are deleted.';
 
 function addHolds(program: Command): void {
   const hold = program.command('hold').description('Legal holds: what must not be erased or deleted.');

@@ -279,8 +279,10 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     answers.note({ name, asked, status: `${Math.floor(status / 100)}xx`, seconds: millis / 1000 });
     if (name === 'operations' || !log.isLevelEnabled('info')) return;
     const { requestId, address } = from;
-    // Only the path is logged: a query can carry codes, tokens and search terms.
-    log.info({ requestId, address, method, path, status, ms: Math.round(millis * 10) / 10 }, 'request');
+    // Only the path is logged: a query can carry codes, tokens and search terms. And without an id that another system
+    // chose, which may be somebody's e-mail address.
+    const shown = path.replace(/(\/by-external-id\/).*/s, '$1{externalId}');
+    log.info({ requestId, address, method, path: shown, status, ms: Math.round(millis * 10) / 10 }, 'request');
   }
 
   const observe: MiddlewareHandler = async (c, next) => {

@@ -1,6 +1,6 @@
 /** The mails kept in files when no mail server is configured. */
 
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { opendir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isUuid } from '../http/uuid.ts';
 
@@ -99,4 +99,26 @@ export async function removeMails(directory: string, ids: readonly string[], add
     files.filter((file) => found.has(mailOf(file))).map((file) => rm(path.join(directory, file), { force: true })),
   );
   return found.size;
+}
+
+/**
+ * Removes files of mails that were last written before a time, at most `most` of them; returns how many. Files that are
+ * not mails stay; another process may remove the same ones at the same time.
+ */
+export async function removeOldMails(directory: string, before: Date, most: number): Promise<number> {
+  const entries = await opendir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  let removed = 0;
+  for await (const { name } of entries ?? []) {
+    if (!isUuid(mailOf(name))) continue;
+    const file = path.join(directory, name);
+    const written = await stat(file).catch(() => null);
+    if (written === null || !written.isFile() || written.mtime >= before) continue;
+    await rm(file, { force: true });
+    removed += 1;
+    if (removed >= most) break;
+  }
+  return removed;
 }

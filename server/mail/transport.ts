@@ -89,12 +89,35 @@ const troubles: Readonly<Record<string, string>> = {
   ABORT_ERR: 'The mail server did not accept the e-mail in time',
 };
 
-/** A link in a mail server's response may be the link of the mail that it rejects. */
-const withoutLinks = (text: string): string => text.replaceAll(/https?:\S*|\S{40,}/gi, '…');
+const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
-function notSent(error: SmtpError): NotSent {
+/**
+ * Returns a mail server's response as it may be logged: with its codes, without links, which may be those of the mail
+ * that it rejects, and without addresses, as logs are not searched when somebody is erased. The address that all mails
+ * come from is configuration, and stays.
+ */
+function withoutParticulars(response: string, from: string, to: string): string {
+  const [codes = ''] = /^(?:\d{3}[ -]?)?(?:\d\.\d{1,3}\.\d{1,3}\s)?/.exec(response) ?? [];
+  const sender = /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
+  const local = to.slice(0, to.lastIndexOf('@'));
+  // Some servers name the recipient by the part before the @ alone.
+  const recipient = new RegExp(
+    String.raw`(?<![\p{L}\p{N}])(?:${escaped(to)}|${escaped(local)})(?![\p{L}\p{N}])`,
+    'giu',
+  );
+  const text = response
+    .slice(codes.length)
+    .replaceAll(/https?:\S*/gi, '…')
+    .replaceAll(/(?:"[^"\r\n]*"|[^\s<>"'(),:;[\]]+)@(?:\[[^\s\]]*\]|[^\s<>"'(),:;[\]]+)/g, (address) =>
+      address.toLowerCase().replace(/\.$/, '') === sender ? address : '…',
+    )
+    .replaceAll(/\S{40,}/g, '…');
+  return codes + (to === '' || local === '' ? text : text.replaceAll(recipient, '…'));
+}
+
+function notSent(error: SmtpError, from: string, to: string): NotSent {
   const { code = '', command = '', responseCode, response } = error;
-  const answer = response ? `: ${withoutLinks(response).slice(0, 300)}` : '';
+  const answer = response ? `: ${withoutParticulars(response, from, to).slice(0, 300)}` : '';
   // A rejected login or sender is an error of our configuration, which can be corrected.
   const isAboutMail = command === 'RCPT TO' || command === 'DATA';
   const final = responseCode !== undefined && responseCode >= 500 && isAboutMail;
@@ -124,7 +147,7 @@ function smtpMailer(url: string, from: string): Mailer {
       try {
         await transport.sendMail({ ...addressed(from, mail), signal: AbortSignal.timeout(longest) });
       } catch (error) {
-        throw notSent(error as SmtpError);
+        throw notSent(error as SmtpError, from, mail.to);
       }
     },
     close: () => transport.close(),

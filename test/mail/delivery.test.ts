@@ -192,6 +192,25 @@ describe('a mail', () => {
     expect(service.log.join('')).not.toContain(token);
   });
 
+  test.each([
+    [
+      (to: string) => `5.1.1 <${to}>: Recipient address rejected: User unknown`,
+      '5.1.1 <…>: Recipient address rejected: User unknown',
+    ],
+    [(to: string) => `5.1.1 No such user: ${to.split('@')[0]}`, '5.1.1 No such user: …'],
+    [(to: string) => `${to.toUpperCase()}... unknown; see https://help.example/${to}`, '… unknown; see …'],
+  ])('is logged without the address that the mail server repeats %#', async (told, logged) => {
+    mailServer.onRecipient = (address) => {
+      throw new Refusal(550, told(address));
+    };
+    const email = await invite();
+    await deliver();
+    const last_error = `The mail server refused the address: 550 ${logged}`;
+    expect(await outbox()).toMatchObject([{ last_error }]);
+    expect(service.log.join('')).toContain(JSON.stringify(last_error).slice(1, -1));
+    expect(service.log.join('').toLowerCase()).not.toContain(email.split('@')[0]);
+  });
+
   describe('waits for a corrected configuration, whatever the code of the rejection:', () => {
     /** Asserts that two mails wait while the server refuses them, however long, and are sent once it no longer does. */
     async function areSentAfterRepair(deliverThem: () => Promise<void>, refusal: string, repair: () => void) {

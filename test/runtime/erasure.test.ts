@@ -356,6 +356,102 @@ test('people export their data and erase themselves with a recent sign-in and th
   ).toEqual([{ user_id: account.id, address: null, details: { by: 'oneself' } }]);
 });
 
+test('somebody who is only a contact of brokerages is exported and erased by their address', async () => {
+  const [one, other] = [await addBrokerage(service, 'Fir & Co'), await addBrokerage(service, 'Larch & Co')];
+  const address = 'only.zyxcontact@people.example';
+  const add = async (brokerage: string, type: string, named: string, mail: string | null, into: string | null = null) =>
+    (
+      await service.sql<{ id: string }>(
+        `insert into contacts (brokerage_id, type, display_name, email, phone, external_id, merged_into, archived_at)
+         values ($1, $2, $3, $4, '+1 555 0100', $5, $6::uuid, case when $6::uuid is not null then app.now() end) returning id`,
+        [brokerage, type, named, mail, `crm-zyx-${named.length}`, into],
+      )
+    )[0]!.id;
+  const person = await add(one, 'person', 'Only Zyxcontact', address.replace('only', 'Only'));
+  const duplicate = await add(one, 'person', 'Zyxcontact, O.', null, person);
+  const there = await add(other, 'person', 'O. Zyxcontact', address);
+  const company = await add(other, 'company', 'A company', address);
+  const { digest, lastFour } = mintApiKey('live');
+  const admin = await addPerson(service, 'Fir Admin', { brokerage: one, role: 'admin' });
+  await service.sql(`select app.issue_api_key($1, $2, 'a key', 'live', '{contacts:read}', null, null, $3, $4)`, [
+    one,
+    admin.id,
+    digest,
+    lastFour,
+  ]);
+  await service.sql(
+    `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, made_at, answer)
+     select id, 'once', sha256(''), app.now(), $1 from api_keys where brokerage_id = $2`,
+    [JSON.stringify({ status: 200, body: { id: person, displayName: 'Only Zyxcontact' } }), one],
+  );
+  await fileMailer(service.config).send({
+    messageId: 'about@x',
+    to: 'somebody@people.example',
+    subject: 'Hello',
+    text: `Ask ${address}`,
+    html: '',
+  });
+
+  const exported = await run(['people', 'export', address.toUpperCase()], env);
+  expect(exported).toMatchObject({ code: 0, stderr: '' });
+  const { contacts } = JSON.parse(exported.stdout) as { contacts: { id: string; brokerage: string }[] };
+  expect(contacts.map(({ id }) => id)).toEqual([person, duplicate, there, company]);
+  expect(contacts[0]).toMatchObject({ brokerage: 'Fir & Co', display_name: 'Only Zyxcontact', phone: '+1 555 0100' });
+
+  await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('brokerage', $1)`, [other]);
+  expect(await run(['people', 'erase', address], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`dealkeep hold off brokerage ${other}`),
+  });
+  await service.sql('delete from vault.legal_holds where subject_id = $1', [other]);
+
+  const erased = await run(['people', 'erase', address], env);
+  expect(erased).toMatchObject({ code: 0, stdout: expect.stringContaining('4 contacts are erased') });
+  expect(await tablesWith(service, ['zyx'])).toEqual(['public.contacts']);
+  expect(
+    await service.sql(
+      `select id, display_name, email, phone, external_id, archived_at is not null as archived from contacts where brokerage_id in ($1, $2) order by id`,
+      [one, other],
+    ),
+  ).toEqual([
+    ...[person, duplicate, there].map((id) => ({
+      id,
+      display_name: 'Former participant',
+      email: null,
+      phone: null,
+      external_id: null,
+      archived: true,
+    })),
+    // What is about the company stays.
+    {
+      id: company,
+      display_name: 'A company',
+      email: null,
+      phone: '+1 555 0100',
+      external_id: 'crm-zyx-9',
+      archived: false,
+    },
+  ]);
+  expect((await mailFiles(service)).join('\n')).not.toContain('zyxcontact');
+  for (const [brokerage, id] of [
+    [one, person],
+    [one, duplicate],
+    [other, there],
+  ])
+    expect(
+      await service.sql(
+        `select user_id, details from audit_records where brokerage_id = $1 and action = 'contact.erase' and subject_id = $2`,
+        [brokerage, id],
+      ),
+    ).toEqual([{ user_id: null, details: { by: 'operator' } }]);
+  expect(
+    await service.sql(`select change from change_events where object_id = $1 order by at desc, id desc limit 1`, [
+      there,
+    ]),
+  ).toEqual([{ change: 'archived' }]);
+  expect(await run(['people', 'erase', address], env)).toMatchObject({ code: 1 });
+});
+
 test('an account with an unproven address cannot erase itself or contacts with that address', async () => {
   const account = await openAccount(service, { email: 'passed.on@people.example', name: 'Somebody Else' });
   const brokerage = await addBrokerage(service, 'Knows the address');

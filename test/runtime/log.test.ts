@@ -46,6 +46,16 @@ test('no credential in a request reaches the log, whichever part of the request 
   for (const secret of secrets) expect(written).not.toContain(secret);
 });
 
+test('an external id in a path is not logged, whatever the method and the response', async () => {
+  const before = service.log.length;
+  for (const method of ['GET', 'PUT', 'DELETE'])
+    await fetch(`${service.restUrl}/contacts/by-external-id/${encodeURIComponent('ann@people.example')}`, { method });
+  await expect.poll(() => service.log.length - before).toBeGreaterThanOrEqual(3);
+  const written = service.log.slice(before).join('');
+  expect(written).toMatch(/"path":"\/(?:api\/v1\/)?contacts\/by-external-id\/\{externalId\}"/);
+  expect(written).not.toContain('people.example');
+});
+
 function logged(write: (log: ReturnType<typeof createLog>) => void): string {
   let text = '';
   write(createLog('info', { write: (line) => void (text += line) }));

@@ -1,10 +1,12 @@
 /** How long rows are kept: docs/operation.md mentions every table, and expired rows are gone once their job has run. */
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteUnusedBodies } from '../../server/documents/deletion.ts';
 import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
-import { scheduledJobs, startScheduledJobs } from '../../server/scheduled-jobs.ts';
+import { clearMailFiles, scheduledJobs, startScheduledJobs } from '../../server/scheduled-jobs.ts';
+import { mailDirectory } from '../../server/mail/files.ts';
 import { openService, type TestService } from '../harness.ts';
 
 const page = readFileSync(new URL('../../docs/operation.md', import.meta.url), 'utf8');
@@ -48,8 +50,9 @@ test('docs/operation.md lists every table exactly once, and no others', async ()
 
 test('docs/operation.md names existing jobs with their actual intervals', () => {
   const jobs = new Map(scheduledJobs.map(({ every, name }): [string, number] => [name, every / 60_000]));
-  // The only job that has no statement of its own.
+  // The jobs that have no statement of their own.
   jobs.set('clear_store', 60);
+  jobs.set('clear_mail_files', 60);
   for (const row of byClock) {
     const [, job, count = '1'] = clockOf(row) ?? [];
     if (job !== undefined) expect([job, jobs.get(job)]).toEqual([job, Number(count)]);
@@ -243,6 +246,31 @@ test('jobs process a limited number of rows per run, and run again at once until
     for (const [, , where] of parts) await expect.poll(() => rowsOf(where)).toBe(0);
     // The grant is deleted after its tokens.
     await expect.poll(() => rowsOf(`vault.token_families where resource = 'many'`)).toBe(0);
+  } finally {
+    stop();
+  }
+});
+
+test('mails in files are deleted after thirty days, in portions, and no other files', async () => {
+  const directory = mailDirectory(service.config.dataDir);
+  mkdirSync(directory, { recursive: true });
+  const write = (name: string, days: number) => {
+    const file = path.join(directory, name);
+    const written = new Date(service.clock.now().getTime() - days * 86_400_000);
+    writeFileSync(file, 'To: ann@people.example');
+    utimesSync(file, written, written);
+  };
+  const [old, young] = ['01a22d95-ead1-7000-af4d-160f628b8872', '01a22d95-ead1-7000-af4d-160f628b8873'];
+  for (const end of ['eml', 'txt', 'txt.unfinished']) write(`${old}.${end}`, 31);
+  for (const end of ['eml', 'txt']) write(`${young}.${end}`, 29);
+  write('notes.txt', 400);
+  await clearMailFiles(service.services, 2);
+  expect(readdirSync(directory).toSorted()).toEqual([`${young}.eml`, `${young}.txt`, 'notes.txt']);
+  // Run by the service itself, too, every hour.
+  write(`${old}.eml`, 31);
+  const stop = startScheduledJobs(service.services);
+  try {
+    await expect.poll(() => readdirSync(directory)).not.toContain(`${old}.eml`);
   } finally {
     stop();
   }

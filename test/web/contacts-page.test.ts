@@ -86,6 +86,36 @@ test('a contact is added, found, edited, archived, and restored by undo', async 
   expect(testPage.complaints).toEqual([]);
 });
 
+test('an admin erases a contact for good, and others are not offered it', async () => {
+  const { page } = testPage;
+  const own = crypto.randomUUID().slice(0, 8);
+  await service.sql(`insert into contacts (brokerage_id, type, display_name, email) values ($1, 'person', $2, $3)`, [
+    service.demo.brokerage_id,
+    `Wanda ${own}`,
+    `wanda-${own}@example.test`,
+  ]);
+  await testPage.go(`/contacts?search=${own}`);
+  await row(`Wanda ${own}`).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).waitFor();
+  expect(await page.getByRole('dialog').getByRole('button', { name: 'Erase…' }).count()).toBe(0);
+  await escapeFrom(page, page.getByRole('dialog'));
+
+  const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
+  const ofAdmin = await openTestPage(browser, service.origin, { cookie });
+  await ofAdmin.go(`/contacts?search=${own}`);
+  await ofAdmin.page.getByRole('row').filter({ hasText: own }).click();
+  await ofAdmin.page.getByRole('button', { name: 'Erase…' }).click();
+  const question = ofAdmin.page.getByRole('alertdialog', { name: `Erase Wanda ${own}?` });
+  await question.getByText('This cannot be undone.').waitFor();
+  await expectAccessible(ofAdmin.page);
+  await question.getByRole('button', { name: 'Erase contact' }).click();
+  await ofAdmin.page.getByText('No matching contacts').waitFor();
+  expect(await ofAdmin.page.getByRole('dialog').count()).toBe(0);
+  expect(ofAdmin.complaints).toEqual([]);
+  await ofAdmin.page.close();
+  expect(await service.sql('select from contacts where display_name like $1', [`%${own}`])).toEqual([]);
+});
+
 test('the dialog shows the contact chosen last, whether by search or by click', async () => {
   const { page } = testPage;
   await service.sql(`delete from contacts where display_name in ('Orla', 'Otis')`);

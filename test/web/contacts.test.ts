@@ -119,6 +119,42 @@ describe('members of the brokerage', () => {
     expect(JSON.stringify(records)).not.toMatch(/Ruiz|example\.test/);
   });
 
+  test('who are admins erase a contact with its duplicates, and others may not', async () => {
+    const id = await add({ display_name: 'Zenobia Oldcontact', email: 'zenobia@example.test' });
+    const duplicate = await add({ display_name: 'Zenobia (twice)', email: null, phone: '+1 555 0177' });
+    await as('broker').ask(`/contacts/${duplicate}/archive`, {});
+    await service.sql('update contacts set merged_into = $2 where id = $1', [duplicate, id]);
+    const erase = (name: string, which = id) => as(name).ask(`/contacts/${which}/erase`, {});
+    for (const name of ['broker', 'colleague']) expect(await erase(name)).toMatchObject({ status: 403 });
+    for (const name of ['seller', 'exclusive buyer', 'outsider'])
+      expect(await erase(name)).toEqual(await erase(name, nowhere));
+    expect(await erase('admin', elsewhere.contact)).toMatchObject({ status: 404 });
+
+    const hold = `('brokerage', '${scene.brokerage}')`;
+    await service.sql(`insert into vault.legal_holds (kind, subject_id) values ${hold}`);
+    expect(await erase('admin')).toMatchObject({ status: 409, body: { error: { code: 'legal_hold' } } });
+    await service.sql(`delete from vault.legal_holds where (kind, subject_id::text) = ${hold}`);
+
+    expect((await erase('admin')).status).toBe(204);
+    for (const one of [id, duplicate])
+      expect(
+        await service.sql(
+          'select display_name, email, phone, external_id, archived_at is not null as archived from contacts where id = $1',
+          [one],
+        ),
+      ).toEqual([{ display_name: 'Former participant', email: null, phone: null, external_id: null, archived: true }]);
+    expect((await as('broker').ask(listPath({ search: 'zenobia', archived: 'true' }))).body.items).toEqual([]);
+    expect(
+      await service.sql(
+        `select a.brokerage_id, a.user_id, a.details from audit_records a where a.action = 'contact.erase' and a.subject_id = $1`,
+        [id],
+      ),
+    ).toEqual([{ brokerage_id: scene.brokerage, user_id: scene.people['admin'], details: { by: 'admin' } }]);
+    expect(
+      await service.sql(`select change from change_events where object_id = $1 order by at desc, id desc limit 1`, [id]),
+    ).toEqual([{ change: 'archived' }]);
+  });
+
   test('get an error at each invalid field', async () => {
     const { status, body } = await as('broker').ask('/contacts', {
       brokerage_id: scene.brokerage,

@@ -741,6 +741,11 @@ describe('the audit trail', () => {
       (await read('admin', { brokerage_id: scene.brokerage, action: 'api_key.create' })).length,
     );
     expect(lines.slice(1).every((line) => line.includes(',api_key.create,done,'))).toBe(true);
+    // The name is in the row of the key, and not in a record that outlasts it.
+    expect(lines.slice(1).every((line) => line.includes('""name"": ""') || line.includes('""name"":""'))).toBe(true);
+    expect(await service.sql(`select from audit_records where action = 'api_key.create' and details ? 'name'`)).toEqual(
+      [],
+    );
     const foreignFile = await fetch(`${service.origin}/api/web/audit/export?brokerage_id=${scene.brokerage}`, {
       headers: as('outsider').headers,
     });

@@ -265,7 +265,6 @@ export async function createKey(
     );
     if (!made) throw new Error('no key was made');
     await record(client, 'api_key.create', brokerageId, made.id, {
-      name: key.name,
       environment: key.environment,
       scopes: key.scopes,
     });

@@ -22,12 +22,20 @@ interface LegalHold {
   placed_at: string;
 }
 
-async function personNamed(client: pg.ClientBase, emailOrId: string): Promise<KnownPerson> {
+/** The person with this address or id; null when nobody has an account with it. */
+async function accountNamed(client: pg.ClientBase, emailOrId: string): Promise<KnownPerson | null> {
   const text =
     'select id, email, name from public.users where (email = lower($1) or id::text = lower($1)) and sandbox_id is null';
   const { rows } = await client.query<KnownPerson>(text, [emailOrId]);
-  if (!rows[0]) throw new NotPossible(`Nobody has the e-mail address or id "${emailOrId}".`);
-  return rows[0];
+  return rows[0] ?? null;
+}
+
+/** The contacts of all brokerages with the address of somebody who has no account. Throws {@link NotPossible}. */
+async function contactsNamed(client: pg.ClientBase, email: string): Promise<string[]> {
+  const text = 'select k.id from app.contacts_with_address(lower($1)) k order by k.id';
+  const { rows } = await client.query<{ id: string }>(text, [email]);
+  if (rows.length === 0) throw new NotPossible(`Nobody has the e-mail address or id "${email}".`);
+  return rows.map(({ id }) => id);
 }
 
 async function together<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
@@ -41,28 +49,57 @@ async function together<T>(client: pg.ClientBase, work: () => Promise<T>): Promi
   }
 }
 
-/** Returns all data about a person, by kind, as JSON text. Throws {@link NotPossible} when there is no such person. */
+/**
+ * Returns all data about a person, by kind, as JSON text; of an address that only contacts have, these. Throws
+ * {@link NotPossible} when there is no such person.
+ */
 export async function exportPerson(client: pg.ClientBase, emailOrId: string): Promise<string> {
   return together(client, async () => {
-    const { id } = await personNamed(client, emailOrId);
-    const { rows } = await client.query<{ data: string }>('select app.person_data($1, true)::text as data', [id]);
-    await record(client, 'person.export', null, id, {});
+    const person = await accountNamed(client, emailOrId);
+    if (person === null) {
+      const contacts = await contactsNamed(client, emailOrId);
+      const text = `select jsonb_build_object('contacts', app.contact_data(lower($1)))::text as data`;
+      const { rows } = await client.query<{ data: string }>(text, [emailOrId]);
+      for (const id of contacts) await record(client, 'person.export', null, id, {});
+      return rows[0]?.data ?? '{}';
+    }
+    const { rows } = await client.query<{ data: string }>('select app.person_data($1, true)::text as data', [
+      person.id,
+    ]);
+    await record(client, 'person.export', null, person.id, {});
     return rows[0]?.data ?? '{}';
   });
 }
 
+/** An erased person; `id` is null and `contacts` how many were erased when only contacts had the address. */
+export interface Erased {
+  readonly id: string | null;
+  readonly pseudonym: string;
+  readonly contacts?: number;
+}
+
 /**
- * Erases a person and returns the pseudonym that replaces them in records of deals. `forget` is called with the
- * person's address and the ids of the mails that they received or caused, before these are lost; when it rejects,
- * nothing is erased. Throws {@link NotPossible} when there is no such person or something has to be done first.
+ * Erases a person and returns the pseudonym that replaces them in records of deals. Somebody without an account is
+ * erased in the contacts that have their address. `forget` is called with the person's address and the ids of the mails
+ * that they received or caused, before these are lost; when it rejects, nothing is erased. Throws {@link NotPossible}
+ * when there is no such person or something has to be done first.
  */
 export async function erasePerson(
   client: pg.ClientBase,
   emailOrId: string,
   forget: (email: string, mails: readonly string[]) => Promise<void>,
-): Promise<{ id: string; pseudonym: string }> {
+): Promise<Erased> {
   return together(client, async () => {
-    const person = await personNamed(client, emailOrId);
+    const person = await accountNamed(client, emailOrId);
+    if (person === null) {
+      const found = await contactsNamed(client, emailOrId);
+      const { rows } = await client.query<{ contacts: number }>(
+        `select app.erase_contacts($1, lower($2), 'operator', null, null) as contacts`,
+        [found, emailOrId],
+      );
+      await forget(emailOrId.toLowerCase(), []);
+      return { id: null, pseudonym: 'Former participant', contacts: rows[0]?.contacts ?? 0 };
+    }
     const mails = await client.query<{ id: string }>('select m.id from app.mails_of_person($1) m (id)', [person.id]);
     const text = `select app.erase_person($1, 'operator', null) as pseudonym`;
     const { rows } = await client.query<{ pseudonym: string }>(text, [person.id]);

@@ -178,6 +178,7 @@ const elsewhere = {
   'contact.update': 'Change a contact',
   'contact.archive': 'Archive a contact',
   'contact.restore': 'Restore a contact',
+  'contact.erase': 'Erase a contact',
   'contact.import': 'Import contacts',
   'contact.merge': 'Merge a duplicate into a contact',
   'contact.batch': 'Change many contacts',

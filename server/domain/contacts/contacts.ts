@@ -207,6 +207,14 @@ export const archiveContact = (id: string, origin: Origin) => withoutBrokerage(a
 /** Restores an archived contact; null when there is none that the caller may change. */
 export const restoreContact = (id: string, origin: Origin) => withoutBrokerage(restore(...from(origin), id));
 
+const eraseOne = row<{ erased: boolean }>('erase_contact', 'select app.erase_contact($3, $1, $2) as erased');
+/**
+ * Erases a contact for good, with the duplicates merged into it: name, address, phone and external id. False when there
+ * is none in a brokerage of which the caller is an admin. Refused with `legal_hold`.
+ */
+export const eraseContact = (id: string, origin: Origin): Statement<boolean> =>
+  mapped(eraseOne(...from(origin), id), (found) => found?.erased === true);
+
 const sameAddress = rows<{ email: string; id: string }>(
   'contacts_by_email',
   'select email, id from app.contacts_with_emails($1, $2)',

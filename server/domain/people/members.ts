@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
+import { nameWith } from './former-names.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import type { MemberRole } from './member-roles.ts';
 

@@ -18,6 +18,7 @@ export type JobName =
   | 'keep_audit_months'
   | 'purge_limits'
   | 'clear_store'
+  | 'clear_mail_files'
   | 'delete_brokerages';
 
 /** The job name under which successful and failed backups are recorded. */

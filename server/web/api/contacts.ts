@@ -11,15 +11,17 @@ import {
   contactList,
   contactSorts,
   contactsWithEmails,
+  eraseContact,
   importContacts,
   restoreContact,
 } from '../../domain/contacts/contacts.ts';
+import { contactRecord } from '../../domain/contacts/records.ts';
 import { listMemberships } from '../../domain/people/people.ts';
 import { boundedText } from '../../http/bounded-body.ts';
 import { recordExport } from '../../domain/audit/audited.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
-import { nothingThere, Problem, tooLarge } from '../../http/problem.ts';
+import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
 import { csvExport } from './csv.ts';
 import { listPages } from './list-pages.ts';
@@ -117,6 +119,17 @@ export function contactRoutes(services: Services) {
     .post('/contacts/:id/restore', async (c) => {
       const [restored] = await asPerson(services, c, restoreContact(pathId(c), originOf(c)));
       return c.json(orNotFound(restored));
+    })
+
+    .post('/contacts/:id/erase', async (c) => {
+      const [erased, seen] = await asPerson(
+        services,
+        c,
+        eraseContact(pathId(c), originOf(c)),
+        contactRecord(pathId(c), true),
+      );
+      if (!erased) throw seen === null ? nothingThere() : notAllowed();
+      return c.body(null, 204);
     })
 
     .post('/contacts/import/preview', query(Brokerage), async (c) => {

@@ -70,6 +70,10 @@ export function useContactActions(brokerageId: Id) {
       mutationFn: (id: Id) => api.post('/web/contacts/:id/restore', { param: { id } }),
       onSuccess: changed,
     }),
+    erase: useMutation({
+      mutationFn: (id: Id) => api.post('/web/contacts/:id/erase', { param: { id } }),
+      onSuccess: again,
+    }),
     importFile: useMutation({
       mutationFn: (file: File) => upload('/web/contacts/import', file, { query: { brokerage_id: brokerageId } }),
       onSuccess: again,

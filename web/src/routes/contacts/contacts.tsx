@@ -7,6 +7,7 @@ import { useBrokerage } from '../../api/me.ts';
 import type { Contact, ContactSort, Id } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
+import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { Select } from '../../components/input.tsx';
@@ -68,12 +69,12 @@ function shownNext(shown: Shown, wanted: string | undefined, rows: readonly Cont
   return shown.asked === wanted && shown.open === open ? shown : { asked: wanted, open };
 }
 
-function Contacts({ brokerageId }: { brokerageId: Id }) {
+function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }) {
   const { open: wanted, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
   const [shown, setShown] = useState<Shown>({ asked: undefined, open: null });
   const query = useInfiniteQuery({ ...contactsQuery(brokerageId, filter), placeholderData: keepPreviousData });
-  const { archive, restore } = useContactActions(brokerageId);
+  const { archive, restore, erase } = useContactActions(brokerageId);
   const change = useCallback(
     (part: SearchChange) => {
       const search = (before: ContactsSearch) => readContactsSearch({ ...before, ...part });
@@ -105,6 +106,22 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
     },
     [putAway, takeBack],
   );
+  const confirm = useConfirm();
+  const { mutateAsync: eraseForGood } = erase;
+  const askErase = ({ id, display_name }: Contact) =>
+    confirm(
+      {
+        title: `Erase ${display_name}?`,
+        body: 'Name, e-mail, phone and the id in other systems are deleted from this contact and from the duplicates merged into it. What is left is archived. This cannot be undone. Deals and what was written on them stay as they are.',
+        action: 'Erase contact',
+        danger: true,
+        done: 'Contact erased',
+      },
+      async () => {
+        await eraseForGood(id);
+        close();
+      },
+    );
   const table = useMemo(() => [...contactColumns, archiveColumn((contact) => void toggle(contact))], [toggle]);
   const onOpen = useCallback((contact: Contact) => setOpen({ kind: 'contact', contact }), [setOpen]);
   const openNew = (
@@ -197,6 +214,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
             close();
             void toggle(contact);
           }}
+          onErase={isAdmin ? askErase : null}
           onClose={close}
         />
       )}
@@ -207,7 +225,14 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
 /** The brokerage's contacts: people and companies outside any deal. */
 export default function ContactsPage() {
   const brokerage = useBrokerage();
-  if (brokerage) return <Contacts key={brokerage.brokerage_id} brokerageId={brokerage.brokerage_id} />;
+  if (brokerage)
+    return (
+      <Contacts
+        key={brokerage.brokerage_id}
+        brokerageId={brokerage.brokerage_id}
+        isAdmin={brokerage.role === 'admin'}
+      />
+    );
   return (
     <>
       <PageHeader title="Contacts" />

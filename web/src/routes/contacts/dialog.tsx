@@ -24,11 +24,13 @@ interface ContactDialogProps {
   /** The contact to change; null to add a new one. */
   contact: Contact | null;
   onArchive: (contact: Contact) => void;
+  /** Erases the contact for good; null for people who may not. */
+  onErase: ((contact: Contact) => void) | null;
   onClose: () => void;
 }
 
-/** Adds a contact, or shows one to be changed or archived. */
-export function ContactDialog({ brokerageId, contact, onArchive, onClose }: ContactDialogProps) {
+/** Adds a contact, or shows one to be changed, archived or, by an admin, erased. */
+export function ContactDialog({ brokerageId, contact, onArchive, onErase, onClose }: ContactDialogProps) {
   const { add, change } = useContactActions(brokerageId);
   const form = useForm<Values>({
     initial: {
@@ -49,10 +51,11 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
     },
   });
   const askDiscard = useAskDiscard();
-  const archive = async (one: Contact) => {
+  /** Drops what was typed, if the user agrees, before something else is done with the contact. */
+  const instead = async (act: (one: Contact) => void, one: Contact) => {
     if (form.dirty && !(await askDiscard())) return;
     form.reset();
-    onArchive(one);
+    act(one);
   };
   return (
     <FormDialog
@@ -61,9 +64,16 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
       action={contact ? 'Save' : 'Add contact'}
       aside={
         contact && (
-          <Button kind="quiet" className="sm:mr-auto" disabled={form.pending} onClick={() => void archive(contact)}>
-            {contact.archived_at === null ? 'Archive' : 'Restore'}
-          </Button>
+          <span className="flex gap-2 sm:mr-auto">
+            <Button kind="quiet" disabled={form.pending} onClick={() => void instead(onArchive, contact)}>
+              {contact.archived_at === null ? 'Archive' : 'Restore'}
+            </Button>
+            {onErase && (
+              <Button kind="quiet" disabled={form.pending} onClick={() => void instead(onErase, contact)}>
+                Erase…
+              </Button>
+            )}
+          </span>
         )
       }
       onClose={onClose}

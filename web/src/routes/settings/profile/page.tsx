@@ -111,7 +111,7 @@ function EraseCard() {
   return (
     <ConfirmationCard
       title="Erase your account"
-      description="Your name, address, sign-in and connected clients are erased at once and for good, and you leave every deal and brokerage. What you did on deals stays there under a pseudonym."
+      description="Your name, address, sign-in and connected clients are erased at once and for good, and you leave every deal and brokerage. What you did on deals stays there under a pseudonym. What you and others wrote or uploaded stays as it was written."
       word={user.email}
       wrong="Type your own e-mail address to confirm."
       action="Erase my account"

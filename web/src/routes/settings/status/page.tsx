@@ -23,6 +23,7 @@ const jobLabels: Readonly<Record<JobName, string>> = {
   clear_addresses: 'Clear the addresses of erased people',
   purge_authorization: 'Clear expired client tokens',
   purge_mails: 'Clear old e-mails',
+  clear_mail_files: 'Clear old e-mails in files',
   fail_abandoned_snapshots: 'Mark interrupted imports as failed',
   keep_audit_months: 'Keep the audit trail by month',
   purge_limits: 'Clear old request counts',
