@@ -1354,6 +1354,7 @@ CREATE TRIGGER note_removed AFTER DELETE ON public.participants REFERENCING OLD 
 CREATE TRIGGER note_role AFTER UPDATE OF role, status, advises ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR old.advises IS DISTINCT FROM new.advises OR old.status = 'removed'::text AND new.status <> 'removed'::text) EXECUTE FUNCTION app.note_role();
 CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
 CREATE TRIGGER remove_advisors AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.remove_advisors();
+CREATE TRIGGER return_questions AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role = 'seller'::text AND old.status = 'active'::text AND (new.role <> 'seller'::text OR new.status <> 'active'::text)) EXECUTE FUNCTION app.return_questions();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER zz_keep_in_sandbox BEFORE INSERT OR UPDATE OF user_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_in_sandbox();
@@ -3021,6 +3022,7 @@ INSERT INTO app.moves (subject, from_state, to_state) VALUES
     ('question', 'pending_broker_review', 'with_seller'),
     ('question', 'pending_broker_review', 'withdrawn'),
     ('question', 'with_seller', 'answered'),
+    ('question', 'with_seller', 'pending_broker_review'),
     ('snapshot', 'processing', 'completed'),
     ('snapshot', 'processing', 'failed'),
     ('snapshot', 'requested', 'failed'),
@@ -4268,6 +4270,11 @@ begin
       join public.participants p on p.deal_id = c.deal_id and p.status = 'active'
         and (p.role = 'broker' or p.user_id = c.owner_user_id)
       where c.id = event.subject_id;
+  elsif event.kind = 'question_returned' then
+    return query
+      select o.user_id from public.participants p
+      join vault.deals_of_people o on o.user_id = p.user_id and o.deal_id = p.deal_id and o.side = 'broker'
+      where p.deal_id = event.deal_id and p.status = 'active';
   elsif event.opened_from is not null then
     return query
       select o.user_id from public.participants p
@@ -4757,11 +4764,10 @@ begin
     elsif new.status = 'withdrawn' and new.asked_by is distinct from app.user_id() then
       perform app.refuse('asker_only', 'Only the person who asked can withdraw a question.');
     end if;
-    if new.status = 'with_seller' and not exists (
-      select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
-      where p.deal_id = new.deal_id and p.role = 'seller' and p.status = 'active')
-    then
+    if new.status = 'with_seller' and not app.has_seller(new.deal_id) then
       perform app.refuse('no_seller', 'No seller is on this deal to answer: invite one, who must accept first.');
+    elsif new.status = 'pending_broker_review' and app.has_seller(new.deal_id) then
+      perform app.refuse('seller_answers', 'A seller of the deal can answer this question.');
     end if;
     if new.status = 'answered' and not exists (select from public.question_answers a where a.question_id = new.id) then
       perform app.refuse('answer_missing', 'Write the answer first.');
@@ -8513,6 +8519,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.has_seller(deal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+    where p.deal_id = has_seller.deal and p.role = 'seller' and p.status = 'active');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.has_shown_factor()
  RETURNS boolean
  LANGUAGE plpgsql
@@ -10196,6 +10214,10 @@ begin
       -- Those who leave with them (app.remove_advisors), before the deal, as whoever answers an invitation takes it.
       perform from public.participants p where p.advises = new.id order by p.id for no key update;
     end if;
+    -- Sellers leave one after the other, or two who leave at once would each leave the questions to the other.
+    if old.role = 'seller' and old.status = 'active' then
+      perform from public.deals d where d.id = new.deal_id for no key update;
+    end if;
   end if;
   if tg_table_name = 'participants' and new.status = 'active' then
     perform from public.deals d where d.id = new.deal_id for no key update;
@@ -10241,12 +10263,12 @@ begin
         where o.user_id in (person, successor) and (of_brokerage is null or o.brokerage_id = of_brokerage)))
     order by p.advises is not null, p.id for no key update;
   for part in
-    select p.deal_id, bool_or(p.role = 'broker') as runs from public.participants p
+    select p.deal_id, bool_or(p.role in ('broker', 'seller')) as runs from public.participants p
     where (p.user_id = person or p.advises = any (array(select o.id from public.participants o where o.user_id = person)))
       and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
     group by p.deal_id order by p.deal_id
   loop
-    -- Brokers leave a deal one after the other, or two who leave at once would each count on the other. Who only takes part leaves it while others write on it.
+    -- Brokers and sellers leave a deal one after the other, or two who leave at once would each count on the other. Others leave it while people write on it.
     if part.runs then
       perform from public.deals d where d.id = part.deal_id for no key update;
     else
@@ -14021,6 +14043,29 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.return_questions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  returned uuid;
+begin
+  if app.actual_state(new.deal_id) = 'closed' or app.has_seller(new.deal_id) then
+    return null;
+  end if;
+  for returned in
+    update public.questions q set status = 'pending_broker_review' where q.deal_id = new.deal_id and q.status = 'with_seller' returning q.id
+  loop
+    if app.actual_state(new.deal_id) <> 'withdrawn' then
+      perform app.queue_event('question_returned', new.deal_id, 'questions', returned, app.user_id(), null);
+    end if;
+  end loop;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.revoke_api_key(key_id uuid, address inet, request_id text)
  RETURNS void
  LANGUAGE plpgsql
@@ -16606,3 +16651,4 @@ $function$;
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
+-- af18691cff0bfa76fab88f128891a2ee61cfab9c11468a120fc823b0fe884c81  730_questions_come_back_from_nobody.sql

@@ -99,6 +99,50 @@ check('a question is moved by whoever has the next word, and no more once it is 
     assert.equal(await move('broker', third, `status = 'with_seller'`), 'no_seller', status);
   }
   assert.equal(await move('broker', third, `status = 'rejected'`), 'done');
+  const joins = (id: string) => past(null, `update participants set status = 'active' where id = '${id}'`);
+  await joins(on.seller);
+  const fourth = await ask('with_seller');
+  for (const who of ['broker', 'seller', 'exclusive buyer'])
+    assert.equal(await move(who, fourth, `status = 'pending_broker_review'`), 'seller_answers', who);
+});
+
+check('questions that wait for the seller come back with the last seller who leaves', async (trial) => {
+  const { past, value, put, person } = trial;
+  const on = await dealOf(trial);
+  const elsewhere = await dealOf(trial);
+  const ask = (of: typeof on, status: string) =>
+    put('questions', {
+      deal_id: of.deal,
+      category: 'tax',
+      question_text: 'Why?',
+      asked_by: person('exclusive buyer'),
+      participant_id: of.buyer,
+      status,
+    });
+  const waits = await ask(on, 'with_seller');
+  const others = { [await ask(on, 'answered')]: 'answered', [await ask(elsewhere, 'with_seller')]: 'with_seller' };
+  const status = (id: string) => value(`select status from questions where id = '${id}'`);
+  const leaves = (id: string) => past('broker', `update participants set status = 'removed' where id = '${id}'`);
+  const second = await on.joins('outsider', 'seller', 'active');
+  await leaves(on.viewer);
+  await leaves(on.seller);
+  assert.equal(await status(waits), 'with_seller', 'another seller is left');
+  await past(null, `update users set suspended_at = app.now() where id = '${person('outsider')}'`);
+  assert.equal(await status(waits), 'with_seller', 'suspended');
+  await leaves(second);
+  assert.equal(await status(waits), 'pending_broker_review');
+  for (const [id, is] of Object.entries(others)) assert.equal(await status(id), is);
+  assert.equal(
+    await value(`select count(*)::int from vault.events where kind = 'question_returned' and subject_id = '${waits}'`),
+    1,
+  );
+
+  const closed = await dealOf(trial);
+  const kept = await ask(closed, 'with_seller');
+  await past(null, moving(closed.deal, 'withdrawn'));
+  await leaves(closed.seller);
+  assert.equal(await status(kept), 'pending_broker_review', 'withdrawn');
+  assert.equal(await value(`select count(*)::int from vault.events where subject_id = '${kept}'`), 0);
 });
 
 check('a question is asked in the name of who asks, under an NDA, of a deal that somebody runs', async (trial) => {

@@ -66,7 +66,14 @@ function advisorsLeave(w: World, advised: Part): void {
  * Removes a participant from a deal, together with their place in the QoE workspace, their opt-in, and their advisors.
  */
 function leaves(w: World, part: Part): void {
+  const answers = (one: Part) => one.deal === part.deal && one.role === 'seller' && one.status === 'active';
+  const answered = answers(part);
   part.status = 'removed';
+  // Questions that wait for the seller come back to the broker with the last seller.
+  if (answered && part.deal.state !== 'closed' && !w.parts.some(answers))
+    for (const question of w.questions)
+      if (question.part.deal === part.deal && question.status === 'with_seller')
+        question.status = 'pending_broker_review';
   w.workspace = w.workspace.filter((place) => place.part !== part);
   w.optIns = w.optIns.filter((optIn) => optIn.deal !== part.deal || optIn.person !== part.person);
   advisorsLeave(w, part);
