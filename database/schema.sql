@@ -3174,74 +3174,102 @@ declare
   me constant uuid := app.user_id();
   barred constant uuid[] := app.barred_in(app.identity());
   administered constant uuid[] := app.brokerages_as('admin');
-  since constant timestamptz := app.now() - interval '30 days';
+  since timestamptz := app.now() - interval '30 days';
+  remaining int := 10000;
+  found_at timestamptz[] := '{}';
+  part record;
+  one record;
+  looked int;
+  shown int;
 begin
   if me is null or app.narrowed_to() is not null then
     return;
   end if;
-  return query
+  for part in
     -- What the caller is to each of these deals, and what follows from it whatever the record.
-    with own as materialized (
-      select o.*,
-        o.side in ('broker', 'seller') as sells,
-        o.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
-        o.side = 'buyer' and exists (select from public.exclusivities x
-          where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
-        o.side = 'buyer' and exists (select from vault.selected_buyers x
-          where x.deal_id = o.deal_id and x.participant_id = o.principal_id) as selected,
-        (select d.needs_nda from public.deals d where d.id = o.deal_id) as needs_nda,
-        o.side in ('broker', 'seller', 'viewer')
-          or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
+    select o.*, k.at as last_at,
+      o.side in ('broker', 'seller') as sells,
+      o.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
+      o.side = 'buyer' and exists (select from public.exclusivities x
+        where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
+      o.side = 'buyer' and exists (select from vault.selected_buyers x
+        where x.deal_id = o.deal_id and x.participant_id = o.principal_id) as selected,
+      (select d.needs_nda from public.deals d where d.id = o.deal_id) as needs_nda,
+      o.side in ('broker', 'seller', 'viewer')
+        or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
+    from (
+      select p.deal_id, p.principal_id, s.side from (
+        select o.deal_id, o.id, o.role, o.advises, coalesce(o.advises, o.id) as principal_id from public.participants o
+        where o.user_id = me and o.status = 'active' and o.role <> 'broker'
+          and (barred = '{}' or (select d.organization_id from public.deals d where d.id = o.deal_id) <> all (barred))
+        order by o.id desc offset 0) p
+      cross join lateral (select case when p.advises is null then p.role
+        else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
+      where s.side is not null
+        and exists (select from vault.deals_of_people k where k.user_id = me and k.deal_id = p.deal_id) order by p.id desc limit 50) o
+    join vault.deal_activity k on k.deal_id = o.deal_id and k.at > since
+    order by k.at desc, k.record_id desc
+  loop
+    exit when part.last_at < since;
+    looked := 0;
+    shown := 0;
+    -- Read in the order of the index, and no further than the loop goes.
+    for one in
+      select l.id, l.at, l.user_id, l.client_id, l.action, l.subject_id, l.outcome, l.details,
+        case when l.user_id is not distinct from me or l.subject is null or l.subject_id not like '________-____-____-____-____________' then false
+          else case l.subject
+            when 'questions' then (select true from public.questions q
+              where q.id = l.subject_id::uuid and q.deal_id = part.deal_id and (part.side = 'broker' or q.participant_id = part.principal_id
+                or (part.side = 'seller' and q.status in ('with_seller', 'answered', 'distributed'))))
+            when 'question_answers' then part.sells and (select true from public.question_answers q
+              where q.question_id = l.subject_id::uuid and q.deal_id = part.deal_id limit 1)
+            when 'ndas' then (select true from public.ndas n
+              where n.id = l.subject_id::uuid and n.deal_id = part.deal_id and (part.sells or n.participant_id = part.principal_id))
+            when 'documents' then (select true from public.documents d
+              where d.id = l.subject_id::uuid and d.deal_id = part.deal_id and d.removed_at is null
+                and (part.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and part.signed)
+                  or (d.confidentiality = 'selected_buyer_only' and part.holds)))
+            when 'production_documents' then (select true from public.production_documents d
+              where d.id = l.subject_id::uuid and d.deal_id = part.deal_id and d.removed_at is null
+                and (part.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and part.signed)
+                  or (d.confidentiality = 'selected_buyer_only' and part.holds)))
+            when 'offers' then (select true from public.offers o
+              where o.id = l.subject_id::uuid and o.deal_id = part.deal_id and (part.sells or o.participant_id = part.principal_id))
+            when 'closing_conditions' then (part.sees_all or part.selected) and (select true from public.closing_conditions c
+              where c.id = l.subject_id::uuid and c.deal_id = part.deal_id)
+            when 'findings' then (select true from public.findings f
+              where f.id = l.subject_id::uuid and f.deal_id = part.deal_id and (part.sells or f.participant_id = part.principal_id))
+            when 'participants' then (select true from public.participants p
+              where p.id = l.subject_id::uuid and p.deal_id = part.deal_id and (part.sees_all or (
+                not exists (select from vault.role_changes c where c.participant_id = p.id and c.at > l.at)
+                and (coalesce(p.advises, p.id) = part.principal_id
+                  or (part.side = 'buyer' and p.status = 'active'
+                    and (p.role = 'broker' or (p.role = 'seller' and (part.signed or not part.needs_nda))))))))
+            else false end
+        end as visible
       from (
-        select p.deal_id, p.principal_id, s.side from (
-          select o.deal_id, o.id, o.role, o.advises, coalesce(o.advises, o.id) as principal_id from public.participants o
-          where o.user_id = me and o.status = 'active' and o.role <> 'broker'
-            and (barred = '{}' or (select d.organization_id from public.deals d where d.id = o.deal_id) <> all (barred))
-          order by o.id desc offset 0) p
-        cross join lateral (select case when p.advises is null then p.role
-          else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
-        where s.side is not null
-          and exists (select from vault.deals_of_people k where k.user_id = me and k.deal_id = p.deal_id) order by p.id desc limit 50) o)
-    select s.id, s.at, s.user_id, s.client_id, own.deal_id, s.action, s.subject_id, s.outcome, s.details
-    from own
-    cross join lateral (
-      select a.id, a.at, a.user_id, a.client_id, a.action, a.subject_id, a.outcome, a.details
-      from (
-        select l.*, app.subject_of(l.action, l.details) as subject from public.audit_records l
-        where l.deal_id = own.deal_id and l.noted and l.at > since
-          and l.user_id is distinct from me and app.subject_of(l.action, l.details) is not null
-          and l.subject_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-        order by l.at desc, l.id desc limit 200) a
-      where case a.subject
-        when 'questions' then (select true from public.questions q
-          where q.id = a.subject_id::uuid and q.deal_id = own.deal_id and (own.side = 'broker' or q.participant_id = own.principal_id
-            or (own.side = 'seller' and q.status in ('with_seller', 'answered', 'distributed'))))
-        when 'question_answers' then own.sells and (select true from public.question_answers q
-          where q.question_id = a.subject_id::uuid and q.deal_id = own.deal_id limit 1)
-        when 'ndas' then (select true from public.ndas n
-          where n.id = a.subject_id::uuid and n.deal_id = own.deal_id and (own.sells or n.participant_id = own.principal_id))
-        when 'documents' then (select true from public.documents d
-          where d.id = a.subject_id::uuid and d.deal_id = own.deal_id and d.removed_at is null
-            and (own.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and own.signed)
-              or (d.confidentiality = 'selected_buyer_only' and own.holds)))
-        when 'production_documents' then (select true from public.production_documents d
-          where d.id = a.subject_id::uuid and d.deal_id = own.deal_id and d.removed_at is null
-            and (own.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and own.signed)
-              or (d.confidentiality = 'selected_buyer_only' and own.holds)))
-        when 'offers' then (select true from public.offers o
-          where o.id = a.subject_id::uuid and o.deal_id = own.deal_id and (own.sells or o.participant_id = own.principal_id))
-        when 'closing_conditions' then (own.sees_all or own.selected) and (select true from public.closing_conditions c
-          where c.id = a.subject_id::uuid and c.deal_id = own.deal_id)
-        when 'findings' then (select true from public.findings f
-          where f.id = a.subject_id::uuid and f.deal_id = own.deal_id and (own.sells or f.participant_id = own.principal_id))
-        when 'participants' then (select true from public.participants p
-          where p.id = a.subject_id::uuid and p.deal_id = own.deal_id and (own.sees_all or (
-            not exists (select from vault.role_changes c where c.participant_id = p.id and c.at > a.at)
-            and (coalesce(p.advises, p.id) = own.principal_id
-              or (own.side = 'buyer' and p.status = 'active'
-                and (p.role = 'broker' or (p.role = 'seller' and (own.signed or not own.needs_nda))))))))
-        else false end
-      order by a.at desc, a.id desc limit 8) s;
+        select r.id, r.at, r.user_id, r.client_id, r.action, r.subject_id, r.outcome, r.details, app.subject_of(r.action, r.details) as subject
+        from public.audit_records r
+        where r.deal_id = part.deal_id and r.noted and r.at >= since
+        order by r.at desc, r.id desc limit 5000) l
+      order by l.at desc, l.id desc
+    loop
+      looked := looked + 1;
+      if one.visible then
+        id := one.id; at := one.at; user_id := one.user_id; client_id := one.client_id; deal_id := part.deal_id;
+        action := one.action; subject_id := one.subject_id; outcome := one.outcome; details := one.details;
+        return next;
+        shown := shown + 1;
+        found_at := found_at || one.at;
+      end if;
+      exit when shown = 8 or looked >= greatest(remaining, 200);
+    end loop;
+    remaining := remaining - looked;
+    if cardinality(found_at) >= 8 then
+      found_at := array(select f from unnest(found_at) f order by f desc limit 8);
+      since := found_at[8];
+    end if;
+  end loop;
 end
 $function$;
 
@@ -16652,3 +16680,4 @@ $function$;
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
 -- af18691cff0bfa76fab88f128891a2ee61cfab9c11468a120fc823b0fe884c81  730_questions_come_back_from_nobody.sql
+-- 56c25c45ef46d3df957e811e799dbac13e49afbdb81812aafb6ac7ba772f0239  731_activity_further_back.sql

@@ -628,6 +628,26 @@ describe('the activity of a deal', () => {
     expect(await sent.count()).toBe(120);
     expect(asked.filter((url) => url.includes('/activity?cursor='))).toEqual([]);
   });
+
+  test('is on the overview also where it is further back than one page reads', async () => {
+    const { service, scene } = web;
+    const { deal } = await withBuyer(service, scene, 'Much that is hidden');
+    for (const [confidentiality, hours, count] of [
+      ['public', 5, 1],
+      ['nda_gated', 3, 2100],
+    ] as const)
+      await service.sql(
+        `with document as (
+           insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, uploaded_by)
+           values ($2, $4::text || '.pdf', 'legal', $4, 1, 'application/pdf', 'further back ' || $4, $3) returning id)
+         insert into audit_records (brokerage_id, deal_id, user_id, action, subject_id, outcome, noted, at)
+         select $1, $2, $3, 'document.upload', document.id, 'done', true, app.now() - make_interval(hours => $5)
+         from document, generate_series(1, $6::int)`,
+        [scene.brokerage, deal, scene.people['broker'], confidentiality, hours, count],
+      );
+    const page = await at('new buyer', `/deals/${deal}`);
+    await page.getByText('uploaded public.pdf').waitFor();
+  });
 });
 
 describe('the list of deals', () => {
