@@ -1113,6 +1113,7 @@ CREATE TABLE public.ndas (
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     brokerage_id uuid NOT NULL,
+    replaced_at timestamp with time zone,
     CONSTRAINT ndas_pkey PRIMARY KEY (id),
     CONSTRAINT ndas_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT ndas_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
@@ -14866,10 +14867,19 @@ CREATE OR REPLACE FUNCTION app.sign_nda(nda_id uuid, signed_name text, signed_ad
 AS $function$
 declare
   deal uuid;
+  part uuid;
 begin
   if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
     perform app.refuse('name_missing', 'Enter your full name to sign.');
   end if;
+  select n.participant_id into part
+    from public.ndas n join public.participants p on p.id = n.participant_id and p.user_id = app.user_id() and p.status = 'active' and p.role = 'buyer'
+    where n.id = nda_id and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
+  if not found then
+    return false;
+  end if;
+  -- What has ended has ended, with the places in the workspace, also where that was not noted yet.
+  update public.ndas n set status = 'expired' where n.participant_id = part and n.status = 'active' and n.expires_at <= app.now();
   update public.ndas n
     set status = 'active', signed_at = app.now(), signed_name = trim(sign_nda.signed_name),
       signed_address = sign_nda.signed_address
@@ -14880,6 +14890,8 @@ begin
   if not found then
     return false;
   end if;
+  -- After the other has begun, so that nothing closes in between.
+  update public.ndas n set status = 'expired', replaced_at = app.now() where n.participant_id = part and n.status = 'active' and n.id <> nda_id;
   -- The change has locked the deal: whoever withdraws it meanwhile was waited for, or waits.
   if app.actual_state(deal) = 'withdrawn' then
     perform app.refuse('deal_withdrawn', 'The deal is withdrawn: NDAs are no longer signed on it.');
@@ -15229,10 +15241,13 @@ begin
     perform app.refuse('expires_in_the_past', 'The NDA must end in the future, or not at all.');
   end if;
   if exists (select from public.ndas n
-    where n.participant_id = new.participant_id and n.status in ('sent', 'active')
-      and (n.expires_at is null or n.expires_at > app.now()))
+    where n.participant_id = new.participant_id and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))
   then
-    perform app.refuse('nda_there_already', 'This buyer has a pending or active NDA: revoke it first.');
+    perform app.refuse('nda_there_already', 'This buyer has a pending NDA: withdraw it first.');
+  end if;
+  -- One that ends can be followed by another, which replaces it when it is signed.
+  if exists (select from public.ndas n where n.participant_id = new.participant_id and n.status = 'active' and n.expires_at is null) then
+    perform app.refuse('nda_there_already', 'This buyer has an active NDA without an end: revoke it first.');
   end if;
   return new;
 end
@@ -16681,3 +16696,4 @@ $function$;
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
 -- af18691cff0bfa76fab88f128891a2ee61cfab9c11468a120fc823b0fe884c81  730_questions_come_back_from_nobody.sql
 -- 56c25c45ef46d3df957e811e799dbac13e49afbdb81812aafb6ac7ba772f0239  731_activity_further_back.sql
+-- 32c08204ef4e2ac9545febc1e69f5f8ff517d35d398861f00343f718f151c040  732_ndas_that_follow_each_other.sql

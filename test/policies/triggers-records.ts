@@ -245,36 +245,84 @@ check('an offer that was revised since or has expired is not accepted, the lates
   assert.equal(await value(`select decision from offer_decisions where offer_id = '${latest}'`), 'accepted');
 });
 
-check('an NDA is sent to a buyer of the deal who has none, by a broker', async (trial) => {
+check(
+  'an NDA is sent by a broker to a buyer of the deal for whom none waits, and none is active for ever',
+  async (trial) => {
+    const { as, past, put, value, at } = trial;
+    const on = await dealOf(trial);
+    const other = await dealOf(trial);
+    const sending = (part: string, expires = 'null') =>
+      `insert into ndas (deal_id, participant_id, terms, expires_at) values ('${on.deal}', '${part}', 'T', ${expires})`;
+    for (const part of [other.buyer, on.viewer, on.gone])
+      assert.equal(await as('broker', sending(part)), 'not_a_buyer');
+    assert.equal(await as('seller', sending(on.viewer)), '42501');
+    assert.equal(await as('broker', sending(on.buyer, `app.now() - interval '1 day'`)), 'expires_in_the_past');
+    await put('ndas', nda(on, on.buyer, { status: 'revoked' }));
+    await put('ndas', nda(on, on.buyer, { expires_at: '2020-02-01' }));
+    assert.equal(await as('broker', sending(on.buyer)), 'done');
+    assert.equal(await as('broker', sending(on.buyer)), 'nda_there_already');
+    const lasting = await put('ndas', nda(on, on.otherBuyer, { expires_at: '2999-01-01' }));
+    assert.equal(await as('broker', sending(on.otherBuyer)), 'done');
+    assert.equal(await as('broker', sending(on.otherBuyer)), 'nda_there_already');
+    await past(
+      null,
+      `update ndas set status = 'revoked' where participant_id = '${on.otherBuyer}' and status = 'sent'`,
+    );
+    await past(null, `update ndas set expires_at = null where id = '${lasting}'`);
+    assert.equal(await as('broker', sending(on.otherBuyer)), 'nda_there_already');
+    assert.equal(await past(null, sending(on.otherBuyer)), 'done');
+
+    const sent = await put('ndas', nda(other, other.buyer, { status: 'sent', signed_at: null, signed_name: null }));
+    const set = (id: string, what: string) => past(null, `update ndas set ${what} where id = '${id}'`);
+    assert.equal(await set(sent, `status = 'active'`), 'nda_unsigned');
+    assert.equal(await set(sent, `status = 'active', signed_at = app.now(), signed_name = 'B'`), 'done');
+    assert.equal(await set(sent, 'signed_at = null'), '23514');
+    assert.equal(await set(lasting, `status = 'revoked'`), 'done');
+    const revoked = `select revoked_at from ndas where id = '${lasting}'`;
+    const since = await value(revoked);
+    assert.ok(since !== null);
+    await at(1);
+    assert.equal(await set(lasting, `terms = 'T'`), 'done');
+    assert.equal(await value(revoked), since);
+    assert.equal(await value(`select revoked_at from ndas where id = '${sent}'`), null);
+  },
+);
+
+check('an NDA that is signed replaces the one in force, and nothing closes in between', async (trial) => {
   const { as, past, put, value, at } = trial;
   const on = await dealOf(trial);
-  const other = await dealOf(trial);
-  const sending = (part: string, expires = 'null') =>
-    `insert into ndas (deal_id, participant_id, terms, expires_at) values ('${on.deal}', '${part}', 'T', ${expires})`;
-  for (const part of [other.buyer, on.viewer, on.gone]) assert.equal(await as('broker', sending(part)), 'not_a_buyer');
-  assert.equal(await as('seller', sending(on.viewer)), '42501');
-  assert.equal(await as('broker', sending(on.buyer, `app.now() - interval '1 day'`)), 'expires_in_the_past');
-  await put('ndas', nda(on, on.buyer, { status: 'revoked' }));
-  await put('ndas', nda(on, on.buyer, { expires_at: '2020-02-01' }));
-  assert.equal(await as('broker', sending(on.buyer)), 'done');
-  assert.equal(await as('broker', sending(on.buyer)), 'nda_there_already');
-  const lasting = await put('ndas', nda(on, on.otherBuyer, { expires_at: '2999-01-01' }));
-  assert.equal(await as('broker', sending(on.otherBuyer)), 'nda_there_already');
-  assert.equal(await past(null, sending(on.otherBuyer)), 'done');
+  const inForce = await put('ndas', nda(on, on.buyer, { expires_at: '2999-01-01' }));
+  const ofOther = await put('ndas', nda(on, on.otherBuyer));
+  const letIn = (part: string) =>
+    past(null, `insert into qoe_workspace_members (deal_id, participant_id) values ('${on.deal}', '${part}')`);
+  await letIn(on.buyer);
+  const places = () => value(`select count(*)::int from qoe_workspace_members where participant_id = '${on.buyer}'`);
+  const sends = (expires: string) =>
+    as(
+      'broker',
+      `insert into ndas (deal_id, participant_id, terms, expires_at) values ('${on.deal}', '${on.buyer}', 'T', ${expires})`,
+    );
+  const sign = () =>
+    as(
+      'exclusive buyer',
+      `select from ndas where participant_id = '${on.buyer}' and status = 'sent' and app.sign_nda(id, 'B', null)`,
+    );
+  const standing = (id: string) =>
+    value(`select jsonb_build_array(status, replaced_at = app.now()) from ndas where id = '${id}'`);
+  assert.equal(await sends(`app.now() + interval '1 day'`), 'done');
+  assert.deepEqual(await standing(inForce), ['active', null]);
+  assert.equal(await sign(), 'done');
+  assert.deepEqual(await standing(inForce), ['expired', true]);
+  assert.deepEqual(await standing(ofOther), ['active', null]);
+  assert.equal(await places(), 1);
 
-  const sent = await put('ndas', nda(other, other.buyer, { status: 'sent', signed_at: null, signed_name: null }));
-  const set = (id: string, what: string) => past(null, `update ndas set ${what} where id = '${id}'`);
-  assert.equal(await set(sent, `status = 'active'`), 'nda_unsigned');
-  assert.equal(await set(sent, `status = 'active', signed_at = app.now(), signed_name = 'B'`), 'done');
-  assert.equal(await set(sent, 'signed_at = null'), '23514');
-  assert.equal(await set(lasting, `status = 'revoked'`), 'done');
-  const revoked = `select revoked_at from ndas where id = '${lasting}'`;
-  const since = await value(revoked);
-  assert.ok(since !== null);
-  await at(1);
-  assert.equal(await set(lasting, `terms = 'T'`), 'done');
-  assert.equal(await value(revoked), since);
-  assert.equal(await value(`select revoked_at from ndas where id = '${sent}'`), null);
+  // One that has ended before is not replaced: the places ended with it, also where that was not noted yet.
+  assert.equal(await sends('null'), 'done');
+  const next = await value(`select id from ndas where participant_id = '${on.buyer}' and status = 'active'`);
+  await at(2);
+  assert.equal(await sign(), 'done');
+  assert.deepEqual(await standing(String(next)), ['expired', null]);
+  assert.equal(await places(), 0);
 });
 
 check('the workspace takes in buyers under an NDA and others of the deal, and lets go who leaves', async (trial) => {
