@@ -1117,6 +1117,7 @@ CREATE TABLE public.ndas (
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     brokerage_id uuid NOT NULL,
+    replaced_at timestamp with time zone,
     CONSTRAINT ndas_pkey PRIMARY KEY (id),
     CONSTRAINT ndas_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT ndas_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
@@ -1360,6 +1361,7 @@ CREATE TRIGGER note_removed AFTER DELETE ON public.participants REFERENCING OLD 
 CREATE TRIGGER note_role AFTER UPDATE OF role, status, advises ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR old.advises IS DISTINCT FROM new.advises OR old.status = 'removed'::text AND new.status <> 'removed'::text) EXECUTE FUNCTION app.note_role();
 CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
 CREATE TRIGGER remove_advisors AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.remove_advisors();
+CREATE TRIGGER return_questions AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role = 'seller'::text AND old.status = 'active'::text AND (new.role <> 'seller'::text OR new.status <> 'active'::text)) EXECUTE FUNCTION app.return_questions();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER zz_keep_in_sandbox BEFORE INSERT OR UPDATE OF user_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_in_sandbox();
@@ -3042,6 +3044,7 @@ INSERT INTO app.moves (subject, from_state, to_state) VALUES
     ('question', 'pending_broker_review', 'with_seller'),
     ('question', 'pending_broker_review', 'withdrawn'),
     ('question', 'with_seller', 'answered'),
+    ('question', 'with_seller', 'pending_broker_review'),
     ('snapshot', 'processing', 'completed'),
     ('snapshot', 'processing', 'failed'),
     ('snapshot', 'requested', 'failed'),
@@ -3193,74 +3196,102 @@ declare
   me constant uuid := app.user_id();
   barred constant uuid[] := app.barred_in(app.identity());
   administered constant uuid[] := app.brokerages_as('admin');
-  since constant timestamptz := app.now() - interval '30 days';
+  since timestamptz := app.now() - interval '30 days';
+  remaining int := 10000;
+  found_at timestamptz[] := '{}';
+  part record;
+  one record;
+  looked int;
+  shown int;
 begin
   if me is null or app.narrowed_to() is not null then
     return;
   end if;
-  return query
+  for part in
     -- What the caller is to each of these deals, and what follows from it whatever the record.
-    with own as materialized (
-      select o.*,
-        o.side in ('broker', 'seller') as sells,
-        o.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
-        o.side = 'buyer' and exists (select from public.exclusivities x
-          where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
-        o.side = 'buyer' and exists (select from vault.selected_buyers x
-          where x.deal_id = o.deal_id and x.participant_id = o.principal_id) as selected,
-        (select d.needs_nda from public.deals d where d.id = o.deal_id) as needs_nda,
-        o.side in ('broker', 'seller', 'viewer')
-          or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
+    select o.*, k.at as last_at,
+      o.side in ('broker', 'seller') as sells,
+      o.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
+      o.side = 'buyer' and exists (select from public.exclusivities x
+        where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
+      o.side = 'buyer' and exists (select from vault.selected_buyers x
+        where x.deal_id = o.deal_id and x.participant_id = o.principal_id) as selected,
+      (select d.needs_nda from public.deals d where d.id = o.deal_id) as needs_nda,
+      o.side in ('broker', 'seller', 'viewer')
+        or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
+    from (
+      select p.deal_id, p.principal_id, s.side from (
+        select o.deal_id, o.id, o.role, o.advises, coalesce(o.advises, o.id) as principal_id from public.participants o
+        where o.user_id = me and o.status = 'active' and o.role <> 'broker'
+          and (barred = '{}' or (select d.organization_id from public.deals d where d.id = o.deal_id) <> all (barred))
+        order by o.id desc offset 0) p
+      cross join lateral (select case when p.advises is null then p.role
+        else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
+      where s.side is not null
+        and exists (select from vault.deals_of_people k where k.user_id = me and k.deal_id = p.deal_id) order by p.id desc limit 50) o
+    join vault.deal_activity k on k.deal_id = o.deal_id and k.at > since
+    order by k.at desc, k.record_id desc
+  loop
+    exit when part.last_at < since;
+    looked := 0;
+    shown := 0;
+    -- Read in the order of the index, and no further than the loop goes.
+    for one in
+      select l.id, l.at, l.user_id, l.client_id, l.action, l.subject_id, l.outcome, l.details,
+        case when l.user_id is not distinct from me or l.subject is null or l.subject_id not like '________-____-____-____-____________' then false
+          else case l.subject
+            when 'questions' then (select true from public.questions q
+              where q.id = l.subject_id::uuid and q.deal_id = part.deal_id and (part.side = 'broker' or q.participant_id = part.principal_id
+                or (part.side = 'seller' and q.status in ('with_seller', 'answered', 'distributed'))))
+            when 'question_answers' then part.sells and (select true from public.question_answers q
+              where q.question_id = l.subject_id::uuid and q.deal_id = part.deal_id limit 1)
+            when 'ndas' then (select true from public.ndas n
+              where n.id = l.subject_id::uuid and n.deal_id = part.deal_id and (part.sells or n.participant_id = part.principal_id))
+            when 'documents' then (select true from public.documents d
+              where d.id = l.subject_id::uuid and d.deal_id = part.deal_id and d.removed_at is null
+                and (part.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and part.signed)
+                  or (d.confidentiality = 'selected_buyer_only' and part.holds)))
+            when 'production_documents' then (select true from public.production_documents d
+              where d.id = l.subject_id::uuid and d.deal_id = part.deal_id and d.removed_at is null
+                and (part.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and part.signed)
+                  or (d.confidentiality = 'selected_buyer_only' and part.holds)))
+            when 'offers' then (select true from public.offers o
+              where o.id = l.subject_id::uuid and o.deal_id = part.deal_id and (part.sells or o.participant_id = part.principal_id))
+            when 'closing_conditions' then (part.sees_all or part.selected) and (select true from public.closing_conditions c
+              where c.id = l.subject_id::uuid and c.deal_id = part.deal_id)
+            when 'findings' then (select true from public.findings f
+              where f.id = l.subject_id::uuid and f.deal_id = part.deal_id and (part.sells or f.participant_id = part.principal_id))
+            when 'participants' then (select true from public.participants p
+              where p.id = l.subject_id::uuid and p.deal_id = part.deal_id and (part.sees_all or (
+                not exists (select from vault.role_changes c where c.participant_id = p.id and c.at > l.at)
+                and (coalesce(p.advises, p.id) = part.principal_id
+                  or (part.side = 'buyer' and p.status = 'active'
+                    and (p.role = 'broker' or (p.role = 'seller' and (part.signed or not part.needs_nda))))))))
+            else false end
+        end as visible
       from (
-        select p.deal_id, p.principal_id, s.side from (
-          select o.deal_id, o.id, o.role, o.advises, coalesce(o.advises, o.id) as principal_id from public.participants o
-          where o.user_id = me and o.status = 'active' and o.role <> 'broker'
-            and (barred = '{}' or (select d.organization_id from public.deals d where d.id = o.deal_id) <> all (barred))
-          order by o.id desc offset 0) p
-        cross join lateral (select case when p.advises is null then p.role
-          else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
-        where s.side is not null
-          and exists (select from vault.deals_of_people k where k.user_id = me and k.deal_id = p.deal_id) order by p.id desc limit 50) o)
-    select s.id, s.at, s.user_id, s.client_id, own.deal_id, s.action, s.subject_id, s.outcome, s.details
-    from own
-    cross join lateral (
-      select a.id, a.at, a.user_id, a.client_id, a.action, a.subject_id, a.outcome, a.details
-      from (
-        select l.*, app.subject_of(l.action, l.details) as subject from public.audit_records l
-        where l.deal_id = own.deal_id and l.noted and l.at > since
-          and l.user_id is distinct from me and app.subject_of(l.action, l.details) is not null
-          and l.subject_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-        order by l.at desc, l.id desc limit 200) a
-      where case a.subject
-        when 'questions' then (select true from public.questions q
-          where q.id = a.subject_id::uuid and q.deal_id = own.deal_id and (own.side = 'broker' or q.participant_id = own.principal_id
-            or (own.side = 'seller' and q.status in ('with_seller', 'answered', 'distributed'))))
-        when 'question_answers' then own.sells and (select true from public.question_answers q
-          where q.question_id = a.subject_id::uuid and q.deal_id = own.deal_id limit 1)
-        when 'ndas' then (select true from public.ndas n
-          where n.id = a.subject_id::uuid and n.deal_id = own.deal_id and (own.sells or n.participant_id = own.principal_id))
-        when 'documents' then (select true from public.documents d
-          where d.id = a.subject_id::uuid and d.deal_id = own.deal_id and d.removed_at is null
-            and (own.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and own.signed)
-              or (d.confidentiality = 'selected_buyer_only' and own.holds)))
-        when 'production_documents' then (select true from public.production_documents d
-          where d.id = a.subject_id::uuid and d.deal_id = own.deal_id and d.removed_at is null
-            and (own.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and own.signed)
-              or (d.confidentiality = 'selected_buyer_only' and own.holds)))
-        when 'offers' then (select true from public.offers o
-          where o.id = a.subject_id::uuid and o.deal_id = own.deal_id and (own.sells or o.participant_id = own.principal_id))
-        when 'closing_conditions' then (own.sees_all or own.selected) and (select true from public.closing_conditions c
-          where c.id = a.subject_id::uuid and c.deal_id = own.deal_id)
-        when 'findings' then (select true from public.findings f
-          where f.id = a.subject_id::uuid and f.deal_id = own.deal_id and (own.sells or f.participant_id = own.principal_id))
-        when 'participants' then (select true from public.participants p
-          where p.id = a.subject_id::uuid and p.deal_id = own.deal_id and (own.sees_all or (
-            not exists (select from vault.role_changes c where c.participant_id = p.id and c.at > a.at)
-            and (coalesce(p.advises, p.id) = own.principal_id
-              or (own.side = 'buyer' and p.status = 'active'
-                and (p.role = 'broker' or (p.role = 'seller' and (own.signed or not own.needs_nda))))))))
-        else false end
-      order by a.at desc, a.id desc limit 8) s;
+        select r.id, r.at, r.user_id, r.client_id, r.action, r.subject_id, r.outcome, r.details, app.subject_of(r.action, r.details) as subject
+        from public.audit_records r
+        where r.deal_id = part.deal_id and r.noted and r.at >= since
+        order by r.at desc, r.id desc limit 5000) l
+      order by l.at desc, l.id desc
+    loop
+      looked := looked + 1;
+      if one.visible then
+        id := one.id; at := one.at; user_id := one.user_id; client_id := one.client_id; deal_id := part.deal_id;
+        action := one.action; subject_id := one.subject_id; outcome := one.outcome; details := one.details;
+        return next;
+        shown := shown + 1;
+        found_at := found_at || one.at;
+      end if;
+      exit when shown = 8 or looked >= greatest(remaining, 200);
+    end loop;
+    remaining := remaining - looked;
+    if cardinality(found_at) >= 8 then
+      found_at := array(select f from unnest(found_at) f order by f desc limit 8);
+      since := found_at[8];
+    end if;
+  end loop;
 end
 $function$;
 
@@ -4291,6 +4322,11 @@ begin
       join public.participants p on p.deal_id = c.deal_id and p.status = 'active'
         and (p.role = 'broker' or p.user_id = c.owner_user_id)
       where c.id = event.subject_id;
+  elsif event.kind = 'question_returned' then
+    return query
+      select o.user_id from public.participants p
+      join vault.deals_of_people o on o.user_id = p.user_id and o.deal_id = p.deal_id and o.side = 'broker'
+      where p.deal_id = event.deal_id and p.status = 'active';
   elsif event.opened_from is not null then
     return query
       select o.user_id from public.participants p
@@ -4784,11 +4820,10 @@ begin
     elsif new.status = 'withdrawn' and new.asked_by is distinct from app.user_id() then
       perform app.refuse('asker_only', 'Only the person who asked can withdraw a question.');
     end if;
-    if new.status = 'with_seller' and not exists (
-      select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
-      where p.deal_id = new.deal_id and p.role = 'seller' and p.status = 'active')
-    then
+    if new.status = 'with_seller' and not app.has_seller(new.deal_id) then
       perform app.refuse('no_seller', 'No seller is on this deal to answer: invite one, who must accept first.');
+    elsif new.status = 'pending_broker_review' and app.has_seller(new.deal_id) then
+      perform app.refuse('seller_answers', 'A seller of the deal can answer this question.');
     end if;
     if new.status = 'answered' and not exists (select from public.question_answers a where a.question_id = new.id) then
       perform app.refuse('answer_missing', 'Write the answer first.');
@@ -8743,6 +8778,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.has_seller(deal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+    where p.deal_id = has_seller.deal and p.role = 'seller' and p.status = 'active');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.has_shown_factor()
  RETURNS boolean
  LANGUAGE plpgsql
@@ -10435,6 +10482,10 @@ begin
       -- Those who leave with them (app.remove_advisors), before the deal, as whoever answers an invitation takes it.
       perform from public.participants p where p.advises = new.id order by p.id for no key update;
     end if;
+    -- Sellers leave one after the other, or two who leave at once would each leave the questions to the other.
+    if old.role = 'seller' and old.status = 'active' then
+      perform from public.deals d where d.id = new.deal_id for no key update;
+    end if;
   end if;
   if tg_table_name = 'participants' and new.status = 'active' then
     perform from public.deals d where d.id = new.deal_id for no key update;
@@ -10480,12 +10531,12 @@ begin
         where o.user_id in (person, successor) and (of_brokerage is null or o.brokerage_id = of_brokerage)))
     order by p.advises is not null, p.id for no key update;
   for part in
-    select p.deal_id, bool_or(p.role = 'broker') as runs from public.participants p
+    select p.deal_id, bool_or(p.role in ('broker', 'seller')) as runs from public.participants p
     where (p.user_id = person or p.advises = any (array(select o.id from public.participants o where o.user_id = person)))
       and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
     group by p.deal_id order by p.deal_id
   loop
-    -- Brokers leave a deal one after the other, or two who leave at once would each count on the other. Who only takes part leaves it while others write on it.
+    -- Brokers and sellers leave a deal one after the other, or two who leave at once would each count on the other. Others leave it while people write on it.
     if part.runs then
       perform from public.deals d where d.id = part.deal_id for no key update;
     else
@@ -14355,6 +14406,29 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.return_questions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  returned uuid;
+begin
+  if app.actual_state(new.deal_id) = 'closed' or app.has_seller(new.deal_id) then
+    return null;
+  end if;
+  for returned in
+    update public.questions q set status = 'pending_broker_review' where q.deal_id = new.deal_id and q.status = 'with_seller' returning q.id
+  loop
+    if app.actual_state(new.deal_id) <> 'withdrawn' then
+      perform app.queue_event('question_returned', new.deal_id, 'questions', returned, app.user_id(), null);
+    end if;
+  end loop;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.revoke_api_key(key_id uuid, address inet, request_id text)
  RETURNS void
  LANGUAGE plpgsql
@@ -15127,10 +15201,19 @@ CREATE OR REPLACE FUNCTION app.sign_nda(nda_id uuid, signed_name text, signed_ad
 AS $function$
 declare
   deal uuid;
+  part uuid;
 begin
   if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
     perform app.refuse('name_missing', 'Enter your full name to sign.');
   end if;
+  select n.participant_id into part
+    from public.ndas n join public.participants p on p.id = n.participant_id and p.user_id = app.user_id() and p.status = 'active' and p.role = 'buyer'
+    where n.id = nda_id and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
+  if not found then
+    return false;
+  end if;
+  -- What has ended has ended, with the places in the workspace, also where that was not noted yet.
+  update public.ndas n set status = 'expired' where n.participant_id = part and n.status = 'active' and n.expires_at <= app.now();
   update public.ndas n
     set status = 'active', signed_at = app.now(), signed_name = trim(sign_nda.signed_name),
       signed_address = sign_nda.signed_address
@@ -15141,6 +15224,8 @@ begin
   if not found then
     return false;
   end if;
+  -- After the other has begun, so that nothing closes in between.
+  update public.ndas n set status = 'expired', replaced_at = app.now() where n.participant_id = part and n.status = 'active' and n.id <> nda_id;
   -- The change has locked the deal: whoever withdraws it meanwhile was waited for, or waits.
   if app.actual_state(deal) = 'withdrawn' then
     perform app.refuse('deal_withdrawn', 'The deal is withdrawn: NDAs are no longer signed on it.');
@@ -15499,10 +15584,13 @@ begin
     perform app.refuse('expires_in_the_past', 'The NDA must end in the future, or not at all.');
   end if;
   if exists (select from public.ndas n
-    where n.participant_id = new.participant_id and n.status in ('sent', 'active')
-      and (n.expires_at is null or n.expires_at > app.now()))
+    where n.participant_id = new.participant_id and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))
   then
-    perform app.refuse('nda_there_already', 'This buyer has a pending or active NDA: revoke it first.');
+    perform app.refuse('nda_there_already', 'This buyer has a pending NDA: withdraw it first.');
+  end if;
+  -- One that ends can be followed by another, which replaces it when it is signed.
+  if exists (select from public.ndas n where n.participant_id = new.participant_id and n.status = 'active' and n.expires_at is null) then
+    perform app.refuse('nda_there_already', 'This buyer has an active NDA without an end: revoke it first.');
   end if;
   return new;
 end
@@ -16979,3 +17067,6 @@ $function$;
 -- 5160112ae379aac4d087f5d96bedc239586e57fff7642c9261cf81ad02d117f1  750_contacts_erased.sql
 -- f92912532a161802df96d291533a091c1b43055d70aa3b31df6f0fce3b16ba48  751_everything_about_a_person.sql
 -- 62f0df5843d2af71cc399533c19d21a82e2b9397bbd5673314e11ea2c928e9e6  752_no_names_of_keys_in_the_trail.sql
+-- af18691cff0bfa76fab88f128891a2ee61cfab9c11468a120fc823b0fe884c81  730_questions_come_back_from_nobody.sql
+-- 56c25c45ef46d3df957e811e799dbac13e49afbdb81812aafb6ac7ba772f0239  731_activity_further_back.sql
+-- 32c08204ef4e2ac9545febc1e69f5f8ff517d35d398861f00343f718f151c040  732_ndas_that_follow_each_other.sql

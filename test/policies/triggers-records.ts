@@ -99,6 +99,50 @@ check('a question is moved by whoever has the next word, and no more once it is 
     assert.equal(await move('broker', third, `status = 'with_seller'`), 'no_seller', status);
   }
   assert.equal(await move('broker', third, `status = 'rejected'`), 'done');
+  const joins = (id: string) => past(null, `update participants set status = 'active' where id = '${id}'`);
+  await joins(on.seller);
+  const fourth = await ask('with_seller');
+  for (const who of ['broker', 'seller', 'exclusive buyer'])
+    assert.equal(await move(who, fourth, `status = 'pending_broker_review'`), 'seller_answers', who);
+});
+
+check('questions that wait for the seller come back with the last seller who leaves', async (trial) => {
+  const { past, value, put, person } = trial;
+  const on = await dealOf(trial);
+  const elsewhere = await dealOf(trial);
+  const ask = (of: typeof on, status: string) =>
+    put('questions', {
+      deal_id: of.deal,
+      category: 'tax',
+      question_text: 'Why?',
+      asked_by: person('exclusive buyer'),
+      participant_id: of.buyer,
+      status,
+    });
+  const waits = await ask(on, 'with_seller');
+  const others = { [await ask(on, 'answered')]: 'answered', [await ask(elsewhere, 'with_seller')]: 'with_seller' };
+  const status = (id: string) => value(`select status from questions where id = '${id}'`);
+  const leaves = (id: string) => past('broker', `update participants set status = 'removed' where id = '${id}'`);
+  const second = await on.joins('outsider', 'seller', 'active');
+  await leaves(on.viewer);
+  await leaves(on.seller);
+  assert.equal(await status(waits), 'with_seller', 'another seller is left');
+  await past(null, `update users set suspended_at = app.now() where id = '${person('outsider')}'`);
+  assert.equal(await status(waits), 'with_seller', 'suspended');
+  await leaves(second);
+  assert.equal(await status(waits), 'pending_broker_review');
+  for (const [id, is] of Object.entries(others)) assert.equal(await status(id), is);
+  assert.equal(
+    await value(`select count(*)::int from vault.events where kind = 'question_returned' and subject_id = '${waits}'`),
+    1,
+  );
+
+  const closed = await dealOf(trial);
+  const kept = await ask(closed, 'with_seller');
+  await past(null, moving(closed.deal, 'withdrawn'));
+  await leaves(closed.seller);
+  assert.equal(await status(kept), 'pending_broker_review', 'withdrawn');
+  assert.equal(await value(`select count(*)::int from vault.events where subject_id = '${kept}'`), 0);
 });
 
 check('a question is asked in the name of who asks, under an NDA, of a deal that somebody runs', async (trial) => {
@@ -201,36 +245,84 @@ check('an offer that was revised since or has expired is not accepted, the lates
   assert.equal(await value(`select decision from offer_decisions where offer_id = '${latest}'`), 'accepted');
 });
 
-check('an NDA is sent to a buyer of the deal who has none, by a broker', async (trial) => {
+check(
+  'an NDA is sent by a broker to a buyer of the deal for whom none waits, and none is active for ever',
+  async (trial) => {
+    const { as, past, put, value, at } = trial;
+    const on = await dealOf(trial);
+    const other = await dealOf(trial);
+    const sending = (part: string, expires = 'null') =>
+      `insert into ndas (deal_id, participant_id, terms, expires_at) values ('${on.deal}', '${part}', 'T', ${expires})`;
+    for (const part of [other.buyer, on.viewer, on.gone])
+      assert.equal(await as('broker', sending(part)), 'not_a_buyer');
+    assert.equal(await as('seller', sending(on.viewer)), '42501');
+    assert.equal(await as('broker', sending(on.buyer, `app.now() - interval '1 day'`)), 'expires_in_the_past');
+    await put('ndas', nda(on, on.buyer, { status: 'revoked' }));
+    await put('ndas', nda(on, on.buyer, { expires_at: '2020-02-01' }));
+    assert.equal(await as('broker', sending(on.buyer)), 'done');
+    assert.equal(await as('broker', sending(on.buyer)), 'nda_there_already');
+    const lasting = await put('ndas', nda(on, on.otherBuyer, { expires_at: '2999-01-01' }));
+    assert.equal(await as('broker', sending(on.otherBuyer)), 'done');
+    assert.equal(await as('broker', sending(on.otherBuyer)), 'nda_there_already');
+    await past(
+      null,
+      `update ndas set status = 'revoked' where participant_id = '${on.otherBuyer}' and status = 'sent'`,
+    );
+    await past(null, `update ndas set expires_at = null where id = '${lasting}'`);
+    assert.equal(await as('broker', sending(on.otherBuyer)), 'nda_there_already');
+    assert.equal(await past(null, sending(on.otherBuyer)), 'done');
+
+    const sent = await put('ndas', nda(other, other.buyer, { status: 'sent', signed_at: null, signed_name: null }));
+    const set = (id: string, what: string) => past(null, `update ndas set ${what} where id = '${id}'`);
+    assert.equal(await set(sent, `status = 'active'`), 'nda_unsigned');
+    assert.equal(await set(sent, `status = 'active', signed_at = app.now(), signed_name = 'B'`), 'done');
+    assert.equal(await set(sent, 'signed_at = null'), '23514');
+    assert.equal(await set(lasting, `status = 'revoked'`), 'done');
+    const revoked = `select revoked_at from ndas where id = '${lasting}'`;
+    const since = await value(revoked);
+    assert.ok(since !== null);
+    await at(1);
+    assert.equal(await set(lasting, `terms = 'T'`), 'done');
+    assert.equal(await value(revoked), since);
+    assert.equal(await value(`select revoked_at from ndas where id = '${sent}'`), null);
+  },
+);
+
+check('an NDA that is signed replaces the one in force, and nothing closes in between', async (trial) => {
   const { as, past, put, value, at } = trial;
   const on = await dealOf(trial);
-  const other = await dealOf(trial);
-  const sending = (part: string, expires = 'null') =>
-    `insert into ndas (deal_id, participant_id, terms, expires_at) values ('${on.deal}', '${part}', 'T', ${expires})`;
-  for (const part of [other.buyer, on.viewer, on.gone]) assert.equal(await as('broker', sending(part)), 'not_a_buyer');
-  assert.equal(await as('seller', sending(on.viewer)), '42501');
-  assert.equal(await as('broker', sending(on.buyer, `app.now() - interval '1 day'`)), 'expires_in_the_past');
-  await put('ndas', nda(on, on.buyer, { status: 'revoked' }));
-  await put('ndas', nda(on, on.buyer, { expires_at: '2020-02-01' }));
-  assert.equal(await as('broker', sending(on.buyer)), 'done');
-  assert.equal(await as('broker', sending(on.buyer)), 'nda_there_already');
-  const lasting = await put('ndas', nda(on, on.otherBuyer, { expires_at: '2999-01-01' }));
-  assert.equal(await as('broker', sending(on.otherBuyer)), 'nda_there_already');
-  assert.equal(await past(null, sending(on.otherBuyer)), 'done');
+  const inForce = await put('ndas', nda(on, on.buyer, { expires_at: '2999-01-01' }));
+  const ofOther = await put('ndas', nda(on, on.otherBuyer));
+  const letIn = (part: string) =>
+    past(null, `insert into qoe_workspace_members (deal_id, participant_id) values ('${on.deal}', '${part}')`);
+  await letIn(on.buyer);
+  const places = () => value(`select count(*)::int from qoe_workspace_members where participant_id = '${on.buyer}'`);
+  const sends = (expires: string) =>
+    as(
+      'broker',
+      `insert into ndas (deal_id, participant_id, terms, expires_at) values ('${on.deal}', '${on.buyer}', 'T', ${expires})`,
+    );
+  const sign = () =>
+    as(
+      'exclusive buyer',
+      `select from ndas where participant_id = '${on.buyer}' and status = 'sent' and app.sign_nda(id, 'B', null)`,
+    );
+  const standing = (id: string) =>
+    value(`select jsonb_build_array(status, replaced_at = app.now()) from ndas where id = '${id}'`);
+  assert.equal(await sends(`app.now() + interval '1 day'`), 'done');
+  assert.deepEqual(await standing(inForce), ['active', null]);
+  assert.equal(await sign(), 'done');
+  assert.deepEqual(await standing(inForce), ['expired', true]);
+  assert.deepEqual(await standing(ofOther), ['active', null]);
+  assert.equal(await places(), 1);
 
-  const sent = await put('ndas', nda(other, other.buyer, { status: 'sent', signed_at: null, signed_name: null }));
-  const set = (id: string, what: string) => past(null, `update ndas set ${what} where id = '${id}'`);
-  assert.equal(await set(sent, `status = 'active'`), 'nda_unsigned');
-  assert.equal(await set(sent, `status = 'active', signed_at = app.now(), signed_name = 'B'`), 'done');
-  assert.equal(await set(sent, 'signed_at = null'), '23514');
-  assert.equal(await set(lasting, `status = 'revoked'`), 'done');
-  const revoked = `select revoked_at from ndas where id = '${lasting}'`;
-  const since = await value(revoked);
-  assert.ok(since !== null);
-  await at(1);
-  assert.equal(await set(lasting, `terms = 'T'`), 'done');
-  assert.equal(await value(revoked), since);
-  assert.equal(await value(`select revoked_at from ndas where id = '${sent}'`), null);
+  // One that has ended before is not replaced: the places ended with it, also where that was not noted yet.
+  assert.equal(await sends('null'), 'done');
+  const next = await value(`select id from ndas where participant_id = '${on.buyer}' and status = 'active'`);
+  await at(2);
+  assert.equal(await sign(), 'done');
+  assert.deepEqual(await standing(String(next)), ['expired', null]);
+  assert.equal(await places(), 0);
 });
 
 check('the workspace takes in buyers under an NDA and others of the deal, and lets go who leaves', async (trial) => {

@@ -256,6 +256,7 @@ describe('a key reads exactly', () => {
       signedAt: time,
       expiresAt: null,
       revokedAt: null,
+      replacedAt: null,
     });
     const findings = await of('/findings?severity=minor&category=tax&status=open');
     expect(findings.find(({ id }) => id === scene.records["findings/the exclusive buyer's"])).toEqual({

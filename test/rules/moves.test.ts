@@ -80,7 +80,7 @@ const subjects: Record<string, Subject> = {
     states: ['pending_broker_review', 'with_seller', 'answered', 'distributed', 'rejected', 'withdrawn'],
     moves: {
       pending_broker_review: ['with_seller', 'rejected', 'withdrawn'],
-      with_seller: ['answered'],
+      with_seller: ['answered', 'pending_broker_review'],
       answered: ['distributed'],
       distributed: [],
       rejected: [],

@@ -66,7 +66,14 @@ function advisorsLeave(w: World, advised: Part): void {
  * Removes a participant from a deal, together with their place in the QoE workspace, their opt-in, and their advisors.
  */
 function leaves(w: World, part: Part): void {
+  const answers = (one: Part) => one.deal === part.deal && one.role === 'seller' && one.status === 'active';
+  const answered = answers(part);
   part.status = 'removed';
+  // Questions that wait for the seller come back to the broker with the last seller.
+  if (answered && part.deal.state !== 'closed' && !w.parts.some(answers))
+    for (const question of w.questions)
+      if (question.part.deal === part.deal && question.status === 'with_seller')
+        question.status = 'pending_broker_review';
   w.workspace = w.workspace.filter((place) => place.part !== part);
   w.optIns = w.optIns.filter((optIn) => optIn.deal !== part.deal || optIn.person !== part.person);
   advisorsLeave(w, part);
@@ -122,12 +129,14 @@ export function sweep(w: World): void {
     }
 }
 
-const liveNda = (w: World, part: Part): boolean =>
+/** Whether no further NDA can be sent to a buyer now: one waits, or one without an end is active. */
+const hasLastNda = (w: World, part: Part): boolean =>
   w.ndas.some(
     (nda) =>
       nda.part === part &&
-      (nda.status === 'sent' || nda.status === 'active') &&
-      (nda.expires === null || nda.expires > w.now),
+      (nda.status === 'sent'
+        ? nda.expires === null || nda.expires > w.now
+        : nda.status === 'active' && nda.expires === null),
   );
 
 const tokenOf = (w: World, step: Step): Buffer =>
@@ -340,7 +349,7 @@ export const ofDeals: Readonly<Record<string, Make>> = {
           origin,
         ),
       ],
-      may: actsAs(w, me, deal, 'broker') && part.role === 'buyer' && part.status !== 'removed' && !liveNda(w, part),
+      may: actsAs(w, me, deal, 'broker') && part.role === 'buyer' && part.status !== 'removed' && !hasLastNda(w, part),
       makes: ['ndas'],
       happens: (id) => {
         w.ndas.push({ id: id!, part, status: 'sent', expires });
@@ -362,7 +371,12 @@ export const ofDeals: Readonly<Record<string, Make>> = {
         partIn(w, me, deal) !== null &&
         seesOfSide(w, me, nda) &&
         (nda.expires === null || nda.expires > w.now),
-      happens: () => void (nda.status = 'active'),
+      happens() {
+        // What has ended ended with the places in the workspace; what is in force is replaced.
+        losePlaces(w, nda.part);
+        for (const one of w.ndas) if (one.part === nda.part && one.status === 'active') one.status = 'expired';
+        nda.status = 'active';
+      },
     };
   }),
 

@@ -5,6 +5,7 @@ import { startScheduledJobs } from '../../server/scheduled-jobs.ts';
 import { asking } from '../tools/ask.ts';
 import { addToken, insert } from '../tools/scene.ts';
 import { aPdf, upload } from './uploads.ts';
+import { signInAs } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -388,6 +389,53 @@ test('the activity of a deal continues after records that its reader cannot see'
   // The next page begins at a hidden record, whose time the cursor must not reveal.
   expect(Buffer.from(first.next, 'base64url').toString('latin1')).not.toMatch(/\d{4}-\d\d-\d\d/);
   expect(await page(first.next)).toEqual({ actions: all.slice(1), next: null });
+});
+
+test('the home page shows what others did further back than many records that its reader cannot see', async () => {
+  const { service, scene } = web;
+  const reader = await insert(service, 'users', { name: 'A reader', email: 'reader@example.test' });
+  const busyDeal = async (title: string, at: string) => {
+    const deal_id = await insert(service, 'deals', { organization_id: scene.brokerage, title, state: 'listed' });
+    for (const [user_id, role] of [
+      [scene.people['broker'], 'broker'],
+      [reader, 'buyer'],
+    ])
+      await insert(service, 'participants', { deal_id, user_id, role, status: 'active' });
+    for (const [confidentiality, hours, count] of [
+      ['public', 5, 3],
+      ['nda_gated', 3, 2500],
+    ] as const) {
+      const subject = await insert(service, 'documents', {
+        deal_id,
+        filename: `${confidentiality}.pdf`,
+        category: 'legal',
+        confidentiality,
+        size_bytes: 1,
+        media_type: 'application/pdf',
+        storage_key: `${title} ${confidentiality}`,
+        uploaded_by: scene.people['broker'],
+      });
+      await service.sql(
+        `insert into audit_records (brokerage_id, deal_id, user_id, action, subject_id, outcome, details, noted, at)
+         select $1, $2, $3, 'document.upload', $4, 'done', '{"source": "simple"}', true,
+           app.now() - $5::interval - make_interval(hours => $6) - n * interval '1 second'
+         from generate_series(1, $7::int) n`,
+        [scene.brokerage, deal_id, scene.people['broker'], subject, at, hours, count],
+      );
+    }
+  };
+  const { ask } = await signInAs(service, reader);
+  const titles = async () => (await ask('/home')).body.activity.map((one: { deal_title: string }) => one.deal_title);
+  await busyDeal('Busy', '0');
+  expect(await titles()).toEqual(['Busy', 'Busy', 'Busy']);
+  // On several deals the latest eight of all: the third is older than these.
+  await busyDeal('Busy a day ago', '1 day');
+  await busyDeal('Busy two days ago', '2 days');
+  expect(await titles()).toEqual([
+    ...['Busy', 'Busy', 'Busy'],
+    ...['Busy a day ago', 'Busy a day ago', 'Busy a day ago'],
+    ...['Busy two days ago', 'Busy two days ago'],
+  ]);
 });
 
 describe('assistants on a deal', () => {

@@ -628,6 +628,26 @@ describe('the activity of a deal', () => {
     expect(await sent.count()).toBe(120);
     expect(asked.filter((url) => url.includes('/activity?cursor='))).toEqual([]);
   });
+
+  test('is on the overview also where it is further back than one page reads', async () => {
+    const { service, scene } = web;
+    const { deal } = await withBuyer(service, scene, 'Much that is hidden');
+    for (const [confidentiality, hours, count] of [
+      ['public', 5, 1],
+      ['nda_gated', 3, 2100],
+    ] as const)
+      await service.sql(
+        `with document as (
+           insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, uploaded_by)
+           values ($2, $4::text || '.pdf', 'legal', $4, 1, 'application/pdf', 'further back ' || $4, $3) returning id)
+         insert into audit_records (brokerage_id, deal_id, user_id, action, subject_id, outcome, noted, at)
+         select $1, $2, $3, 'document.upload', document.id, 'done', true, app.now() - make_interval(hours => $5)
+         from document, generate_series(1, $6::int)`,
+        [scene.brokerage, deal, scene.people['broker'], confidentiality, hours, count],
+      );
+    const page = await at('new buyer', `/deals/${deal}`);
+    await page.getByText('uploaded public.pdf').waitFor();
+  });
 });
 
 describe('the list of deals', () => {
@@ -863,6 +883,36 @@ test('an NDA is proposed to end on the same day in two years, even across a 29 F
   await button(page, 'Send NDA').click();
   expect(await page.getByRole('dialog').getByLabel('Ends').inputValue()).toBe('2028-11-29T17:00');
   await close();
+});
+
+test('an NDA that ends is followed by the next one, and stays in force until that is signed', async () => {
+  const { service, scene } = web;
+  const { deal, buyer } = await withBuyer(service, scene, 'Slate works');
+  await service.sql(
+    `insert into ndas (deal_id, participant_id, status, terms, signed_at, signed_name, expires_at)
+     values ($1, $2, 'active', 'Keep it to yourself.', app.now(), 'New Buyer', app.now() + interval '9 days')`,
+    [deal, buyer],
+  );
+  const broker = await at('broker', `/deals/${deal}/nda`);
+  await button(broker, /new buyer/).click();
+  await broker.getByText('stays in force until new buyer has signed the next').waitFor();
+  await expectAccessible(broker);
+  await button(broker, 'Send the next NDA').click();
+  const dialog = broker.getByRole('dialog', { name: 'Send an NDA' });
+  await dialog.getByText('Until they do, the NDA in force stands').waitFor();
+  await button(dialog, 'Send NDA').click();
+  await broker.getByText('The NDA is sent', { exact: true }).waitFor();
+  await button(broker, /new buyer.*Signed/).click();
+  await broker.getByText('The next NDA has been sent.').waitFor();
+  expect(await button(broker, 'Send the next NDA').count()).toBe(0);
+
+  const page = await at('new buyer', `/deals/${deal}/nda`);
+  await page.getByText('stays in force until you sign this one').waitFor();
+  await page.getByRole('heading', { name: 'In force and earlier' }).waitFor();
+  await page.getByRole('checkbox').check();
+  await page.getByLabel('Your full name').fill('New Buyer');
+  await button(page, 'Sign NDA').click();
+  await page.getByRole('button', { name: /new buyer Replaced/ }).waitFor();
 });
 
 test('an NDA shows the hour at which it ends, before and after signing', async () => {

@@ -115,6 +115,53 @@ describe('an NDA', () => {
     expect((await (await web.as('new buyer')).ask(`/deals/${deal}`)).body.capacities.can_ask).toBe(false);
   });
 
+  test('is followed by the next before it ends, which replaces it without a gap', async () => {
+    const { participants, people } = web.scene;
+    const [broker, buyer] = [await web.as('broker'), await web.as('exclusive buyer')];
+    const participant_id = participants['exclusive buyer'];
+    const list = async (of = broker) =>
+      (await of.ask(`/deals/${deal}/ndas`)).body.items.filter(
+        (one: { participant_id: string }) => one.participant_id === participant_id,
+      );
+    const send = (expires_at: string | null) =>
+      broker.ask(`/deals/${deal}/ndas`, { participant_id, terms: 'For longer.', expires_at });
+    const isLetIn = async () => (await buyer.ask(`/deals/${deal}`)).body.capacities.can_read_qoe;
+    const [inForce] = await list();
+    expect(await isLetIn()).toBe(true);
+    // The one in the scene has no end, and so needs none to follow it.
+    expect((await send(null)).body.error.code).toBe('nda_there_already');
+    await web.service.sql('update ndas set expires_at = $2 where id = $1', [inForce.id, web.service.clock.inDays(9)]);
+
+    const sent = await send(web.service.clock.inDays(700));
+    expect(sent).toMatchObject({ status: 201, body: { status: 'sent' } });
+    expect((await send(null)).body.error.code).toBe('nda_there_already');
+    expect(await list()).toMatchObject([{ status: 'sent' }, { id: inForce.id, status: 'active' }]);
+    expect((await buyer.ask(`/deals/${deal}`)).body).toMatchObject({
+      capacities: { can_ask: true, can_sign_nda: true, can_read_qoe: true },
+      counts: { ndas_waiting: 1 },
+    });
+    const status = async () =>
+      (await broker.ask(`/deals/${deal}`)).body.participants.find((one: { id: string }) => one.id === participant_id)
+        .nda_status;
+    expect(await status()).toBe('active');
+
+    expect((await buyer.ask(`/ndas/${sent.body.id}/sign`, { signed_name: 'E. Buyer' })).status).toBe(200);
+    expect(await list()).toMatchObject([
+      { id: sent.body.id, status: 'active', replaced_at: null },
+      { id: inForce.id, status: 'expired', replaced_at: expect.any(String), revoked_at: null },
+    ]);
+    expect(await isLetIn()).toBe(true);
+    expect(await status()).toBe('active');
+    // The days on which the first would have ended pass without effect, and one revocation ends all access.
+    web.service.clock.advance(10 * 86_400_000);
+    try {
+      const fresh = await signInAs(web.service, people['exclusive buyer']!);
+      expect((await fresh.ask(`/deals/${deal}`)).body.capacities).toMatchObject({ can_ask: true, can_read_qoe: true });
+    } finally {
+      web.service.clock.advance(-10 * 86_400_000);
+    }
+  });
+
   test('counts as expired right after its expiry, and a new one can be sent', async () => {
     const broker = await web.as('broker');
     const participant_id = web.scene.participants['new buyer'];

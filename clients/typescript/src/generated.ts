@@ -620,6 +620,8 @@ export type Nda = {
   signedAt: string | null;
   expiresAt: string | null;
   revokedAt: string | null;
+  /** When the buyer signed the next NDA, if that was before this one ended: its status is then `expired`. */
+  replacedAt: string | null;
 };
 
 export type NdaList = {

@@ -23,13 +23,15 @@ export interface Nda {
   signed_address: string | null;
   expires_at: string | null;
   revoked_at: string | null;
+  /** When the buyer signed the NDA that follows this one, if that was before its end. */
+  replaced_at: string | null;
   /** Whether the caller is the buyer who signs it. */
   mine: boolean;
 }
 
 const fields = `n.id, n.deal_id, n.participant_id, ${participantName} as participant_name, ${ndaStatusNow} as status, n.terms,
   sender.name as sent_by_name, n.sent_at, n.signed_at, n.signed_name, host(n.signed_address) as signed_address, n.expires_at,
-  n.revoked_at, p.user_id = (select app.user_id()) as mine`;
+  n.revoked_at, n.replaced_at, p.user_id = (select app.user_id()) as mine`;
 
 const people = `join participants p on p.id = n.participant_id
   ${accountOf}
@@ -87,7 +89,10 @@ const send = row<Nda>(
    select ${fields} from n ${people} ${audited('nda.send', { subject: 'n.id', deal: 'n.deal_id' })}`,
 );
 
-/** Sends an NDA to a buyer, and returns it. Denied to everyone but the deal's brokers. */
+/**
+ * Sends an NDA to a buyer, and returns it. It may follow an active one that ends, which stands until this one is signed.
+ * Denied to everyone but the deal's brokers.
+ */
 export const sendNda = (dealId: string, { participant_id, terms, expires_at }: NewNda, origin: Origin) =>
   send(...from(origin), dealId, participant_id, terms, expires_at);
 
@@ -99,7 +104,8 @@ const sign = row<{ id: string }>(
 );
 
 /**
- * Signs an NDA with the caller's name as typed; false when it is not the caller's to sign, or can no longer be signed.
+ * Signs an NDA with the caller's name as typed, which replaces the one that was active; false when it is not the caller's
+ * to sign, or can no longer be signed.
  */
 export const signNda = (id: string, signedName: string, origin: Origin): Statement<boolean> =>
   tookPlace(sign(...from(origin), id, signedName));
@@ -117,11 +123,11 @@ export const revokeNda = (id: string, origin: Origin): Statement<boolean> => too
 /** The status and times of an NDA, without its text and signature. */
 type NdaStanding = Pick<
   Nda,
-  'id' | 'deal_id' | 'participant_id' | 'status' | 'sent_at' | 'signed_at' | 'expires_at' | 'revoked_at'
+  'id' | 'deal_id' | 'participant_id' | 'status' | 'sent_at' | 'signed_at' | 'expires_at' | 'revoked_at' | 'replaced_at'
 >;
 
 const inOrder = {
-  columns: `n.id, n.deal_id, n.participant_id, ${ndaStatusNow} as status, n.sent_at, n.signed_at, n.expires_at, n.revoked_at`,
+  columns: `n.id, n.deal_id, n.participant_id, ${ndaStatusNow} as status, n.sent_at, n.signed_at, n.expires_at, n.revoked_at, n.replaced_at`,
   tables: 'ndas n',
   deal: 'n.deal_id',
   key: 'n.sent_at',

@@ -45,6 +45,15 @@ export const notificationKinds = {
     says: counted('A question was asked.', (n) => `${n} questions were asked.`),
     action: 'View the questions',
   },
+  question_returned: {
+    place: 'questions',
+    title: 'A question comes back because no seller is left',
+    says: counted(
+      'A question came back to the broker: no seller is left to answer it.',
+      (n) => `${n} questions came back to the broker: no seller is left to answer them.`,
+    ),
+    action: 'View the questions',
+  },
   question_released: {
     place: 'questions',
     title: 'A question is released to the seller',

@@ -98,6 +98,10 @@ export const nda = z
     signedAt: time.nullable(),
     expiresAt: time.nullable(),
     revokedAt: time.nullable(),
+    replacedAt: time.nullable().meta({
+      description:
+        'When the buyer signed the next NDA, if that was before this one ended: its status is then `expired`.',
+    }),
   })
   .meta({ id: 'Nda', description: 'The status of an NDA; its text and signature stay in the application.' });
 

@@ -36,7 +36,12 @@ export function NdaFacts({ nda, className }: { nda: Nda; className?: string }) {
           <Time at={nda.revoked_at} as="time" />
         </Fact>
       )}
-      {nda.expires_at && (
+      {nda.replaced_at && (
+        <Fact label="Replaced">
+          <Time at={nda.replaced_at} as="time" />
+        </Fact>
+      )}
+      {nda.expires_at && !nda.replaced_at && (
         <Fact label={nda.status === 'expired' ? 'Ended' : 'Ends'}>
           <Time at={nda.expires_at} as="time" />
         </Fact>
@@ -45,8 +50,17 @@ export function NdaFacts({ nda, className }: { nda: Nda; className?: string }) {
   );
 }
 
+interface NdaDrawerProps {
+  nda: Nda;
+  /** Whether the next NDA of the same buyer waits to be signed. */
+  isFollowed?: boolean;
+  /** Sends the buyer the next NDA; absent where that is not possible. */
+  onSendNext?: (() => void) | undefined;
+  onClose: () => void;
+}
+
 /** One NDA in full, with the actions that a broker can take. */
-export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
+export function NdaDrawer({ nda, isFollowed = false, onSendNext, onClose }: NdaDrawerProps) {
   const { capacities } = useDeal();
   const { revoke } = useNdaActions(nda.deal_id);
   const confirm = useConfirm();
@@ -58,7 +72,7 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
         body:
           nda.status === 'sent'
             ? `${nda.participant_name} can no longer sign it.${capacities.can_send_nda ? ' You can send another.' : ''}`
-            : `${nda.participant_name}’s side loses access to documents under NDA at once. What was signed is kept as a record.`,
+            : `${nda.participant_name}’s side loses access to documents under NDA at once. What was signed is kept as a record.${isFollowed ? ' The next NDA can still be signed: withdraw it too if it should not be.' : ''}`,
         action: nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA',
         danger: true,
         done: nda.status === 'sent' ? 'The NDA is withdrawn' : 'The NDA is revoked',
@@ -70,14 +84,30 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
       onClose={onClose}
       title={`NDA with ${nda.participant_name}`}
       footer={
-        mayRevoke && (
-          <Button kind="danger" onClick={ask}>
-            {nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA'}
-          </Button>
+        (mayRevoke || onSendNext) && (
+          <>
+            {mayRevoke && (
+              <Button kind="danger" onClick={ask}>
+                {nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA'}
+              </Button>
+            )}
+            {onSendNext && <Button onClick={onSendNext}>Send the next NDA</Button>}
+          </>
         )
       }
     >
       <NdaFacts nda={nda} />
+      {onSendNext && (
+        <p className="mt-5 max-w-prose text-sm text-soft">
+          You can send the next NDA before this one ends. This one stays in force until {nda.participant_name} has
+          signed the next, and their side keeps everything that is open to it.
+        </p>
+      )}
+      {isFollowed && (
+        <p className="mt-5 max-w-prose text-sm text-soft">
+          The next NDA has been sent. This one stays in force until {nda.participant_name} has signed it.
+        </p>
+      )}
       <Terms text={nda.terms} className="mt-6 border-t border-line pt-5" />
     </Drawer>
   );

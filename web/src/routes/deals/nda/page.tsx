@@ -42,7 +42,11 @@ function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
         <span className="min-w-0 flex-1">
           <span className="block truncate font-medium">{nda.participant_name}</span>
           <span className="block truncate text-sm text-faint">
-            {nda.status === 'active' && nda.signed_at ? (
+            {nda.replaced_at ? (
+              <>
+                Replaced <Time at={nda.replaced_at} />
+              </>
+            ) : nda.status === 'active' && nda.signed_at ? (
               <>
                 Signed <Time at={nda.signed_at} /> as {nda.signed_name}
               </>
@@ -79,9 +83,20 @@ interface DealSideProps {
 
 /** The view of brokers and sellers: every buyer's NDA, and the buyers without one. */
 function DealSide({ ndas, without, onSend }: DealSideProps) {
-  const { capacities } = useDeal();
+  const { capacities, participants } = useDeal();
   const [opened, setOpened] = useState<Id | null>(null);
   const nda = ndas.find((one) => one.id === opened);
+  // Those that wait are listed before all others, so a loaded list has them.
+  const isFollowed =
+    nda?.status === 'active' && ndas.some((one) => one.participant_id === nda.participant_id && one.status === 'sent');
+  const isRenewable = capacities.can_send_nda && nda?.status === 'active' && nda.expires_at !== null && !isFollowed;
+  const buyer = participants.find(
+    ({ id, role, status }) => id === nda?.participant_id && role === 'buyer' && status !== 'removed',
+  );
+  const sendNext = (to: Participant) => {
+    setOpened(null);
+    onSend(to);
+  };
   return (
     <>
       {capacities.can_send_nda && without.length > 0 && (
@@ -125,7 +140,14 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
           </EmptyState>
         )}
       </Card>
-      {nda && <NdaDrawer nda={nda} onClose={() => setOpened(null)} />}
+      {nda && (
+        <NdaDrawer
+          nda={nda}
+          isFollowed={isFollowed}
+          onSendNext={isRenewable && buyer ? () => sendNext(buyer) : undefined}
+          onClose={() => setOpened(null)}
+        />
+      )}
     </>
   );
 }
@@ -140,14 +162,17 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
   const signs = waiting?.mine === true && !over;
   const title = over ? 'Not signed' : `Waiting for ${waiting?.participant_name} to sign`;
   const shown = waiting ?? active;
-  const earlier = ndas.filter((one) => one !== shown);
-  const nda = earlier.find((one) => one.id === opened);
+  const others = ndas.filter((one) => one !== shown);
+  const nda = others.find((one) => one.id === opened);
   return (
     <>
       {/* A form per NDA: a buyer who has read one NDA's terms has not read those of the next. */}
-      {signs && <SignForm key={waiting.id} nda={waiting} />}
+      {signs && <SignForm key={waiting.id} nda={waiting} hasOther={active !== undefined} />}
       {shown && !signs && (
-        <Card title={waiting ? title : 'Signed'}>
+        <Card
+          title={waiting ? title : 'Signed'}
+          {...(waiting && active && !over && { description: 'The NDA that is signed stays in force until then.' })}
+        >
           <NdaFacts nda={shown} className="sm:grid-cols-3" />
           <Terms text={shown.terms} className="mt-6 border-t border-line pt-5" />
         </Card>
@@ -157,16 +182,16 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
           <EmptyState icon={FileSignature} title="Nothing to sign">
             {over
               ? 'NDAs are no longer sent on this deal.'
-              : earlier.length > 0
+              : others.length > 0
                 ? 'Your NDA has ended. The broker can send you another; ask them if you need one.'
                 : 'When the broker sends you an NDA, you read and sign it here, and more documents open.'}
           </EmptyState>
         </Card>
       )}
-      {earlier.length > 0 && (
-        <Card title="Earlier" flush>
+      {others.length > 0 && (
+        <Card title={waiting && active ? 'In force and earlier' : 'Earlier'} flush>
           <ul className="divide-y divide-line border-t border-line">
-            {earlier.map((one) => (
+            {others.map((one) => (
               <NdaRow key={one.id} nda={one} onOpen={() => setOpened(one.id)} />
             ))}
           </ul>
@@ -198,7 +223,13 @@ export default function NdaTab() {
       >
         {list}
       </PagedList>
-      {sending && <SendNdaDialog buyers={without} buyer={sending} onClose={() => setSending(null)} />}
+      {sending && (
+        <SendNdaDialog
+          buyers={without.some(({ id }) => id === sending.id) ? without : [sending]}
+          buyer={sending}
+          onClose={() => setSending(null)}
+        />
+      )}
     </TabPage>
   );
 }

@@ -58,7 +58,11 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
       size="lg"
       onClose={onClose}
       title="Send an NDA"
-      description="The buyer reads and signs it here. Once it is signed, documents under NDA open for their side."
+      description={
+        buyer.nda_status === 'active'
+          ? 'The buyer reads and signs it here. Until they do, the NDA in force stands; then this one replaces it.'
+          : 'The buyer reads and signs it here. Once it is signed, documents under NDA open for their side.'
+      }
       action="Send NDA"
     >
       {template.error && (

@@ -13,8 +13,14 @@ import { lengths } from '../../../lib/lengths.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { Terms } from './terms.tsx';
 
+interface SignFormProps {
+  nda: Nda;
+  /** Whether an earlier NDA is in force until this one is signed. */
+  hasOther: boolean;
+}
+
 /** An NDA that the person has to sign: the text, and the signature form below it. */
-export function SignForm({ nda }: { nda: Nda }) {
+export function SignForm({ nda, hasOther }: SignFormProps) {
   const { user } = useMe();
   const { sign } = useNdaActions(nda.deal_id);
   const form = useForm({
@@ -40,6 +46,7 @@ export function SignForm({ nda }: { nda: Nda }) {
               <Time at={nda.expires_at} as="time" />
             </>
           )}
+          {hasOther && '. The NDA that you signed before stays in force until you sign this one.'}
         </>
       }
     >

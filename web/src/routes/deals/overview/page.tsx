@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { dealActivityQuery } from '../../../api/deals.ts';
 import { homeQuery } from '../../../api/home.ts';
 import type { Participant } from '../../../api/shapes.ts';
@@ -125,9 +126,18 @@ function People() {
   );
 }
 
+/** How many pages of the activity are looked through for the latest that the person may see. */
+const mostPages = 5;
+
 function RecentActivity() {
   const { deal } = useDeal();
   const query = useInfiniteQuery(dealActivityQuery(deal.id));
+  const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
+  // A page may be short because others did much that the person may not see: what they may see is further back.
+  const goesOn = data !== undefined && hasNextPage && itemsOf(data).length < shown && data.pages.length < mostPages;
+  useEffect(() => {
+    if (goesOn && !isFetching && !isFetchNextPageError) void fetchNextPage();
+  }, [goesOn, isFetching, isFetchNextPageError, fetchNextPage]);
   return (
     <Card
       title="Recent activity"
@@ -141,6 +151,7 @@ function RecentActivity() {
         {(data) => {
           const items = itemsOf(data).slice(0, shown);
           if (items.length > 0) return <ActivityList items={items} />;
+          if (goesOn && !isFetchNextPageError) return <SkeletonText lines={6} />;
           // Later pages may still hold activity that the person may see.
           return (
             <p className="text-faint">{query.hasNextPage ? 'No recent activity.' : 'Nothing has happened yet.'}</p>

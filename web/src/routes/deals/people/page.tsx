@@ -51,6 +51,12 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
     deal.state !== 'withdrawn' &&
     isActiveBroker(person) &&
     !participants.some((one) => one.id !== person.id && isActiveBroker(one));
+  const isActiveSeller = ({ role, status }: Participant) => role === 'seller' && status === 'active';
+  const isOnlySeller =
+    deal.state !== 'closed' &&
+    deal.state !== 'withdrawn' &&
+    isActiveSeller(person) &&
+    !participants.some((one) => one.id !== person.id && isActiveSeller(one));
   const takeOut = () =>
     confirm(
       {
@@ -66,6 +72,12 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
               <p className="mt-3 font-medium text-ink">
                 {self ? 'You are' : 'They are'} the only broker on this deal. Until an admin of the brokerage invites
                 another, nobody can ask questions, and offers and NDAs have to wait.
+              </p>
+            )}
+            {isOnlySeller && (
+              <p className="mt-3 font-medium text-ink">
+                {self ? 'You are' : 'They are'} the only seller on this deal. Questions that wait for an answer go back
+                to the broker.
               </p>
             )}
           </>
