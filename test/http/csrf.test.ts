@@ -74,8 +74,10 @@ test('125. every session route rejects a change without the CSRF token of the se
         origin: walk.service.origin,
         'sec-fetch-site': 'same-origin',
       }),
+      await attempt(method, path, { cookie, origin: walk.service.origin, 'sec-fetch-site': 'same-origin' }),
     ];
-    expect([method, path, ...answers.map(({ status }) => status)]).toEqual([method, path, 403, 403, 403, 403, 403]);
+    const refused = answers.map(() => 403);
+    expect([method, path, ...answers.map(({ status }) => status)]).toEqual([method, path, ...refused]);
   }
   expect(await untouched()).toEqual(before);
 });
