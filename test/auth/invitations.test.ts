@@ -267,14 +267,17 @@ describe('an invitation to a deal', () => {
     expect(participant).toEqual({ status: 'active' });
   });
 
-  it('is accepted by an invitee with an account', async () => {
+  it.each(['link', 'mail'])('is accepted by an invitee with an account (%s)', async (deliver) => {
     const account = await openAccount(service);
     const { dealId, participantId } = await inviteToDeal(account.email);
-    await asAdmin.ask(linkOf(dealId, participantId), {});
-    await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(account.email);
-    const token = await mailedToken(service, 'invites you');
+    const { body } = await asAdmin.ask(linkOf(dealId, participantId), { deliver });
+    if (deliver === 'mail') await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(account.email);
+    const token = deliver === 'link' ? tokenOf(body) : await mailedToken(service, 'invites you');
+    // Only a link that was mailed shows its holder whether the address has an account.
+    expect((await look(token)).body).toMatchObject({ has_password: deliver === 'link' ? null : true });
     const guest = await signedInVisitor(service, account);
-    expect((await guest.change('/api/auth/invitation/join', { token })).body).toMatchObject({ accepted: true });
+    const joined = await guest.change('/api/auth/invitation/join', { token });
+    expect(joined.body).toMatchObject({ accepted: true, deal_id: dealId });
     const [participant] = await service.sql('select status from participants where id = $1', [participantId]);
     expect(participant).toEqual({ status: 'active' });
   });

@@ -191,17 +191,6 @@ describe('identity', () => {
       await client.end();
     }
   });
-
-  test.each([
-    'select app.enter(null, null, null, null, null)',
-    `select app.seal_of('x', '')`,
-    'select * from vault.seal',
-  ])('the server role may not run %s', async (text) => {
-    const client = new pg.Client(connection());
-    await client.connect();
-    await expect(client.query(text)).rejects.toMatchObject({ code: '42501' });
-    await client.end();
-  });
 });
 
 describe('prepared statements', () => {

@@ -1,6 +1,7 @@
 /** Every route of the service, read from the live app, and people as whom to request them. */
 
 import { randomUUID } from 'node:crypto';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { createApp } from '../../server/app.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { signInAs } from '../web/person.ts';
@@ -59,12 +60,41 @@ export interface Walk extends WebScene {
   signedIn(): Promise<Record<string, string>>;
 }
 
+/** The headers that `fetch` adds by itself. */
+const asFetch = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'sec-fetch-mode': 'cors' };
+
+const agent = new Agent({ keepAlive: true });
+
+/** Closes the connections of {@link askPlainly}. */
+export const stopAsking = (): void => agent.destroy();
+
 /**
- * Reads a response to its end, so that its connection is reused. Cancels the event stream, which never ends by itself.
+ * Sends a request as `fetch` does, without following redirects, and reads only the raw headers of its response: for
+ * thousands of responses this is less work than `fetch`.
  */
-export async function finish(response: Response): Promise<void> {
-  if (response.headers.get('content-type')?.startsWith('text/event-stream')) await response.body?.cancel();
-  else await response.arrayBuffer();
+export async function askPlainly(
+  url: string,
+  method: string,
+  { headers = {}, body }: { readonly headers?: Readonly<Record<string, string>>; readonly body?: string } = {},
+): Promise<{ readonly status: number; readonly headers: Headers }> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const sent = request(url, {
+    method,
+    agent,
+    timeout: 30_000,
+    headers: { ...asFetch, ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+  });
+  sent.on('response', resolve).on('error', reject);
+  sent.on('timeout', () => sent.destroy(new Error(`${method} ${url} was not answered`)));
+  sent.end(body);
+  const response = await promise;
+  const found = new Headers();
+  for (let place = 0; place < response.rawHeaders.length; place += 2)
+    found.append(response.rawHeaders[place]!, response.rawHeaders[place + 1]!);
+  // The event stream never ends by itself.
+  if (found.get('content-type')?.startsWith('text/event-stream')) response.destroy();
+  else for await (const _ of response);
+  return { status: response.statusCode!, headers: found };
 }
 
 /** Opens the scene and lists the routes of its app, without the middleware that applies to every path. */

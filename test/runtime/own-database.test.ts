@@ -73,17 +73,23 @@ async function newDatabase(): Promise<OwnDatabase> {
   return { name, owner, login, env };
 }
 
-let migrated: Promise<OwnDatabase> | undefined;
+/** A database that its owner has migrated, and what the migration printed. */
+let migrated: Promise<OwnDatabase & { readonly printed: string }> | undefined;
+
+/** Migrates the first database, once: it takes some seconds. */
+function migrateFirst(): NonNullable<typeof migrated> {
+  migrated ??= (async () => {
+    const made = await newDatabase();
+    const { code, stdout, stderr } = await run(['migrate', '--json'], made.env);
+    if (code !== 0 || stderr !== '') throw new Error(`ended with ${code}: ${stderr}`);
+    return { ...made, printed: stdout };
+  })();
+  return migrated;
+}
 
 /** Returns a database that its owner has migrated, for tests of what follows the migration: a copy of the first one. */
 async function migratedDatabase(): Promise<OwnDatabase> {
-  migrated ??= (async () => {
-    const made = await newDatabase();
-    const { code, stderr } = await run(['migrate'], made.env);
-    if (code !== 0) throw new Error(stderr);
-    return made;
-  })();
-  const { name: original, owner, login } = await migrated;
+  const { name: original, owner, login } = await migrateFirst();
   count += 1;
   const name = `deals_${count}`;
   await admin.query(`create database ${name} template ${original} owner ${owner} strategy file_copy`);
@@ -95,18 +101,17 @@ const without = (env: Record<string, string>, name: string) =>
   Object.fromEntries(Object.entries(env).filter(([key]) => key !== name));
 
 test("migrate runs as the owner and grants the server's login access; serve then works without the owner", async () => {
-  const { env } = await newDatabase();
-  const server = without(env, 'MIGRATE_DATABASE_URL');
-  const early = await run(['serve'], server);
+  const early = await run(['serve'], without((await newDatabase()).env, 'MIGRATE_DATABASE_URL'));
   expect(early).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('the database is empty. Set MIGRATE_DATABASE_URL'),
   });
 
-  const applied = await run(['migrate', '--json'], env);
-  expect(applied.stderr).toBe('');
-  expect((JSON.parse(applied.stdout) as { applied: string[] }).applied[0]).toBe('001_foundation.sql');
+  const { printed } = await migrateFirst();
+  expect((JSON.parse(printed) as { applied: string[] }).applied[0]).toBe('001_foundation.sql');
 
+  const { env } = await migratedDatabase();
+  const server = without(env, 'MIGRATE_DATABASE_URL');
   const program = dealkeep(['serve', '--json'], server);
   const { url: origin, set_up_url } = await program.ready;
   expect(set_up_url).toContain('/set-up#token=');

@@ -105,9 +105,13 @@ test('calls whose database connections are dropped get an error, and write nothi
   for (const { status, body } of await Promise.all(under)) {
     expect(status).toBe(200);
     check(normalize, body!.result);
-    expect(body?.result.structuredContent).toMatchObject({
-      error: 'unavailable',
-      message: expect.stringMatching(/try again shortly.* It may have been written/),
+    expect(body?.result).toMatchObject({
+      isError: true,
+      structuredContent: {
+        error: 'unavailable',
+        message: expect.stringMatching(/try again shortly.* It may have been written: check before calling again\./),
+        url: `${service.config.baseUrl}/deals/${scene.deal}/qoe`,
+      },
     });
   }
   await letGo();
@@ -152,7 +156,8 @@ const head = (length: number) =>
   `POST /api/mcp HTTP/1.1\r\nHost: ${new URL(service.mcpUrl).host}\r\nAuthorization: Bearer ${buyer.token}\r\n` +
   `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${length}\r\n\r\n`;
 
-test('calls whose clients disconnect are completed and recorded once', async () => {
+test('calls whose clients disconnect are completed and recorded once, and log no error', async () => {
+  const from = service.log.length;
   const letGo = await hold('normalizations');
   const labels = ['C1', 'C2', 'C3'];
   const sockets = await Promise.all(labels.map(() => raw()));
@@ -168,6 +173,9 @@ test('calls whose clients disconnect are completed and recorded once', async () 
   expect((await send(service, buyer.token, read())).status).toBe(200);
   await letGo();
   await expect.poll(() => Promise.all(labels.map(written))).toEqual([once, once, once]);
+  const { connections } = service.services.database;
+  await expect.poll(() => connections().waiting + connections().total - connections().idle).toBe(0);
+  expect(service.log.slice(from).filter((line) => line.includes('"level":"error"'))).toEqual([]);
 });
 
 test('requests whose clients disconnect during the body do nothing and log no warning', async () => {
