@@ -205,7 +205,7 @@ check(
    from ${dealTables} order by d.id`,
 );
 
-const withTheirBuyer = `(select array[u.id::text, u.name, p.role] from participants p join users u on u.id = p.user_id
+const withTheirBuyer = `(select array[u.id::text, coalesce(p.left_name, u.name), p.role] from participants p join users u on u.id = p.user_id
    where p.deal_id = d.id and p.user_id = x.buyer_user_id and p.joined_at is not null)`;
 
 /** Changes of the records from which the tables behind lists are derived, made by the owner one after the other. */
@@ -604,7 +604,7 @@ check(
 check(
   'app.person_in_sight names the people of a deal whom row-level security shows there',
   `select x.person, app.person_in_sight(x.person, $1) as name from unnest($2::uuid[]) x (person) order by x.person`,
-  `select x.person, (select u.name from participants p join users u on u.id = p.user_id
+  `select x.person, (select coalesce(p.left_name, u.name) from participants p join users u on u.id = p.user_id
      where p.deal_id = $1 and p.user_id = x.person and p.joined_at is not null) as name
    from unnest($2::uuid[]) x (person) order by x.person`,
   ({ scene }) => [scene.deal, Object.values(scene.people)],
@@ -613,7 +613,7 @@ check(
 check(
   'app.people_on_deal names the people of a deal whom row-level security shows there',
   `select x.person, app.people_on_deal($1) -> x.person::text as known from unnest($2::uuid[]) x (person) order by x.person`,
-  `select x.person, (select jsonb_build_array(u.id, u.name, p.role, ${sideAdvised}) from participants p join users u on u.id = p.user_id
+  `select x.person, (select jsonb_build_array(u.id, coalesce(p.left_name, u.name), p.role, ${sideAdvised}) from participants p join users u on u.id = p.user_id
      where p.deal_id = $1 and p.user_id = x.person and p.joined_at is not null) as known
    from unnest($2::uuid[]) x (person) order by x.person`,
   ({ scene }) => [scene.deal, Object.values(scene.people)],
@@ -655,13 +655,15 @@ const narrowedChanges: Changes = {
 checkNarrowed(
   'narrowed to each deal, app.people_on_deal names the people of it whom row-level security shows there',
   `select k.named from app.people_on_deal($1) k (named) where k.named <> '{}'`,
-  `select k.named from (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role, ${sideAdvised})) as named
+  `select k.named from (select jsonb_object_agg(u.id, jsonb_build_array(u.id, coalesce(p.left_name, u.name), p.role, ${sideAdvised})) as named
       from participants p join users u on u.id = p.user_id where p.deal_id = $1 and p.joined_at is not null) k
    where k.named is not null`,
   narrowedChanges,
 );
 
-const nameInSight = (person: string): string => `(select u.name from participants p join users u on u.id = p.user_id
+const nameInSight = (
+  person: string,
+): string => `(select coalesce(p.left_name, u.name) from participants p join users u on u.id = p.user_id
    where p.deal_id = d.id and p.user_id = ${person} and p.joined_at is not null)`;
 const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -686,7 +688,7 @@ checkNarrowed(
   'narrowed to each deal, app.offers_in_sight lists the offers that row-level security shows there, with whom it shows',
   `select s.* from app.offers_in_sight($1) s`,
   `select o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at, o.payload::text as payload,
-     (select jsonb_build_array(u.id, u.name, p.role) from participants p join users u on u.id = p.user_id
+     (select jsonb_build_array(u.id, coalesce(p.left_name, u.name), p.role) from participants p join users u on u.id = p.user_id
         where p.deal_id = o.deal_id and p.user_id = o.buyer_user_id and p.joined_at is not null) as buyer, app.now() as told_at
    from (select * from offers where deal_id = $1
      order by is_current desc, (id = (select app.accepted_offer($1))) is true desc, submitted_at desc, id desc limit 50) o
@@ -743,7 +745,7 @@ checkNarrowed(
   `select jsonb_build_array(s.id, s.title, s.state, s.organization_id, s.exclusive_buyer_user_id, s.exclusivity_granted_at::text,
      s.exclusivity_expires_at::text, s.closed_at::text, s.created_at::text, s.updated_at::text, s.people) as told
    from (select ${dealColumns}, ${dealUpdatedAt} as updated_at,
-       (select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end, ${sideAdvised},
+       (select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else coalesce(p.left_name, u.name) end, ${sideAdvised},
            ${ndaTold})
           order by p.created_at, p.id)
         from participants p left join users u on u.id = p.user_id where p.deal_id = d.id) as people

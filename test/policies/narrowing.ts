@@ -128,7 +128,7 @@ check(
           const { rows } = await server.query<{ told: object | null; shown: object | null }>({
             name: 'people by deal',
             text: `select app.people_on_deal($1) as told,
-             (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role, ${sideAdvised})) from participants p join users u on u.id = p.user_id
+             (select jsonb_object_agg(u.id, jsonb_build_array(u.id, coalesce(p.left_name, u.name), p.role, ${sideAdvised})) from participants p join users u on u.id = p.user_id
               where p.deal_id = $1 and p.joined_at is not null) as shown`,
             values: [deal],
           });
