@@ -9254,6 +9254,12 @@ begin
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
+  update public.members m set user_id = invited
+    where m.brokerage_id = to_brokerage
+      and m.user_id = (select o.user_id from public.members o
+        where o.brokerage_id = to_brokerage and o.joined_at is null and o.invited_email = lower(given_email) order by o.user_id limit 1)
+      and m.user_id <> invited and m.joined_at is null
+      and not exists (select from public.members o where o.brokerage_id = to_brokerage and o.user_id = invited);
   -- Or they have just accepted.
   insert into public.members as m (brokerage_id, user_id, role, status, invited_name, invited_email)
     values (to_brokerage, invited, as_role, 'invited', given_name, lower(given_email))
@@ -9303,7 +9309,9 @@ begin
     where m.brokerage_id = (select d.organization_id from public.deals d where d.id = invite_to_deal.deal_id) and m.user_id in (app.user_id(), invited)
     order by m.user_id for share;
   -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
-  perform from public.participants p where p.deal_id = invite_to_deal.deal_id and (p.user_id = invited or p.id = invite_to_deal.advises)
+  perform from public.participants p
+    where p.deal_id = invite_to_deal.deal_id
+      and (p.user_id = invited or p.id = invite_to_deal.advises or (p.joined_at is null and p.invited_email = lower(invite_to_deal.email)))
     order by p.advises is not null, p.id for no key update;
   if sandbox is null and app.key_id() is not null
     and (invite_to_deal.role = 'broker'
@@ -9315,6 +9323,11 @@ begin
     perform app.refuse('not_a_member',
       'A key invites brokers and their advisors from among the members of the brokerage: anybody else is invited on the page of the deal.');
   end if;
+  update public.participants p set user_id = invited
+    where p.id = (select o.id from public.participants o
+        where o.deal_id = invite_to_deal.deal_id and o.joined_at is null and o.invited_email = lower(invite_to_deal.email) order by o.id limit 1)
+      and p.user_id <> invited and p.joined_at is null
+      and not exists (select from public.participants o where o.deal_id = invite_to_deal.deal_id and o.user_id = invited);
   select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
   if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
@@ -17070,3 +17083,4 @@ $function$;
 -- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
 -- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql
 -- ac86b57474f01e563f2f83d9568849525c9337e3122376d6aab2211a0b775c77  762_what_ends_by_itself_in_the_trail.sql
+-- 4555f0d63a221c00edfd172258cb9f6322e75acbfd01e98f6a9edb96d567bf18  733_invited_again_at_their_address.sql

@@ -432,9 +432,14 @@ test('the home page shows what others did further back than many records that it
   await busyDeal('Busy a day ago', '1 day');
   await busyDeal('Busy two days ago', '2 days');
   expect(await titles()).toEqual([
-    ...['Busy', 'Busy', 'Busy'],
-    ...['Busy a day ago', 'Busy a day ago', 'Busy a day ago'],
-    ...['Busy two days ago', 'Busy two days ago'],
+    'Busy',
+    'Busy',
+    'Busy',
+    'Busy a day ago',
+    'Busy a day ago',
+    'Busy a day ago',
+    'Busy two days ago',
+    'Busy two days ago',
   ]);
 });
 

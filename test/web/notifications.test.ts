@@ -330,6 +330,41 @@ describe('notifications', () => {
   });
 });
 
+test('that a question came back with the last seller who left is reported to the brokers’ side', async () => {
+  const { service, scene } = web;
+  const [made] = await service.sql<{ id: string }>(
+    `insert into deals (organization_id, title, state) values ($1, 'Without a seller', 'listed') returning id`,
+    [scene.brokerage],
+  );
+  const deal = made!.id;
+  const parts: Record<string, string> = {};
+  for (const [name, role] of [
+    ['broker', 'broker'],
+    ['colleague', 'broker'],
+    ['seller', 'seller'],
+    ['other buyer', 'buyer'],
+    ['viewer', 'viewer'],
+  ] as const) {
+    const [part] = await service.sql<{ id: string }>(
+      `insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active') returning id`,
+      [deal, scene.people[name], role],
+    );
+    parts[name] = part!.id;
+  }
+  await service.sql(
+    `insert into questions (deal_id, category, question_text, asked_by, participant_id, status)
+     values ($1, 'legal', 'Who answers?', $2, $3, 'with_seller')`,
+    [deal, scene.people['other buyer'], parts['other buyer']],
+  );
+  await signInAnew();
+  await notified();
+  await does('broker', `/deals/${deal}/participants/${parts['seller']}`, undefined, 'DELETE');
+  expect(await notified()).toEqual({
+    question_returned: ['colleague'],
+    removed: ['colleague', 'seller', 'viewer'],
+  });
+});
+
 test('each notification is listed for its recipient', async () => {
   const rows = await web.service.sql<{ id: string; user_id: string; kind: string }>(
     // The invitations and participations of these kinds may have ended since: their notifications are not shown any

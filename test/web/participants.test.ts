@@ -594,3 +594,50 @@ describe('with SMTP', () => {
     }
   });
 });
+
+test('whoever is invited again after their account moved to another address shows nowhere that it did', async () => {
+  // In a scene of its own: people have left the other.
+  const own = await openScene();
+  try {
+    const { service, scene } = own;
+    const lists = {
+      deal: { path: `/deals/${scene.deal}/participants`, who: 'broker', role: 'viewer' },
+      brokerage: { path: `/brokerages/${scene.brokerage}/members`, who: 'admin', role: 'staff' },
+    };
+    for (const [of, { path: list, who, role }] of Object.entries(lists)) {
+      const { ask } = await own.as(who);
+      const before = `moved-from-${of}@example.test`;
+      const after = `moved-to-${of}@example.test`;
+      const invite = async (email: string) => {
+        const { status, body } = await ask(list, { email, name: 'Someone', role, deliver: 'link' });
+        expect(status, JSON.stringify(body)).toBe(201);
+      };
+      const listed = async () => {
+        const { body } = await ask(of === 'deal' ? `/deals/${scene.deal}` : list);
+        return (body.participants ?? body.items)
+          .filter(({ email }: { email: string }) => email === before || email === after)
+          .map(({ email, status, user_id, id }: Record<string, string>) => `${email} ${status} ${id ?? user_id}`)
+          .toSorted();
+      };
+      await invite(before);
+      const [first] = await listed();
+      await service.sql('update users set email = $2 where email = $1', [before, after]);
+      await invite(before);
+      expect(await listed(), of).toEqual([first]);
+      await invite(after);
+      expect(await listed(), of).toEqual([first, expect.stringContaining(`${after} invited`)]);
+    }
+
+    // The same by the button: there is one person, with the id of before.
+    const { ask } = await own.as('broker');
+    const typed = { email: 'button@example.test', name: 'Button', role: 'viewer', deliver: 'link' };
+    const { id } = (await ask(lists.deal.path, typed)).body.participant;
+    await service.sql(`update users set email = 'moved@example.test' where email = $1`, [typed.email]);
+    const again = await ask(`${lists.deal.path}/${id}/invitation`, { deliver: 'link' });
+    expect(again.body).toMatchObject({ participant: { id, email: typed.email, status: 'invited' } });
+    const { participants } = (await ask(`/deals/${scene.deal}`)).body;
+    expect(participants.filter(({ email }: { email: string }) => email === typed.email)).toHaveLength(1);
+  } finally {
+    await own.close();
+  }
+});

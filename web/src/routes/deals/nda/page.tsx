@@ -90,7 +90,7 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
   const isFollowed =
     nda?.status === 'active' && ndas.some((one) => one.participant_id === nda.participant_id && one.status === 'sent');
   const isRenewable = capacities.can_send_nda && nda?.status === 'active' && nda.expires_at !== null && !isFollowed;
-  const buyer = participants.find(
+  const signer = participants.find(
     ({ id, role, status }) => id === nda?.participant_id && role === 'buyer' && status !== 'removed',
   );
   const sendNext = (to: Participant) => {
@@ -144,7 +144,7 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
         <NdaDrawer
           nda={nda}
           isFollowed={isFollowed}
-          onSendNext={isRenewable && buyer ? () => sendNext(buyer) : undefined}
+          onSendNext={isRenewable && signer ? () => sendNext(signer) : undefined}
           onClose={() => setOpened(null)}
         />
       )}

@@ -132,9 +132,9 @@ const mostPages = 5;
 function RecentActivity() {
   const { deal } = useDeal();
   const query = useInfiniteQuery(dealActivityQuery(deal.id));
-  const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
+  const { data: found, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
   // A page may be short because others did much that the person may not see: what they may see is further back.
-  const goesOn = data !== undefined && hasNextPage && itemsOf(data).length < shown && data.pages.length < mostPages;
+  const goesOn = found !== undefined && hasNextPage && itemsOf(found).length < shown && found.pages.length < mostPages;
   useEffect(() => {
     if (goesOn && !isFetching && !isFetchNextPageError) void fetchNextPage();
   }, [goesOn, isFetching, isFetchNextPageError, fetchNextPage]);
