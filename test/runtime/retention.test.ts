@@ -260,17 +260,17 @@ test('mails in files are deleted after thirty days, in portions, and no other fi
     writeFileSync(file, 'To: ann@people.example');
     utimesSync(file, written, written);
   };
-  const [old, young] = ['01a22d95-ead1-7000-af4d-160f628b8872', '01a22d95-ead1-7000-af4d-160f628b8873'];
-  for (const end of ['eml', 'txt', 'txt.unfinished']) write(`${old}.${end}`, 31);
+  const [past, young] = ['01a22d95-ead1-7000-af4d-160f628b8872', '01a22d95-ead1-7000-af4d-160f628b8873'];
+  for (const end of ['eml', 'txt', 'txt.unfinished']) write(`${past}.${end}`, 31);
   for (const end of ['eml', 'txt']) write(`${young}.${end}`, 29);
   write('notes.txt', 400);
   await clearMailFiles(service.services, 2);
   expect(readdirSync(directory).toSorted()).toEqual([`${young}.eml`, `${young}.txt`, 'notes.txt']);
   // Run by the service itself, too, every hour.
-  write(`${old}.eml`, 31);
+  write(`${past}.eml`, 31);
   const stop = startScheduledJobs(service.services);
   try {
-    await expect.poll(() => readdirSync(directory)).not.toContain(`${old}.eml`);
+    await expect.poll(() => readdirSync(directory)).not.toContain(`${past}.eml`);
   } finally {
     stop();
   }

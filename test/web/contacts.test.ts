@@ -151,7 +151,9 @@ describe('members of the brokerage', () => {
       ),
     ).toEqual([{ brokerage_id: scene.brokerage, user_id: scene.people['admin'], details: { by: 'admin' } }]);
     expect(
-      await service.sql(`select change from change_events where object_id = $1 order by at desc, id desc limit 1`, [id]),
+      await service.sql(`select change from change_events where object_id = $1 order by at desc, id desc limit 1`, [
+        id,
+      ]),
     ).toEqual([{ change: 'archived' }]);
   });
 
