@@ -143,6 +143,12 @@ export function contactList(
   return paged(found, limit, (contact) => contact);
 }
 
+/** A contact, archived or not, of a brokerage that the caller is a member of; null when there is none. */
+export const contactWithId = row<ListedContact, [id: string]>(
+  'contact_with_id',
+  `select ${fields} from contacts c where c.id = $1`,
+);
+
 // Contacts belong to no deal, so the audit record names the brokerage.
 const brokerage = 'changed.brokerage_id';
 

@@ -10,6 +10,7 @@ import {
   changeContact,
   contactList,
   contactSorts,
+  contactWithId,
   contactsWithEmails,
   importContacts,
   restoreContact,
@@ -39,6 +40,7 @@ const List = z.object({
 const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
 const Brokerage = z.object({ brokerage_id: id });
+const Exported = List.pick({ brokerage_id: true, search: true, archived: true });
 
 /** Throws 404 unless the person is a member of the brokerage, as if it did not exist. */
 function checkMember(memberships: readonly { readonly brokerage_id: string }[], brokerageId: string): void {
@@ -139,8 +141,8 @@ export function contactRoutes(services: Services) {
       return c.json({ row_count: count, rows, faults, left_out, imported });
     })
 
-    .get('/contacts/export', query(Brokerage), async (c) => {
-      const { brokerage_id } = c.req.valid('query');
+    .get('/contacts/export', query(Exported), async (c) => {
+      const { brokerage_id, search, archived } = c.req.valid('query');
       // Each portion authenticates the reader again, so that the export ends with their session or membership.
       const portion = async (after: Place | null, limit: number) => {
         const [memberships, found] = await asPerson(
@@ -149,8 +151,8 @@ export function contactRoutes(services: Services) {
           listMemberships(),
           contactList('display_name', {
             brokerageId: brokerage_id,
-            words: [],
-            archived: false,
+            words: searchWords(search),
+            archived: archived === 'true',
             after,
             limit,
           }),
@@ -159,5 +161,11 @@ export function contactRoutes(services: Services) {
         return found;
       };
       return csvExport(c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
+    })
+
+    // After the path of the export, which would be taken for an id.
+    .get('/contacts/:id', async (c) => {
+      const [contact] = await asPerson(services, c, contactWithId(pathId(c)));
+      return c.json(orNotFound(contact));
     });
 }
