@@ -413,7 +413,7 @@ for (const [how, pattern] of [
     `app.contact_list finds the contacts that row-level security shows people by what is ${how}`,
     `select c.id, c.display_name from app.contact_list($1, false, array[$2], 'display_name', null, null, 30) c`,
     `select c.id, c.display_name from contacts c where c.brokerage_id = $1 and c.archived_at is null
-       and app.contact_text(c.display_name, c.email, c.phone) like $2 order by "left"(lower(c.display_name), 100), c.id limit 30`,
+       and app.contact_words(c.display_name, c.email, c.phone) like $2 order by "left"(lower(c.display_name), 100), c.id limit 30`,
     ({ scene }) => [scene.brokerage, pattern],
     {
       'among many': [

@@ -201,10 +201,8 @@ describe('a search in the palette', () => {
 
   test('selects the best of what is found, whatever was selected before the answer', async () => {
     const [{ id = '' } = {}] = await service.sql<{ id: string }>(
-      // Not among the latest deals, which the palette has already.
-      `with opened as (insert into deals (organization_id, title, created_by, created_at, updated_at)
-         select $1, title, $2, '2020-01-01', '2020-01-01' from unnest(array['Outdoor signage maker', 'Signage of the north']) title
-         returning id, title),
+      `with opened as (insert into deals (organization_id, title, created_by)
+         values ($1, 'Outdoor signage maker', $2), ($1, 'Signage of the north', $2) returning id, title),
        part as (insert into participants (deal_id, user_id, role, status) select id, $2, 'broker', 'active' from opened)
        select id from opened where title = 'Signage of the north'`,
       [demo.brokerage_id, demo.people.broker.user_id],
@@ -213,6 +211,8 @@ describe('a search in the palette', () => {
     let answer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
     let asked = 0;
+    // As if they were not among the latest deals, which the palette has already.
+    await page.route(/api\/web\/deals\?(?!.*search=)/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
     await page.route(/api\/web\/deals\?.*search=/, async (route) => {
       asked += 1;
       await held;

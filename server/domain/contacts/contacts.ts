@@ -213,17 +213,21 @@ export const archiveContact = (id: string, origin: Origin) => withoutBrokerage(a
 /** Restores an archived contact; null when there is none that the caller may change. */
 export const restoreContact = (id: string, origin: Origin) => withoutBrokerage(restore(...from(origin), id));
 
-const sameAddress = rows<{ email: string; id: string }>(
-  'contacts_by_email',
-  'select email, id from app.contacts_with_emails($1, $2)',
-);
+/** A contact that the brokerage has already, by its place among those that were asked about. */
+export interface KnownContact {
+  place: number;
+  id: string;
+  archived: boolean;
+}
+
+const known = rows<KnownContact>('known_contacts', 'select place, id, archived from app.known_contacts($1, $2::jsonb)');
 
 /**
- * The e-mail addresses among these (in lower case) that contacts of the brokerage already have, with the id of the
- * contact.
+ * Which of these the brokerage already has, archived or not: by their address, or if they have none by type, name and
+ * phone number.
  */
-export const contactsWithEmails = (brokerageId: string, emails: readonly string[]) =>
-  sameAddress(brokerageId, [...emails]);
+export const knownContacts = (brokerageId: string, given: readonly ContactInput[]): Statement<KnownContact[]> =>
+  known(brokerageId, JSON.stringify(given.map((contact, place) => ({ ...contact, place }))));
 
 const addMany = row<{ added: number }>(
   'import_contacts',

@@ -11,8 +11,8 @@ import {
   contactList,
   contactSorts,
   contactWithId,
-  contactsWithEmails,
   importContacts,
+  knownContacts,
   restoreContact,
 } from '../../domain/contacts/contacts.ts';
 import { listMemberships } from '../../domain/people/people.ts';
@@ -62,19 +62,22 @@ export function contactRoutes(services: Services) {
     if (file === 'too_large') throw tooLarge(`The file is larger than ${largestContactFile.words}: split it.`);
     if (file === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
     const { rows, faults, count, leftOut } = await readContactCsv(file.text);
-    const emails = rows.flatMap(({ contact }) => (contact.email === null ? [] : [contact.email.toLowerCase()]));
     const [memberships, known] = await asPerson(
       services,
       c,
       listMemberships(),
-      contactsWithEmails(brokerageId, emails),
+      knownContacts(
+        brokerageId,
+        rows.map(({ contact }) => contact),
+      ),
     );
     checkMember(memberships, brokerageId);
-    const byEmail = new Map(known.map((contact) => [contact.email, contact.id]));
-    const marked = rows.map(({ contact, ...rest }) => ({
-      ...rest,
-      contact,
-      duplicate_of: contact.email === null ? null : (byEmail.get(contact.email.toLowerCase()) ?? null),
+    const byPlace = new Map(known.map((one) => [one.place, one]));
+    const marked = rows.map((row, place) => ({
+      ...row,
+      duplicate_of: byPlace.get(place)?.id ?? null,
+      /** Whether the contact that it duplicates is archived. */
+      duplicate_archived: byPlace.get(place)?.archived ?? false,
     }));
     return { rows: marked, faults, count, left_out: leftOut };
   };
