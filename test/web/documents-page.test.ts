@@ -420,7 +420,9 @@ test('finding, editing, removing and undoing the removal of a document takes eff
   await page.getByLabel('Category').selectOption('Legal');
   await page.getByText('No matching documents').waitFor();
   await announced('No results').waitFor({ state: 'attached' });
+  expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ search: 'draft of', category: 'legal' });
   await page.getByRole('button', { name: 'Show all' }).click();
+  await expect.poll(() => new URL(page.url()).search).toBe('');
   await page.getByLabel('Who may open it').selectOption('All participants');
 
   await choose(page, 'Draft of the lease.pdf', 'Edit');

@@ -23,6 +23,7 @@ import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { StatePill } from '../components/badge.tsx';
 import { Close } from '../components/dialog.tsx';
+import { longestSearch } from '../components/input.tsx';
 import { announce } from '../lib/announce.ts';
 import { dealStates } from '../lib/states.ts';
 import { chooseTheme } from '../lib/theme.ts';
@@ -38,8 +39,6 @@ import { useLeave } from './use-leave.ts';
 const restMillis = 150;
 /** Deals, and contacts, that are shown at once. */
 const mostShown = 7;
-/** Characters of a search that the server takes. */
-const longestSearch = 200;
 
 /** A page or an action, which is found by the words of its label, and by others. */
 interface Local extends Option {
