@@ -126,7 +126,7 @@ begin
     with seen as not materialized (
       select o.* from vault.deals_of_people o
       where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)
-        and (patterns is null or app.folded(concat_ws(' ', o.title, o.industry, o.location)) like all (patterns))),
+        and (patterns is null or app.folded(o.title || coalesce(' ' || o.industry, '') || coalesce(' ' || o.location, '')) like all (patterns))),
     known as (
       select s.deal_id as id, s.organization_id, s.title, s.asking_price, s.state, s.created_at, s.updated_at, s.role, s.principal_id,
         s.side, s.stage, s.stage_updated_at, s.holder_id, s.buyer_user_id, s.expires_at, null::timestamptz as done_at
@@ -141,7 +141,7 @@ begin
       left join (select a.deal_id, a.at from vault.deal_activity a where a.brokerage_id = any (case when dated then administered end)) a on a.deal_id = d.id
       where d.organization_id = any (administered)
         -- As a case, of which half are expected to hold: else PostgreSQL expects hardly any and builds its hash tables of the deals.
-        and case when patterns is null then true else app.folded(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns) end
+        and case when patterns is null then true else app.folded(d.title || coalesce(' ' || d.industry, '') || coalesce(' ' || d.location, '')) like all (patterns) end
         and not exists (select from seen where seen.deal_id = d.id))
     select d.id, d.title, d.asking_price,
       case when d.stage is null then d.state when d.stage = 'exclusivity' and not k.runs and d.state in ('under_offer', 'exclusivity') then 'listed'
@@ -198,7 +198,7 @@ begin
       from unnest(changed) one cross join lateral (select t.* from vault.deals_told t where t.id = one limit 1) d
       where d.organization_id = brokerage and d.keys_admitted
         and (d.created_at, d.id) < (last_at, last_id)
-        and (patterns is null or app.folded(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
+        and (patterns is null or app.folded(d.title || coalesce(' ' || d.industry, '') || coalesce(' ' || d.location, '')) like all (patterns))
         and (in_state is null or d.state = in_state)
         and d.updated_at >= updated_since
       order by d.created_at desc, d.id desc
@@ -212,7 +212,7 @@ begin
     from vault.deals_told d
     where d.organization_id = brokerage and d.keys_admitted
       and (d.created_at, d.id) < (last_at, last_id)
-      and (patterns is null or app.folded(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
+      and (patterns is null or app.folded(d.title || coalesce(' ' || d.industry, '') || coalesce(' ' || d.location, '')) like all (patterns))
       and (in_state is null or d.state = in_state)
       and (updated_since is null or d.updated_at >= updated_since)
     order by d.created_at desc, d.id desc

@@ -248,7 +248,8 @@ describe('a search in the palette', () => {
     await page.route(/api\/web\/deals\?.*search=/, (route) => route.fulfill({ status: 400, body: '{}' }));
     await box.fill('refused');
     await page.getByRole('dialog').getByRole('alert').waitFor();
-    expect(await page.getByText('No results').count()).toBe(0);
+    expect(await page.getByText('No results for').count()).toBe(0);
+    await escapeFrom(page, page.getByRole('dialog'));
     await page.unrouteAll({ behavior: 'wait' });
   });
 
