@@ -467,7 +467,7 @@ test('documents removed within the last hour are listed for restoring, also afte
 });
 
 test('a custom category stays listed and selected as a filter, even without results', async () => {
-  for (const category of ['Zoning', 'Wetlands'])
+  for (const category of ['Zoning', 'Wetlands', 'zoning', 'Legal'])
     await upload(web.service, await web.as('broker'), web.scene.deal, aPdf(), {
       filename: `${category}.pdf`,
       category,
@@ -475,8 +475,11 @@ test('a custom category stays listed and selected as a filter, even without resu
   const page = await roomOf('broker');
   const select = page.getByLabel('Category');
   const shown = () => select.locator('option:checked').innerText();
+  await row(page, 'zoning.pdf').waitFor();
+  const options = await select.locator('option').allInnerTexts();
+  expect(options.filter((one) => ['Zoning', 'Legal'].includes(one)).toSorted()).toEqual(['Legal', 'Zoning']);
   await select.selectOption('Zoning');
-  await expect.poll(() => rows(page).count()).toBe(1);
+  await expect.poll(() => rows(page).count()).toBe(2);
   await select.selectOption('Wetlands');
   await row(page, 'Wetlands.pdf').waitFor();
   await page.getByRole('searchbox', { name: 'Search documents' }).fill('nothing like it');

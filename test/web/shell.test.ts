@@ -271,7 +271,7 @@ describe('a search in the palette', () => {
 
     await page.keyboard.press('Control+k');
     await box.fill('wexford 260');
-    await page.getByRole('option', { name: 'Wexford 260' }).click();
+    await page.getByRole('option', { name: 'Wexford 260', exact: true }).click();
     await page.waitForURL(/contacts\?open=[-0-9a-f]{36}$/);
     const contact = page.getByRole('dialog', { name: 'Wexford 260' });
     await contact.getByLabel('Phone').fill('614 555 0142');
