@@ -260,8 +260,7 @@ describe('the list', () => {
   test('finds contacts however accents, punctuation and phone numbers are written', async () => {
     const names = async (search: string) =>
       (await as('broker').ask(listPath({ search }))).body.items.map((one: typeof ana) => one.display_name);
-    const own = async (display_name: string, phone: string | null = null) =>
-      add({ display_name, email: null, phone });
+    const own = async (display_name: string, phone: string | null = null) => add({ display_name, email: null, phone });
     await own('José Quintero');
     await own('Müller Straßenbau');
     await own('Zoë Decomposed'.normalize('NFD'));
@@ -308,9 +307,17 @@ describe('the list', () => {
     };
     expect(await file('search=umit%20exported')).toEqual(['Exported Ümit']);
     expect(await file('search=exported&archived=true')).toEqual(['Exported Gone']);
-    expect(await as('colleague').ask(`/contacts/${id}`)).toMatchObject({ status: 200, body: { ...ana, id, email: null, display_name: 'Exported Ümit' } });
+    expect(await as('colleague').ask(`/contacts/${id}`)).toMatchObject({
+      status: 200,
+      body: { ...ana, id, email: null, display_name: 'Exported Ümit' },
+    });
     expect((await as('broker').ask(`/contacts/${gone}`)).body.archived_at).toMatch(/Z$/);
-    for (const [name, other] of [['seller', id], ['outsider', id], ['broker', elsewhere.contact], ['broker', nowhere]] as const)
+    for (const [name, other] of [
+      ['seller', id],
+      ['outsider', id],
+      ['broker', elsewhere.contact],
+      ['broker', nowhere],
+    ] as const)
       expect((await as(name).ask(`/contacts/${other}`)).status, `${name} ${other}`).toBe(404);
   });
 });
@@ -396,12 +403,23 @@ describe('importing', () => {
     ].join('\n');
     const first = (await send('broker', '/contacts/import', csv)).body;
     expect(first).toMatchObject({ imported: 5 });
-    expect(first.rows.map(({ same_as }: { same_as: number | null }) => same_as)).toEqual([null, null, null, 4, null, null]);
+    expect(first.rows.map(({ same_as }: { same_as: number | null }) => same_as)).toEqual([
+      null,
+      null,
+      null,
+      4,
+      null,
+      null,
+    ]);
     for (const { id, display_name } of await wholeList({ search: 'filed' })) {
       expect(display_name).toMatch(/^Filed/);
       await as('broker').ask(`/contacts/${id}/archive`, {});
     }
-    const { body } = await send('broker', '/contacts/import', csv.replace('+1 (614) 555 0777', '1-614-555-0777').replace('filed@', 'FILED@'));
+    const { body } = await send(
+      'broker',
+      '/contacts/import',
+      csv.replace('+1 (614) 555 0777', '1-614-555-0777').replace('filed@', 'FILED@'),
+    );
     expect(body.imported).toBe(0);
     expect(body.rows).toMatchObject(
       [false, false, false, false, true, true].map((duplicate_archived) => ({

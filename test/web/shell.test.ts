@@ -212,7 +212,9 @@ describe('a search in the palette', () => {
     const held = new Promise<void>((resolve) => (answer = resolve));
     let asked = 0;
     // As if they were not among the latest deals, which the palette has already.
-    await page.route(/api\/web\/deals\?(?!.*search=)/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
+    await page.route(/api\/web\/deals\?(?!.*search=)/, (route) =>
+      route.fulfill({ json: { items: [], next_cursor: null } }),
+    );
     await page.route(/api\/web\/deals\?.*search=/, async (route) => {
       asked += 1;
       await held;

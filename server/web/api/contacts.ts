@@ -82,93 +82,95 @@ export function contactRoutes(services: Services) {
     return { rows: marked, faults, count, left_out: leftOut };
   };
 
-  return new Hono()
-    .get('/contacts', query(List), async (c) => {
-      const { brokerage_id, search, archived, sort, cursor, limit } = c.req.valid('query');
-      const order = contactSorts.find((one) => one === sort) ?? '-created_at';
-      const page = await pages(`contacts ${brokerage_id} ${order}`, cursor);
-      const [person, found] = await withPerson(
-        services,
-        c,
-        contactList(order, {
-          brokerageId: brokerage_id,
-          words: searchWords(search),
-          archived: archived === 'true',
-          after: page.after,
-          limit,
-        }),
-      );
-      return c.json(page.answer(person, found));
-    })
-
-    .post('/contacts', body(New), async (c) => {
-      const { brokerage_id, ...contact } = c.req.valid('json');
-      const [added] = await asPerson(services, c, addContact(brokerage_id, contact, originOf(c)));
-      return c.json(orNotFound(added), 201);
-    })
-
-    .patch('/contacts/:id', body(Change), async (c) => {
-      const given = c.req.valid('json');
-      const [changed] = await asPerson(services, c, changeContact(pathId(c), given, originOf(c)));
-      return c.json(orNotFound(changed));
-    })
-
-    .post('/contacts/:id/archive', async (c) => {
-      const [archived] = await asPerson(services, c, archiveContact(pathId(c), originOf(c)));
-      return c.json(orNotFound(archived));
-    })
-
-    .post('/contacts/:id/restore', async (c) => {
-      const [restored] = await asPerson(services, c, restoreContact(pathId(c), originOf(c)));
-      return c.json(orNotFound(restored));
-    })
-
-    .post('/contacts/import/preview', query(Brokerage), async (c) => {
-      const { rows, faults, count, left_out } = await read(c, c.req.valid('query').brokerage_id);
-      return c.json({ row_count: count, rows, faults, left_out, imported: 0 });
-    })
-
-    .post('/contacts/import', query(Brokerage), async (c) => {
-      const { brokerage_id } = c.req.valid('query');
-      const { rows, faults, count, left_out } = await read(c, brokerage_id);
-      if (faults.length > 0)
-        throw new Problem(
-          409,
-          'faults_in_file',
-          'Nothing was imported: fix the rows with errors, or remove them from the file.',
-        );
-      const fresh = rows
-        .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)
-        .map(({ contact }) => contact);
-      const [imported] = await asPerson(services, c, importContacts(brokerage_id, fresh, originOf(c)));
-      return c.json({ row_count: count, rows, faults, left_out, imported });
-    })
-
-    .get('/contacts/export', query(Exported), async (c) => {
-      const { brokerage_id, search, archived } = c.req.valid('query');
-      // Each portion authenticates the reader again, so that the export ends with their session or membership.
-      const portion = async (after: Place | null, limit: number) => {
-        const [memberships, found] = await asPerson(
+  return (
+    new Hono()
+      .get('/contacts', query(List), async (c) => {
+        const { brokerage_id, search, archived, sort, cursor, limit } = c.req.valid('query');
+        const order = contactSorts.find((one) => one === sort) ?? '-created_at';
+        const page = await pages(`contacts ${brokerage_id} ${order}`, cursor);
+        const [person, found] = await withPerson(
           services,
           c,
-          listMemberships(),
-          contactList('display_name', {
+          contactList(order, {
             brokerageId: brokerage_id,
             words: searchWords(search),
             archived: archived === 'true',
-            after,
+            after: page.after,
             limit,
           }),
         );
-        checkMember(memberships, brokerage_id);
-        return found;
-      };
-      return csvExport(c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
-    })
+        return c.json(page.answer(person, found));
+      })
 
-    // After the path of the export, which would be taken for an id.
-    .get('/contacts/:id', async (c) => {
-      const [contact] = await asPerson(services, c, contactWithId(pathId(c)));
-      return c.json(orNotFound(contact));
-    });
+      .post('/contacts', body(New), async (c) => {
+        const { brokerage_id, ...contact } = c.req.valid('json');
+        const [added] = await asPerson(services, c, addContact(brokerage_id, contact, originOf(c)));
+        return c.json(orNotFound(added), 201);
+      })
+
+      .patch('/contacts/:id', body(Change), async (c) => {
+        const given = c.req.valid('json');
+        const [changed] = await asPerson(services, c, changeContact(pathId(c), given, originOf(c)));
+        return c.json(orNotFound(changed));
+      })
+
+      .post('/contacts/:id/archive', async (c) => {
+        const [archived] = await asPerson(services, c, archiveContact(pathId(c), originOf(c)));
+        return c.json(orNotFound(archived));
+      })
+
+      .post('/contacts/:id/restore', async (c) => {
+        const [restored] = await asPerson(services, c, restoreContact(pathId(c), originOf(c)));
+        return c.json(orNotFound(restored));
+      })
+
+      .post('/contacts/import/preview', query(Brokerage), async (c) => {
+        const { rows, faults, count, left_out } = await read(c, c.req.valid('query').brokerage_id);
+        return c.json({ row_count: count, rows, faults, left_out, imported: 0 });
+      })
+
+      .post('/contacts/import', query(Brokerage), async (c) => {
+        const { brokerage_id } = c.req.valid('query');
+        const { rows, faults, count, left_out } = await read(c, brokerage_id);
+        if (faults.length > 0)
+          throw new Problem(
+            409,
+            'faults_in_file',
+            'Nothing was imported: fix the rows with errors, or remove them from the file.',
+          );
+        const fresh = rows
+          .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)
+          .map(({ contact }) => contact);
+        const [imported] = await asPerson(services, c, importContacts(brokerage_id, fresh, originOf(c)));
+        return c.json({ row_count: count, rows, faults, left_out, imported });
+      })
+
+      .get('/contacts/export', query(Exported), async (c) => {
+        const { brokerage_id, search, archived } = c.req.valid('query');
+        // Each portion authenticates the reader again, so that the export ends with their session or membership.
+        const portion = async (after: Place | null, limit: number) => {
+          const [memberships, found] = await asPerson(
+            services,
+            c,
+            listMemberships(),
+            contactList('display_name', {
+              brokerageId: brokerage_id,
+              words: searchWords(search),
+              archived: archived === 'true',
+              after,
+              limit,
+            }),
+          );
+          checkMember(memberships, brokerage_id);
+          return found;
+        };
+        return csvExport(c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
+      })
+
+      // After the path of the export, which would be taken for an id.
+      .get('/contacts/:id', async (c) => {
+        const [contact] = await asPerson(services, c, contactWithId(pathId(c)));
+        return c.json(orNotFound(contact));
+      })
+  );
 }

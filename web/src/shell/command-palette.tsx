@@ -139,9 +139,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
     void navigate(link);
   };
   const answered = { asked, search, words };
-  const foundDeals = rowsFor(deals, answered, ({ title, industry, location }) =>
-    [title, industry, location].join(' '),
-  );
+  const foundDeals = rowsFor(deals, answered, ({ title, industry, location }) => [title, industry, location].join(' '));
   const foundContacts =
     search === '' || brokerage === null
       ? []
@@ -168,27 +166,50 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
           local('New contact', 'add person company', <Plus />, () => go({ to: '/contacts', search: { open: 'new' } })),
           local('Import contacts', 'csv file', <Upload />, () => go({ to: '/contacts', search: { open: 'import' } })),
         ]),
-    local('Light appearance', 'theme', <Sun />, done(() => chooseTheme('light'))),
-    local('Dark appearance', 'theme', <Moon />, done(() => chooseTheme('dark'))),
-    local('Use device appearance', 'system theme', <Monitor />, done(() => chooseTheme('system'))),
-    local('Reload everything', 'load again refresh', <RotateCw />, done(() => void refreshAll(client))),
-    local('Sign out', 'leave log out', <LogOut />, done(() => void leave())),
+    local(
+      'Light appearance',
+      'theme',
+      <Sun />,
+      done(() => chooseTheme('light')),
+    ),
+    local(
+      'Dark appearance',
+      'theme',
+      <Moon />,
+      done(() => chooseTheme('dark')),
+    ),
+    local(
+      'Use device appearance',
+      'system theme',
+      <Monitor />,
+      done(() => chooseTheme('system')),
+    ),
+    local(
+      'Reload everything',
+      'load again refresh',
+      <RotateCw />,
+      done(() => void refreshAll(client)),
+    ),
+    local(
+      'Sign out',
+      'leave log out',
+      <LogOut />,
+      done(() => void leave()),
+    ),
   ];
   const fittingPlaces = search === '' ? places : thatFit([...places, ...settings], words);
   const fittingActions = thatFit(actions, words);
-  const dealOptions = bestFirst(foundDeals, search, ({ title }) => title).map(
-    (deal): Option => ({
-      id: deal.id,
-      icon: <Handshake />,
-      children: (
-        <>
-          <span className="truncate">{deal.title}</span>
-          <StatePill look={dealStates[deal.state]} />
-        </>
-      ),
-      run: () => go({ to: '/deals/$dealId', params: { dealId: deal.id } }),
-    }),
-  );
+  const dealOptions = bestFirst(foundDeals, search, ({ title }) => title).map((deal): Option => ({
+    id: deal.id,
+    icon: <Handshake />,
+    children: (
+      <>
+        <span className="truncate">{deal.title}</span>
+        <StatePill look={dealStates[deal.state]} />
+      </>
+    ),
+    run: () => go({ to: '/deals/$dealId', params: { dealId: deal.id } }),
+  }));
   const contactOptions = bestFirst(foundContacts, search, ({ display_name }) => display_name).map(
     ({ id, type, display_name, email, phone }): Option => ({
       id,
@@ -267,7 +288,8 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
             ) : !isComplete && nothingYet && search !== '' ? (
               <p className="px-5 pt-4 text-faint">Searching…</p>
             ) : (
-              isComplete && count === 0 && <p className="px-5 py-8 text-center text-faint">No results for “{search}”.</p>
+              isComplete &&
+              count === 0 && <p className="px-5 py-8 text-center text-faint">No results for “{search}”.</p>
             )}
           </OptionList>
           {/* Outside of the list, which handles Enter itself. */}

@@ -104,7 +104,11 @@ export function OptionList({ label, placeholder, typed, onType, maxLength, group
         >
           {groups.map(({ heading, options: inGroup }, index) => (
             <div key={heading} role="group" aria-labelledby={`${base}-heading-${index}`}>
-              <div id={`${base}-heading-${index}`} aria-hidden className="px-3 pt-3 pb-1 text-xs font-medium text-faint">
+              <div
+                id={`${base}-heading-${index}`}
+                aria-hidden
+                className="px-3 pt-3 pb-1 text-xs font-medium text-faint"
+              >
                 {heading}
               </div>
               {inGroup.map((option) => (

@@ -128,7 +128,10 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
         description="People and companies that every member of your brokerage can see."
         actions={
           <>
-            <Button icon={<Download className="size-4" />} onClick={() => download(contactsExport(brokerageId, filter))}>
+            <Button
+              icon={<Download className="size-4" />}
+              onClick={() => download(contactsExport(brokerageId, filter))}
+            >
               Export
             </Button>
             {!bare && (
