@@ -475,7 +475,7 @@ test('a custom category stays listed and selected as a filter, even without resu
   const page = await roomOf('broker');
   const select = page.getByLabel('Category');
   const shown = () => select.locator('option:checked').innerText();
-  await row(page, 'zoning.pdf').waitFor();
+  await row(page, 'zoning.pdf').first().waitFor();
   const options = await select.locator('option').allInnerTexts();
   expect(options.filter((one) => ['Zoning', 'Legal'].includes(one)).toSorted()).toEqual(['Legal', 'Zoning']);
   await select.selectOption('Zoning');
@@ -486,7 +486,7 @@ test('a custom category stays listed and selected as a filter, even without resu
   await page.getByText('No matching documents').waitFor();
   expect(await shown()).toBe('Wetlands');
   await page.getByRole('button', { name: 'Show all' }).click();
-  await row(page, 'Zoning.pdf').waitFor();
+  await row(page, 'Zoning.pdf').first().waitFor();
   expect(await shown()).toBe('All categories');
 });
 
