@@ -50,7 +50,9 @@ const idsOnDeal = `
     (select x.buyer_user_id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as buyer_user_id,
     (select x.id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as offer_id,
     (select x.id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id desc limit 1) as other_offer_id,
-    (select x.id from webhook_endpoints x where x.brokerage_id = coalesce($3, d.organization_id) order by x.id limit 1) as webhook_id
+    (select x.id from webhook_endpoints x where x.brokerage_id = coalesce($3, d.organization_id) order by x.id limit 1) as webhook_id,
+    (select x.id from contacts x where x.brokerage_id = coalesce($3, d.organization_id) and x.archived_at is null
+      order by x.created_at desc, x.id desc limit 1) as contact_id
   from (select) one left join deals d on d.id = $1`;
 
 // The records that the calls of an API key are about: two contacts of its brokerage that can be merged, and records of
@@ -96,6 +98,7 @@ function idIn(parts: readonly string[], at: number, ids: Ids): string | undefine
   return {
     deals: ids['deal_id'],
     brokerages: ids['brokerage_id'],
+    contacts: ids['contact_id'],
     findings: ids['finding_id'],
     webhooks: ids['webhook_id'],
   }[before];
@@ -145,7 +148,10 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
       '&search=zzzz',
       '&search=miller&sort=display_name',
     ].map((more) => `?brokerage_id=${brokerage_id}${more}`),
-  '/api/web/contacts/export': ({ brokerage_id }) => [`?brokerage_id=${brokerage_id}`],
+  '/api/web/contacts/export': ({ brokerage_id }) => [
+    `?brokerage_id=${brokerage_id}`,
+    `?brokerage_id=${brokerage_id}&search=miller%20maria`,
+  ],
   '/api/web/audit': ({ brokerage_id, own_id, user_id }) => [
     '',
     '?action=deal.',

@@ -90,17 +90,21 @@ export const paged = <Row extends { id: string }, Item>(
   shown: (row: Omit<Placed<Row>, 'place'>) => Item,
 ): Statement<Page<Item>> => mapped(query, (found) => pageOf(found, limit, shown));
 
-/** At most this many words of a search are used. */
+/** At most this many words of a search are taken from a request of an API key. */
 export const mostSearchWords = 8;
 
-/** Returns the words of a text. */
-export const wordsIn = (text: string): string[] => text.trim().split(/\s+/).filter(Boolean);
+/** Returns the words of a text, without the punctuation around them: `Jones, Sam` is searched as `Jones` and `Sam`. */
+export const wordsIn = (text: string): string[] =>
+  text
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((word) => word.replace(/^[,;."“”()]+|[,;."“”()]+$/g, '') || word);
 
-/** Returns the words of a search that are used. */
-export const searchWords = (search: string): string[] => wordsIn(search).slice(0, mostSearchWords);
+/** Returns the different words of a search. */
+export const searchWords = (search: string): string[] => [...new Set(wordsIn(search))];
 
 /**
- * Returns a LIKE pattern that matches the word anywhere. The query converts it to lower case as it does the rows:
+ * Returns a LIKE pattern that matches the word anywhere. The database folds it as it does the rows (`app.folded`):
  * PostgreSQL and JavaScript do not convert every letter alike (Σ at the end of a word, İ).
  */
 export const anywhere = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`;

@@ -413,7 +413,7 @@ for (const [how, pattern] of [
     `app.contact_list finds the contacts that row-level security shows people by what is ${how}`,
     `select c.id, c.display_name from app.contact_list($1, false, array[$2], 'display_name', null, null, 30) c`,
     `select c.id, c.display_name from contacts c where c.brokerage_id = $1 and c.archived_at is null
-       and app.contact_text(c.display_name, c.email, c.phone) like $2 order by "left"(lower(c.display_name), 100), c.id limit 30`,
+       and app.contact_words(c.display_name, c.email, c.phone) like $2 order by "left"(lower(c.display_name), 100), c.id limit 30`,
     ({ scene }) => [scene.brokerage, pattern],
     {
       'among many': [
@@ -447,6 +447,30 @@ check(
   `select distinct on (lower(c.email)) lower(c.email) as email, c.id from contacts c
    where c.brokerage_id = $1 and c.archived_at is null and c.email is not null order by lower(c.email), c.id`,
   ({ scene }) => [scene.brokerage],
+);
+
+check(
+  'app.known_contacts finds by address, or by type, name and phone number, the contacts that row-level security shows',
+  `select k.place, k.id, k.archived from app.known_contacts($1, (
+     select jsonb_agg(jsonb_build_object('place', n, 'type', g.type, 'display_name', upper(g.display_name), 'email', upper(g.email), 'phone', g.phone))
+     from (values (1, 'person', 'Anyone', 'info@example.test', null), (2, 'person', 'Known Twice', null, '+1 (614) 555-0142'),
+       (3, 'company', 'Known Twice', null, '16145550142'), (4, 'person', 'Known Twice', null, null), (5, 'person', 'Put Away', null, null)) g (n, type, display_name, email, phone))) k
+   order by k.place`,
+  `select case when c.email is not null then 1 when c.display_name = 'Known Twice' then 2 else 5 end as place, c.id, c.archived_at is not null as archived
+   from contacts c where c.brokerage_id = $1
+     and c.id = any (array[
+       (select e.id from contacts e where e.brokerage_id = $1 and lower(e.email) = 'info@example.test' order by e.archived_at is not null, e.id limit 1),
+       (select e.id from contacts e where e.brokerage_id = $1 and e.display_name = 'Known Twice' order by e.id limit 1),
+       (select e.id from contacts e where e.brokerage_id = $1 and e.display_name = 'Put Away')])
+   order by 1`,
+  ({ scene }) => [scene.brokerage],
+  {
+    'among those by name': [
+      `insert into contacts (brokerage_id, type, display_name, phone, archived_at)
+       select b.id, 'person', name, phone, archived_at
+       from brokerages b, (values ('Known Twice', '1 614 555 0142', null), ('Put Away', null, app.now())) v (name, phone, archived_at)`,
+    ],
+  },
 );
 
 const as = (role: string): string => `any ((select app.deals_acting_as('${role}'))::uuid[])`;

@@ -258,7 +258,7 @@ describe('a key reads exactly', () => {
       revokedAt: null,
       replacedAt: null,
     });
-    const findings = await of('/findings?severity=minor&category=tax&status=open');
+    const findings = await of('/findings?severity=minor&category=Tax&status=open');
     expect(findings.find(({ id }) => id === scene.records["findings/the exclusive buyer's"])).toEqual({
       id: scene.records["findings/the exclusive buyer's"],
       dealId: scene.deal,
@@ -325,7 +325,7 @@ describe('a key reads exactly', () => {
     expect(body?.data.find(({ id }) => id === produced.id)).toEqual(produced);
     expect((await ask('GET', `/deals/${scene.deal}/documents/${produced.id}`)).body).toEqual(produced);
     expect(
-      (await ask('GET', `/deals/${scene.deal}/documents?confidentiality=public&category=financials`)).body?.data,
+      (await ask('GET', `/deals/${scene.deal}/documents?confidentiality=public&category=Financials`)).body?.data,
     ).toHaveLength(2);
     await web.service.sql('update documents set removed_at = app.now() where id = $1', [
       scene.records['documents/public'],

@@ -127,7 +127,7 @@ test('the dialog shows the contact chosen last, whether by search or by click', 
   const choose = async (typed: string, name: string | RegExp) => {
     await page.keyboard.press('Control+k');
     await page.getByPlaceholder('Search deals, contacts, actions').fill(typed);
-    await page.getByRole('option', { name }).click();
+    await page.getByRole('option', { name, exact: typeof name === 'string' }).click();
   };
   const shows = async (title: string, email: string) => {
     const dialog = page.getByRole('dialog', { name: title, exact: true });
@@ -184,6 +184,24 @@ test('a file is previewed before it is imported', async () => {
   await page.getByText('2 contacts imported').first().waitFor();
   await page.getByRole('searchbox', { name: 'Search contacts' }).fill(`yuri ${own}`);
   await row(`Yuri ${own}`).waitFor();
+
+  await page.getByRole('button', { name: 'Import' }).first().click();
+  await choose(`name,email\nXan ${own},\nYuri,yuri-${own}@example.test\n`);
+  await dialog.getByText('Nothing new in this file').waitFor();
+  expect(await dialog.getByText('Already in contacts').count()).toBe(2);
+  await service.sql(`update contacts set archived_at = app.now() where email = $1`, [`yuri-${own}@example.test`]);
+  await choose(`name,email\nYuri,yuri-${own}@example.test\nXenia ${own},\n`);
+  await dialog.getByText('1 contact can be imported').waitFor();
+  await dialog.getByText('Archived', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'New contact' }).click();
+  await dialog.getByLabel('E-mail').fill(`YURI-${own}@example.test`);
+  await dialog.getByText(`Yuri ${own}, who is archived, already has this address.`).waitFor();
+  await service.sql(`update contacts set archived_at = null where email = $1`, [`yuri-${own}@example.test`]);
+  await dialog.getByLabel('E-mail').fill('');
+  await escapeFrom(page, dialog);
 
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export' }).click();

@@ -294,6 +294,70 @@ describe('the list', () => {
       expect(await names(display_name)).toEqual([display_name]);
     }
   });
+
+  test('finds contacts however accents, punctuation and phone numbers are written', async () => {
+    const names = async (search: string) =>
+      (await as('broker').ask(listPath({ search }))).body.items.map((one: typeof ana) => one.display_name);
+    const own = async (display_name: string, phone: string | null = null) => add({ display_name, email: null, phone });
+    await own('José Quintero');
+    await own('Müller Straßenbau');
+    await own('Zoë Decomposed'.normalize('NFD'));
+    await own('O’Brien “Lucky” Łukasz Ærø');
+    await own('Sam Jonesworth');
+    await own('Acmeworks, Inc', '+1 (614) 555-0942');
+    await own('Vale Two', '614.555.0943 x12');
+    for (const [search, found] of [
+      ['jose quintero', 'José Quintero'],
+      ['JOSÉ', 'José Quintero'],
+      ['quintero josé'.normalize('NFD'), 'José Quintero'],
+      ['muller strassenbau', 'Müller Straßenbau'],
+      ['müller STRASSE', 'Müller Straßenbau'],
+      ['zoë decomposed', 'Zoë Decomposed'.normalize('NFD')],
+      ["o'brien lukasz aero", 'O’Brien “Lucky” Łukasz Ærø'],
+      ['o’brien "lucky"', 'O’Brien “Lucky” Łukasz Ærø'],
+      ['Jonesworth, Sam', 'Sam Jonesworth'],
+      ['acmeworks inc.', 'Acmeworks, Inc'],
+      ['6145550942', 'Acmeworks, Inc'],
+      ['614-555-0942', 'Acmeworks, Inc'],
+      ['(614) 555-0942', 'Acmeworks, Inc'],
+      ['+1 614 5550942', 'Acmeworks, Inc'],
+      ['614/5550943', 'Vale Two'],
+      ['5550943 x12', 'Vale Two'],
+      // More words than a request of an API key may have.
+      ['a c m e w o r k s acmeworks', 'Acmeworks, Inc'],
+    ] as const)
+      expect(await names(search), search).toEqual([found]);
+    expect(await names('a c m e w o r k s acmeworks nowhere')).toEqual([]);
+  });
+
+  test('is exported as it is searched, and one contact is read by its id', async () => {
+    const id = await add({ display_name: 'Exported Ümit', email: null });
+    const gone = await add({ display_name: 'Exported Gone', email: null });
+    await as('broker').ask(`/contacts/${gone}/archive`, {});
+    const file = async (query: string) => {
+      const path = `/api/web/contacts/export?brokerage_id=${scene.brokerage}&${query}`;
+      const text = await (await fetch(service.origin + path, { headers: as('broker').headers })).text();
+      return text
+        .trim()
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(',')[1]);
+    };
+    expect(await file('search=umit%20exported')).toEqual(['Exported Ümit']);
+    expect(await file('search=exported&archived=true')).toEqual(['Exported Gone']);
+    expect(await as('colleague').ask(`/contacts/${id}`)).toMatchObject({
+      status: 200,
+      body: { ...ana, id, email: null, display_name: 'Exported Ümit' },
+    });
+    expect((await as('broker').ask(`/contacts/${gone}`)).body.archived_at).toMatch(/Z$/);
+    for (const [name, other] of [
+      ['seller', id],
+      ['outsider', id],
+      ['broker', elsewhere.contact],
+      ['broker', nowhere],
+    ] as const)
+      expect((await as(name).ask(`/contacts/${other}`)).status, `${name} ${other}`).toBe(404);
+  });
 });
 
 const table = [
@@ -317,12 +381,14 @@ describe('importing', () => {
           row: 2,
           contact: { type: 'person', display_name: 'Known Kit', email: 'KIT@example.test', phone: null },
           duplicate_of: known,
+          duplicate_archived: false,
           same_as: null,
         },
         {
           row: 3,
           contact: { type: 'person', display_name: 'Bloom; Sons "Co"', email: null, phone: null },
           duplicate_of: null,
+          duplicate_archived: false,
           same_as: null,
         },
       ],
@@ -361,6 +427,46 @@ describe('importing', () => {
       `select action, details from audit_records where action = 'contact.import' order by at desc, id desc limit 1`,
     );
     expect(record).toEqual({ action: 'contact.import', details: { added: 2 } });
+  });
+
+  test('a second time adds nobody, and brings nobody back who was archived', async () => {
+    const csv = [
+      'name,type,email,phone',
+      'Twice Known,,,+1 (614) 555 0777',
+      'Twice Known,,,614 555 0778',
+      'Twice Known,company,,',
+      'twice known,company,,',
+      'Filed Away,,filed@example.test,',
+      'Filed Too,,,',
+    ].join('\n');
+    const first = (await send('broker', '/contacts/import', csv)).body;
+    expect(first).toMatchObject({ imported: 5 });
+    expect(first.rows.map(({ same_as }: { same_as: number | null }) => same_as)).toEqual([
+      null,
+      null,
+      null,
+      4,
+      null,
+      null,
+    ]);
+    for (const { id, display_name } of await wholeList({ search: 'filed' })) {
+      expect(display_name).toMatch(/^Filed/);
+      await as('broker').ask(`/contacts/${id}/archive`, {});
+    }
+    const { body } = await send(
+      'broker',
+      '/contacts/import',
+      csv.replace('+1 (614) 555 0777', '1-614-555-0777').replace('filed@', 'FILED@'),
+    );
+    expect(body.imported).toBe(0);
+    expect(body.rows).toMatchObject(
+      [false, false, false, false, true, true].map((duplicate_archived) => ({
+        duplicate_of: expect.any(String),
+        duplicate_archived,
+      })),
+    );
+    expect(await wholeList({ search: 'twice' })).toHaveLength(3);
+    expect(await wholeList({ search: 'filed' })).toEqual([]);
   });
 
   const look = async (csv: string) => {

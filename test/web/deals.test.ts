@@ -775,6 +775,14 @@ describe('the list of deals', () => {
     expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('OHIO bäck')}`)).body)).toEqual([found]);
     expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('100%')}`)).body)).toEqual([found]);
     expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('1%o')}`)).body)).toEqual([]);
+    await web.service.sql(`update deals set location = 'São Paulo' where id = $1`, [found]);
+    for (const search of [
+      'sao paulo backerei',
+      'Paulo, São',
+      'BÄCKEREI 100%.',
+      'sao paulo 100% b a c k e r e i organic',
+    ])
+      expect(ids((await broker.ask(`/deals?search=${encodeURIComponent(search)}`)).body), search).toEqual([found]);
     for (const title of ['Φούρνος ΟΔΟΣ', 'İstanbul kebab']) {
       const id = await newDeal('listed', title);
       expect(ids((await broker.ask(`/deals?search=${encodeURIComponent(title)}`)).body), title).toEqual([id]);

@@ -357,6 +357,8 @@ describe('the list', () => {
     const names = async (query: string) =>
       (await person.ask(`${roomOf()}?${query}`)).body.items.map((one: { filename: string }) => one.filename);
     expect(await names('category=employees')).toEqual(['Payroll 2025.pdf']);
+    expect(await names('category=Employees')).toEqual(['Payroll 2025.pdf']);
+    expect(await names('search=p%C3%A1yroll,')).toEqual(['Payroll 2025.pdf']);
     expect(await names('search=PAYROLL')).toEqual(['Payroll 2025.pdf']);
     expect(await names('search=graphs OF the yard')).toEqual(['Yard.png']);
     expect(await names('search=2025%20%20payroll%20')).toEqual(['Payroll 2025.pdf']);

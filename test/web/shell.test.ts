@@ -138,7 +138,9 @@ describe('by keyboard', () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').fill('hvac');
     await page.getByRole('option', { name: /HVAC/ }).and(page.locator('[aria-selected=true]')).waitFor();
-    const found = await page.getByRole('option').count();
+    // The last entry leads to the list of deals, and is no result.
+    await page.getByRole('option', { name: 'All contacts with' }).waitFor({ state: 'detached' });
+    const found = (await page.getByRole('option').count()) - 1;
     await page
       .getByRole('status')
       .filter({ hasText: new RegExp(`^${found} results?$`) })
@@ -161,7 +163,7 @@ describe('the palette', () => {
     const contact = page.getByRole('dialog', { name: 'Anneliese Kraft' });
     await contact.getByLabel('E-mail').waitFor();
     await escapeFrom(page, contact);
-    await expect.poll(() => new URL(page.url()).search).toBe('?search=Anneliese+Kraft');
+    await expect.poll(() => new URL(page.url()).search).toBe('');
 
     const { page: buyers } = await visit('buyer', '/');
     await buyers.keyboard.press('Control+k');
@@ -187,10 +189,97 @@ describe('the palette', () => {
     for (const deed of ['New contact', 'Import contacts']) {
       await page.keyboard.press('Control+k');
       await page.getByRole('dialog').getByRole('combobox').fill(deed);
-      await page.getByRole('option', { name: deed }).click();
+      await page.getByRole('option', { name: deed, exact: true }).click();
       await page.getByRole('dialog', { name: deed }).waitFor();
       await escapeFrom(page, page.getByRole('dialog'));
     }
+  });
+});
+
+describe('a search in the palette', () => {
+  const selected = (page: Page) => page.locator('[role=option][aria-selected=true]');
+
+  test('selects the best of what is found, whatever was selected before the answer', async () => {
+    const [{ id = '' } = {}] = await service.sql<{ id: string }>(
+      `with opened as (insert into deals (organization_id, title, created_by)
+         values ($1, 'Outdoor signage maker', $2), ($1, 'Signage of the north', $2) returning id, title),
+       part as (insert into participants (deal_id, user_id, role, status) select id, $2, 'broker', 'active' from opened)
+       select id from opened where title = 'Signage of the north'`,
+      [demo.brokerage_id, demo.people.broker.user_id],
+    );
+    const { page } = await visit('broker', '/');
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    let asked = 0;
+    // As if they were not among the latest deals, which the palette has already.
+    await page.route(/api\/web\/deals\?(?!.*search=)/, (route) =>
+      route.fulfill({ json: { items: [], next_cursor: null } }),
+    );
+    await page.route(/api\/web\/deals\?.*search=/, async (route) => {
+      asked += 1;
+      await held;
+      await route.continue();
+    });
+    await page.keyboard.press('Control+k');
+    const box = page.getByRole('dialog').getByRole('combobox');
+    await box.pressSequentially('sign');
+    await page.getByText('Searching…').waitFor();
+    await selected(page).filter({ hasText: 'Sign out' }).waitFor();
+    answer();
+    await selected(page).filter({ hasText: 'Signage of the north' }).waitFor();
+    expect(await page.getByRole('option').first().textContent()).toContain('Signage of the north');
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-activedescendant")')).toBe(
+      await selected(page).getAttribute('id'),
+    );
+    // Four letters, and one question.
+    expect(asked).toBe(1);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/deals/${id}`);
+    await page.unrouteAll({ behavior: 'wait' });
+
+    await page.keyboard.press('Control+k');
+    await box.fill('ohio hvac');
+    await selected(page).filter({ hasText: 'Commercial HVAC contractor' }).waitFor();
+    await box.fill('sot');
+    await page.getByText('No results for “sot”.').waitFor();
+    // What is called just so comes first.
+    await box.fill('sign out');
+    await selected(page).filter({ hasText: 'Sign out' }).waitFor();
+    expect(await box.getAttribute('maxlength')).toBe('200');
+
+    await page.route(/api\/web\/deals\?.*search=/, (route) => route.fulfill({ status: 400, body: '{}' }));
+    await box.fill('refused');
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    expect(await page.getByText('No results for').count()).toBe(0);
+    await escapeFrom(page, page.getByRole('dialog'));
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('leads to the lists where there is more, and to a contact that is not among the first rows', async () => {
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name)
+       select $1, 'person', 'Wexford ' || to_char(n, 'FM000') from generate_series(1, 260) n`,
+      [demo.brokerage_id],
+    );
+    const { page } = await visit('broker', '/');
+    const box = page.getByRole('dialog').getByRole('combobox');
+    await page.keyboard.press('Control+k');
+    await box.fill('wexford');
+    await page.getByRole('option', { name: 'Wexford 001' }).waitFor();
+    expect(await page.getByRole('option', { name: /^Wexford/ }).count()).toBe(7);
+    await page.getByRole('option', { name: 'All contacts with “wexford”' }).click();
+    await page.waitForURL('**/contacts?search=wexford');
+    await page.getByRole('row').filter({ hasText: 'Wexford 001' }).waitFor();
+
+    await page.keyboard.press('Control+k');
+    await box.fill('wexford 260');
+    await page.getByRole('option', { name: 'Wexford 260', exact: true }).click();
+    await page.waitForURL(/contacts\?open=[-0-9a-f]{36}$/);
+    const contact = page.getByRole('dialog', { name: 'Wexford 260' });
+    await contact.getByLabel('Phone').fill('614 555 0142');
+    await contact.getByRole('button', { name: 'Save' }).click();
+    await contact.waitFor({ state: 'detached' });
+    await expect.poll(() => new URL(page.url()).search).toBe('');
   });
 });
 

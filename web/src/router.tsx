@@ -20,6 +20,7 @@ import { meQuery } from './api/me.ts';
 import { queryClient } from './api/query-client.ts';
 import { readContactsSearch } from './routes/contacts/search.ts';
 import { readOffersSearch } from './routes/deals/offers/search.ts';
+import { readDocumentsSearch } from './routes/deals/documents/search.ts';
 import { readDealsSearch } from './routes/deals/search.ts';
 import { fetchPart } from './lib/parts.ts';
 import { safeReturnPath } from './lib/return-path.ts';
@@ -174,8 +175,16 @@ const tab = <P extends PathBelow<typeof paths.deal>>(path: P) =>
   createRoute({ getParentRoute: () => deal, path: below(paths.deal, path), component: pageAt(path) });
 
 const dealTabs = deal.addChildren({
-  ...(eachOf(plainBelow(paths.deal, paths.dealOffers), tab) as {
-    [P in Exclude<PathBelow<typeof paths.deal>, typeof paths.dealOffers>]: ReturnType<typeof tab<P>>;
+  ...(eachOf(plainBelow(paths.deal, paths.dealOffers, paths.dealDocuments), tab) as {
+    [P in Exclude<PathBelow<typeof paths.deal>, typeof paths.dealOffers | typeof paths.dealDocuments>]: ReturnType<
+      typeof tab<P>
+    >;
+  }),
+  documents: createRoute({
+    getParentRoute: () => deal,
+    path: below(paths.deal, paths.dealDocuments),
+    validateSearch: readDocumentsSearch,
+    component: pageAt(paths.dealDocuments),
   }),
   offers: createRoute({
     getParentRoute: () => deal,

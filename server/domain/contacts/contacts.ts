@@ -143,6 +143,12 @@ export function contactList(
   return paged(found, limit, (contact) => contact);
 }
 
+/** A contact, archived or not, of a brokerage that the caller is a member of; null when there is none. */
+export const contactWithId = row<ListedContact, [id: string]>(
+  'contact_with_id',
+  `select ${fields} from contacts c where c.id = $1`,
+);
+
 // Contacts belong to no deal, so the audit record names the brokerage.
 const brokerage = 'changed.brokerage_id';
 
@@ -215,17 +221,21 @@ const eraseOne = row<{ erased: boolean }>('erase_contact', 'select app.erase_con
 export const eraseContact = (id: string, origin: Origin): Statement<boolean> =>
   mapped(eraseOne(...from(origin), id), (found) => found?.erased === true);
 
-const sameAddress = rows<{ email: string; id: string }>(
-  'contacts_by_email',
-  'select email, id from app.contacts_with_emails($1, $2)',
-);
+/** A contact that the brokerage has already, by its place among those that were asked about. */
+export interface KnownContact {
+  place: number;
+  id: string;
+  archived: boolean;
+}
+
+const known = rows<KnownContact>('known_contacts', 'select place, id, archived from app.known_contacts($1, $2::jsonb)');
 
 /**
- * The e-mail addresses among these (in lower case) that contacts of the brokerage already have, with the id of the
- * contact.
+ * Which of these the brokerage already has, archived or not: by their address, or if they have none by type, name and
+ * phone number.
  */
-export const contactsWithEmails = (brokerageId: string, emails: readonly string[]) =>
-  sameAddress(brokerageId, [...emails]);
+export const knownContacts = (brokerageId: string, given: readonly ContactInput[]): Statement<KnownContact[]> =>
+  known(brokerageId, JSON.stringify(given.map((contact, place) => ({ ...contact, place }))));
 
 const addMany = row<{ added: number }>(
   'import_contacts',

@@ -61,7 +61,7 @@ const inOrder = {
   columns: 'q.id, q.status, q.completed_at, q.category, q.title',
   tables: 'qoe_checklist q',
   deal: 'q.deal_id',
-  where: '($5::text is null or q.category = $5)',
+  where: '($5::text is null or lower(q.category) = lower($5))',
   key: 'q.position',
   type: 'int',
   id: 'q.id',

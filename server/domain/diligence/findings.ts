@@ -249,7 +249,7 @@ const inOrder = {
   columns: `${fields}, ${commentCount}`,
   tables,
   deal: 'f.deal_id',
-  where: `($5::text is null or f.category = $5) and ($6::text is null or f.severity = $6) and ($7::text is null or f.status = $7)`,
+  where: `($5::text is null or lower(f.category) = lower($5)) and ($6::text is null or f.severity = $6) and ($7::text is null or f.status = $7)`,
   key: 'f.created_at',
   type: 'timestamptz',
   id: 'f.id',

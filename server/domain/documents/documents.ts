@@ -145,9 +145,9 @@ const tablesOf = (source: DocumentSource): string =>
 
 const list = (source: DocumentSource): string => `(
   select ${fields(source)} from ${tablesOf(source)}
-  where d.deal_id = $1 and ($2::text is null or d.category = $2) and ($3::text is null or d.confidentiality = $3)
-    and lower(concat_ws(' ', d.filename, d.category, ${source === 'simple' ? 'null' : 'd.diligence_request'}))
-      like all (array(select lower(word) from unnest($4::text[]) word))
+  where d.deal_id = $1 and ($2::text is null or lower(d.category) = lower($2)) and ($3::text is null or d.confidentiality = $3)
+    and app.folded(concat_ws(' ', d.filename, d.category, ${source === 'simple' ? 'null' : 'd.diligence_request'}))
+      like all (array(select app.folded(word) from unnest($4::text[]) word))
   order by d.uploaded_at desc, d.id desc limit ${mostDocumentsOfSource})`;
 
 const onPage = rows<
@@ -422,7 +422,7 @@ const documentResourceOf = (source: DocumentSource): string =>
     columns: resourceColumns(source),
     tables: tablesOf(source),
     deal: 'd.deal_id',
-    where: '($5::text is null or d.category = $5) and ($6::text is null or d.confidentiality = $6)',
+    where: '($5::text is null or lower(d.category) = lower($5)) and ($6::text is null or d.confidentiality = $6)',
     key: 'd.uploaded_at',
     type: 'timestamptz',
     id: 'd.id',

@@ -59,7 +59,7 @@ interface ReadRow {
   /** The row number in the file; the heading is row 1. */
   readonly row: number;
   readonly contact: ContactInput;
-  /** The earlier row with the same e-mail address. */
+  /** The earlier row with the same e-mail address, or of those without one with the same type, name and phone number. */
   readonly same_as: number | null;
 }
 
@@ -95,6 +95,10 @@ function valuesOf(
     phone: text('phone'),
   };
 }
+
+/** What two rows for one contact have in common. */
+const whoIs = ({ type, display_name, email, phone }: ContactInput): string =>
+  email?.toLowerCase() ?? JSON.stringify([type, display_name.toLowerCase(), phone?.replace(/[^0-9]/g, '') ?? '']);
 
 const tooMany = beyond('put quotation marks around a cell that contains a comma or semicolon.');
 
@@ -143,9 +147,9 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
     for (const column of shortened) faults.push({ row, column, message: tooLong });
     const parsed = Row.safeParse(valuesOf(meanings, places, cells));
     if (parsed.success && shortened.size === 0) {
-      const email = parsed.data.email?.toLowerCase();
-      const same_as = email === undefined ? null : (rowOf.get(email) ?? null);
-      if (email !== undefined && same_as === null) rowOf.set(email, row);
+      const who = whoIs(parsed.data);
+      const same_as = rowOf.get(who) ?? null;
+      if (same_as === null) rowOf.set(who, row);
       rows.push({ row, contact: parsed.data, same_as });
     }
     for (const { path, message } of parsed.error?.issues ?? []) {

@@ -10,9 +10,10 @@ import {
   changeContact,
   contactList,
   contactSorts,
-  contactsWithEmails,
+  contactWithId,
   eraseContact,
   importContacts,
+  knownContacts,
   restoreContact,
 } from '../../domain/contacts/contacts.ts';
 import { contactRecord } from '../../domain/contacts/records.ts';
@@ -42,6 +43,7 @@ const List = z.object({
 const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
 const Brokerage = z.object({ brokerage_id: id });
+const Exported = List.pick({ brokerage_id: true, search: true, archived: true });
 
 /** Throws 404 unless the person is a member of the brokerage, as if it did not exist. */
 function checkMember(memberships: readonly { readonly brokerage_id: string }[], brokerageId: string): void {
@@ -63,116 +65,127 @@ export function contactRoutes(services: Services) {
     if (file === 'too_large') throw tooLarge(`The file is larger than ${largestContactFile.words}: split it.`);
     if (file === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
     const { rows, faults, count, leftOut } = await readContactCsv(file.text);
-    const emails = rows.flatMap(({ contact }) => (contact.email === null ? [] : [contact.email.toLowerCase()]));
     const [memberships, known] = await asPerson(
       services,
       c,
       listMemberships(),
-      contactsWithEmails(brokerageId, emails),
+      knownContacts(
+        brokerageId,
+        rows.map(({ contact }) => contact),
+      ),
     );
     checkMember(memberships, brokerageId);
-    const byEmail = new Map(known.map((contact) => [contact.email, contact.id]));
-    const marked = rows.map(({ contact, ...rest }) => ({
-      ...rest,
-      contact,
-      duplicate_of: contact.email === null ? null : (byEmail.get(contact.email.toLowerCase()) ?? null),
+    const byPlace = new Map(known.map((one) => [one.place, one]));
+    const marked = rows.map((row, place) => ({
+      ...row,
+      duplicate_of: byPlace.get(place)?.id ?? null,
+      /** Whether the contact that it duplicates is archived. */
+      duplicate_archived: byPlace.get(place)?.archived ?? false,
     }));
     return { rows: marked, faults, count, left_out: leftOut };
   };
 
-  return new Hono()
-    .get('/contacts', query(List), async (c) => {
-      const { brokerage_id, search, archived, sort, cursor, limit } = c.req.valid('query');
-      const order = contactSorts.find((one) => one === sort) ?? '-created_at';
-      const page = await pages(`contacts ${brokerage_id} ${order}`, cursor);
-      const [person, found] = await withPerson(
-        services,
-        c,
-        contactList(order, {
-          brokerageId: brokerage_id,
-          words: searchWords(search),
-          archived: archived === 'true',
-          after: page.after,
-          limit,
-        }),
-      );
-      return c.json(page.answer(person, found));
-    })
-
-    .post('/contacts', body(New), async (c) => {
-      const { brokerage_id, ...contact } = c.req.valid('json');
-      const [added] = await asPerson(services, c, addContact(brokerage_id, contact, originOf(c)));
-      return c.json(orNotFound(added), 201);
-    })
-
-    .patch('/contacts/:id', body(Change), async (c) => {
-      const given = c.req.valid('json');
-      const [changed] = await asPerson(services, c, changeContact(pathId(c), given, originOf(c)));
-      return c.json(orNotFound(changed));
-    })
-
-    .post('/contacts/:id/archive', async (c) => {
-      const [archived] = await asPerson(services, c, archiveContact(pathId(c), originOf(c)));
-      return c.json(orNotFound(archived));
-    })
-
-    .post('/contacts/:id/restore', async (c) => {
-      const [restored] = await asPerson(services, c, restoreContact(pathId(c), originOf(c)));
-      return c.json(orNotFound(restored));
-    })
-
-    .post('/contacts/:id/erase', async (c) => {
-      const [erased, seen] = await asPerson(
-        services,
-        c,
-        eraseContact(pathId(c), originOf(c)),
-        contactRecord(pathId(c), true),
-      );
-      if (!erased) throw seen === null ? nothingThere() : notAllowed();
-      return c.body(null, 204);
-    })
-
-    .post('/contacts/import/preview', query(Brokerage), async (c) => {
-      const { rows, faults, count, left_out } = await read(c, c.req.valid('query').brokerage_id);
-      return c.json({ row_count: count, rows, faults, left_out, imported: 0 });
-    })
-
-    .post('/contacts/import', query(Brokerage), async (c) => {
-      const { brokerage_id } = c.req.valid('query');
-      const { rows, faults, count, left_out } = await read(c, brokerage_id);
-      if (faults.length > 0)
-        throw new Problem(
-          409,
-          'faults_in_file',
-          'Nothing was imported: fix the rows with errors, or remove them from the file.',
-        );
-      const fresh = rows
-        .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)
-        .map(({ contact }) => contact);
-      const [imported] = await asPerson(services, c, importContacts(brokerage_id, fresh, originOf(c)));
-      return c.json({ row_count: count, rows, faults, left_out, imported });
-    })
-
-    .get('/contacts/export', query(Brokerage), async (c) => {
-      const { brokerage_id } = c.req.valid('query');
-      // Each portion authenticates the reader again, so that the export ends with their session or membership.
-      const portion = async (after: Place | null, limit: number) => {
-        const [memberships, found] = await asPerson(
+  return (
+    new Hono()
+      .get('/contacts', query(List), async (c) => {
+        const { brokerage_id, search, archived, sort, cursor, limit } = c.req.valid('query');
+        const order = contactSorts.find((one) => one === sort) ?? '-created_at';
+        const page = await pages(`contacts ${brokerage_id} ${order}`, cursor);
+        const [person, found] = await withPerson(
           services,
           c,
-          listMemberships(),
-          contactList('display_name', {
+          contactList(order, {
             brokerageId: brokerage_id,
-            words: [],
-            archived: false,
-            after,
+            words: searchWords(search),
+            archived: archived === 'true',
+            after: page.after,
             limit,
           }),
-          ...(after === null ? [recordExport('contact.export', brokerage_id, {}, originOf(c))] : []),
         );
-        checkMember(memberships, brokerage_id);
-        return found;
-      };
-      return csvExport(c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
-    });
+        return c.json(page.answer(person, found));
+      })
+
+      .post('/contacts', body(New), async (c) => {
+        const { brokerage_id, ...contact } = c.req.valid('json');
+        const [added] = await asPerson(services, c, addContact(brokerage_id, contact, originOf(c)));
+        return c.json(orNotFound(added), 201);
+      })
+
+      .patch('/contacts/:id', body(Change), async (c) => {
+        const given = c.req.valid('json');
+        const [changed] = await asPerson(services, c, changeContact(pathId(c), given, originOf(c)));
+        return c.json(orNotFound(changed));
+      })
+
+      .post('/contacts/:id/archive', async (c) => {
+        const [archived] = await asPerson(services, c, archiveContact(pathId(c), originOf(c)));
+        return c.json(orNotFound(archived));
+      })
+
+      .post('/contacts/:id/restore', async (c) => {
+        const [restored] = await asPerson(services, c, restoreContact(pathId(c), originOf(c)));
+        return c.json(orNotFound(restored));
+      })
+
+      .post('/contacts/:id/erase', async (c) => {
+        const [erased, seen] = await asPerson(
+          services,
+          c,
+          eraseContact(pathId(c), originOf(c)),
+          contactRecord(pathId(c), true),
+        );
+        if (!erased) throw seen === null ? nothingThere() : notAllowed();
+        return c.body(null, 204);
+      })
+
+      .post('/contacts/import/preview', query(Brokerage), async (c) => {
+        const { rows, faults, count, left_out } = await read(c, c.req.valid('query').brokerage_id);
+        return c.json({ row_count: count, rows, faults, left_out, imported: 0 });
+      })
+
+      .post('/contacts/import', query(Brokerage), async (c) => {
+        const { brokerage_id } = c.req.valid('query');
+        const { rows, faults, count, left_out } = await read(c, brokerage_id);
+        if (faults.length > 0)
+          throw new Problem(
+            409,
+            'faults_in_file',
+            'Nothing was imported: fix the rows with errors, or remove them from the file.',
+          );
+        const fresh = rows
+          .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)
+          .map(({ contact }) => contact);
+        const [imported] = await asPerson(services, c, importContacts(brokerage_id, fresh, originOf(c)));
+        return c.json({ row_count: count, rows, faults, left_out, imported });
+      })
+
+      .get('/contacts/export', query(Exported), async (c) => {
+        const { brokerage_id, search, archived } = c.req.valid('query');
+        // Each portion authenticates the reader again, so that the export ends with their session or membership.
+        const portion = async (after: Place | null, limit: number) => {
+          const [memberships, found] = await asPerson(
+            services,
+            c,
+            listMemberships(),
+            contactList('display_name', {
+              brokerageId: brokerage_id,
+              words: searchWords(search),
+              archived: archived === 'true',
+              after,
+              limit,
+            }),
+            ...(after === null ? [recordExport('contact.export', brokerage_id, {}, originOf(c))] : []),
+          );
+          checkMember(memberships, brokerage_id);
+          return found;
+        };
+        return csvExport(c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
+      })
+
+      // After the path of the export, which would be taken for an id.
+      .get('/contacts/:id', async (c) => {
+        const [contact] = await asPerson(services, c, contactWithId(pathId(c)));
+        return c.json(orNotFound(contact));
+      })
+  );
 }

@@ -1,4 +1,10 @@
-import { infiniteQueryOptions, useMutation, useQueryClient, type InfiniteData } from '@tanstack/react-query';
+import {
+  infiniteQueryOptions,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+  type InfiniteData,
+} from '@tanstack/react-query';
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
@@ -23,6 +29,13 @@ export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>
       }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
+  });
+
+/** A contact by its id. */
+export const contactQuery = (id: Id) =>
+  queryOptions({
+    queryKey: keys.contact(id),
+    queryFn: ({ signal }) => api.get('/web/contacts/:id', { param: { id }, signal }),
   });
 
 type Pages = InfiniteData<Items<Contact>>;
@@ -50,6 +63,7 @@ export function useContactActions(brokerageId: Id) {
     );
   const changed = (contact: Contact) => {
     show(contact);
+    client.setQueryData(contactQuery(contact.id).queryKey, contact);
     return again();
   };
   return {
@@ -85,6 +99,6 @@ export function useContactActions(brokerageId: Id) {
 export const previewImport = (brokerageId: Id, file: File): Promise<ContactImport> =>
   upload('/web/contacts/import/preview', file, { query: { brokerage_id: brokerageId } });
 
-/** The URL of a file with the brokerage's contacts. */
-export const contactsExport = (brokerageId: Id): string =>
-  address('/web/contacts/export', { query: { brokerage_id: brokerageId } });
+/** The URL of a file with the brokerage's contacts that match the search, the archived ones instead if asked for. */
+export const contactsExport = (brokerageId: Id, { search, archived }: Pick<ContactFilter, 'search' | 'archived'>) =>
+  address('/web/contacts/export', { query: { brokerage_id: brokerageId, search, archived } });

@@ -12,14 +12,14 @@ import { keys } from './query-keys.ts';
 import { refreshHead } from './paged.ts';
 import type { DealInput, DealPage, DealState, Delivery, Id, Instant, Me, ParticipantInput } from './shapes.ts';
 
-export type DealFilter = Omit<RequestQuery<'get', '/web/deals'>, 'cursor' | 'limit'>;
+export type DealFilter = Omit<RequestQuery<'get', '/web/deals'>, 'cursor'>;
 
 /** The deals that match the filter, in pages. */
 export const dealsQuery = (filter: DealFilter) =>
   infiniteQueryOptions({
     queryKey: [...keys.deals, filter],
     queryFn: ({ pageParam, signal }) =>
-      api.get('/web/deals', { query: { ...filter, cursor: pageParam, limit: 100 }, signal }),
+      api.get('/web/deals', { query: { limit: 100, ...filter, cursor: pageParam }, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
   });

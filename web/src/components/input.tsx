@@ -53,6 +53,9 @@ interface SearchInputProps {
   className?: string;
 }
 
+/** Characters of a search that the server takes. */
+export const longestSearch = 200;
+
 /** A search box with a button that clears it; Escape clears it too. */
 export function SearchInput({ label, value, onChange, className }: SearchInputProps) {
   const input = useRef<HTMLInputElement>(null);
@@ -64,6 +67,7 @@ export function SearchInput({ label, value, onChange, className }: SearchInputPr
         type="search"
         aria-label={label}
         placeholder={label}
+        maxLength={longestSearch}
         value={value}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => {

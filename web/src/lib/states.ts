@@ -131,8 +131,9 @@ export const questionCategories: Record<T.QuestionCategory, string> = {
 
 /** The label of a document's category; a custom category gets a capital initial like the others. */
 export function documentCategory(category: string): string {
-  return Object.hasOwn(questionCategories, category)
-    ? questionCategories[category as T.QuestionCategory]
+  const known = category.toLowerCase();
+  return Object.hasOwn(questionCategories, known)
+    ? questionCategories[known as T.QuestionCategory]
     : category.charAt(0).toUpperCase() + category.slice(1);
 }
 

@@ -1,15 +1,14 @@
 import { useEffect, useState } from 'react';
 
-const restMillis = 1000;
-
 /**
- * Returns a value once it has not changed for a second: text is announced after a pause in typing, not after each key.
+ * Returns a value once it has not changed for a while, by default for a second: text is announced after a pause in
+ * typing, not after each key.
  */
-export function useRested<T extends string | null>(value: T): T {
+export function useRested<T extends string | null>(value: T, millis = 1000): T {
   const [rested, setRested] = useState(value);
   useEffect(() => {
-    const rest = setTimeout(() => setRested(value), restMillis);
+    const rest = setTimeout(() => setRested(value), millis);
     return () => clearTimeout(rest);
-  }, [value]);
+  }, [value, millis]);
   return rested;
 }

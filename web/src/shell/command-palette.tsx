@@ -1,70 +1,103 @@
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, type LinkOptions } from '@tanstack/react-router';
-import { Command, useCommandState } from 'cmdk';
 import {
   Building2,
-  CornerDownLeft,
   Handshake,
+  List,
   LogOut,
   Monitor,
   Moon,
   Plus,
   RotateCw,
-  Search,
   Settings,
   Sun,
   Upload,
   UserRound,
 } from 'lucide-react';
 import { Dialog } from 'radix-ui';
-import { useDeferredValue, useEffect, useState, type ReactNode } from 'react';
+import { useEffect, useState } from 'react';
+import { ApiError } from '../api/client.ts';
 import { contactsQuery } from '../api/contacts.ts';
 import { dealsQuery } from '../api/deals.ts';
 import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { StatePill } from '../components/badge.tsx';
 import { Close } from '../components/dialog.tsx';
+import { longestSearch } from '../components/input.tsx';
 import { announce } from '../lib/announce.ts';
 import { dealStates } from '../lib/states.ts';
 import { chooseTheme } from '../lib/theme.ts';
+import { folded, wordsOfSearch } from '../lib/folded.ts';
 import { foundInWords } from '../lib/use-found.ts';
+import { useRested } from '../lib/use-rested.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { placesFor, settingsFor } from './navigation.ts';
+import { OptionList, type Option, type OptionGroup } from './option-list.tsx';
 import { useLeave } from './use-leave.ts';
 
-const row =
-  'group flex cursor-pointer items-center gap-3 rounded-md px-3 py-2 text-ink select-none data-[selected=true]:bg-accent-wash ' +
-  'coarse:min-h-12 [&>svg]:size-4 [&>svg]:shrink-0 [&>svg]:text-faint';
-const group =
-  '[&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:pt-3 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-faint';
+/** Milliseconds without typing after which a search starts. */
+const restMillis = 150;
+/** Deals, and contacts, that are shown at once. */
+const mostShown = 7;
 
-interface EntryProps {
-  value: string;
-  icon: ReactNode;
-  onSelect: () => void;
-  children: ReactNode;
+/** A page or an action, which is found by the words of its label, and by others. */
+interface Local extends Option {
+  readonly label: string;
+  readonly words: readonly string[];
 }
 
-function Entry({ value, icon, onSelect, children }: EntryProps) {
-  return (
-    <Command.Item value={value} onSelect={onSelect} className={row}>
-      {icon}
-      <span className="flex min-w-0 flex-1 items-center justify-between gap-3">{children}</span>
-      <CornerDownLeft className="invisible group-data-[selected=true]:visible" aria-hidden />
-    </Command.Item>
-  );
+const local = (label: string, also: string, icon: Option['icon'], run: () => void): Local => ({
+  id: `local-${label}`,
+  label,
+  words: folded(`${label} ${also}`).split(/[^\p{L}\p{N}]+/u),
+  icon,
+  children: label,
+  run,
+});
+
+/** Those of which each word begins a word. */
+const thatFit = (all: readonly Local[], words: readonly string[]): Local[] =>
+  all.filter((one) => words.every((word) => one.words.some((own) => own.startsWith(word))));
+
+/** What is called exactly so first, then what begins so. */
+function bestFirst<Row>(rows: readonly Row[], search: string, nameOf: (row: Row) => string): Row[] {
+  const wanted = folded(search);
+  const rank = (row: Row) => {
+    const name = folded(nameOf(row));
+    return name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2;
+  };
+  return rows.toSorted((a, b) => rank(a) - rank(b));
 }
 
-const mostContacts = 5;
+interface Answered {
+  /** What the server was asked for, after a rest; the person may have typed on since. */
+  asked: string;
+  search: string;
+  words: readonly string[];
+}
+
+/** Rows of an answer; of the answer to an earlier search, those that fit this one as well. */
+function rowsFor<Row>(
+  query: { data: { pages: readonly { items: Row[] }[] } | undefined; isPlaceholderData: boolean },
+  { asked, search, words }: Answered,
+  textOf: (row: Row) => string,
+): Row[] {
+  const rows = query.data?.pages[0]?.items ?? [];
+  if (asked === search && !query.isPlaceholderData) return rows;
+  return rows.filter((row) => words.every((word) => folded(textOf(row)).includes(word)));
+}
+
+const failureIn = ({ error, isPaused }: { error: Error | null; isPaused: boolean }): string | null => {
+  if (isPaused) return 'Dealkeep cannot be reached.';
+  if (error === null) return null;
+  return error instanceof ApiError ? error.message : 'Something went wrong. Try again.';
+};
 
 /** Announces the number of matching entries to screen readers. */
-function Found({ search, asking }: { search: string; asking: boolean }) {
-  const count = useCommandState(({ filtered }) => filtered.count);
-  // `count` is updated slightly later than the search, which is deferred.
+function useAnnounced(search: string, count: number | null): void {
   useEffect(() => {
-    if (search !== '' && !asking) announce(foundInWords(count));
-  }, [search, asking, count]);
-  return null;
+    if (search !== '' && count !== null) announce(foundInWords(count));
+  }, [search, count]);
 }
 
 interface CommandPaletteProps {
@@ -75,20 +108,24 @@ interface CommandPaletteProps {
 /** The command palette: opens any page and runs common actions by typing a few letters. */
 export default function CommandPalette({ open, onOpenChange }: CommandPaletteProps) {
   const [typed, setTyped] = useState('');
-  const search = useDeferredValue(typed.trim());
+  const search = typed.trim();
+  const rested = useRested(search, restMillis);
+  const asked = search === '' ? '' : rested;
+  const words = wordsOfSearch(search);
   const me = useMe();
   const brokerage = useBrokerage();
   const mayOpenDeals = useBrokerageForNewDeals() !== null;
   const navigate = useNavigate();
   const client = useQueryClient();
   const deals = useInfiniteQuery({
-    ...dealsQuery(search === '' ? { sort: '-updated_at' } : { search, sort: '-updated_at' }),
+    ...dealsQuery({ ...(asked !== '' && { search: asked }), sort: '-updated_at', limit: mostShown }),
     enabled: open,
     placeholderData: keepPreviousData,
   });
+  const looksForContacts = open && brokerage !== null && asked !== '';
   const contacts = useInfiniteQuery({
-    ...contactsQuery(brokerage?.brokerage_id ?? '', { search, limit: mostContacts }),
-    enabled: open && brokerage !== null && search !== '',
+    ...contactsQuery(brokerage?.brokerage_id ?? '', { search: asked, limit: mostShown }),
+    enabled: looksForContacts,
     placeholderData: keepPreviousData,
   });
   const leave = useLeave();
@@ -101,24 +138,125 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
     close();
     void navigate(link);
   };
-  const found = deals.data?.pages[0]?.items.slice(0, 6) ?? [];
-  const people = search === '' ? [] : (contacts.data?.pages[0]?.items ?? []);
+  const answered = { asked, search, words };
+  const foundDeals = rowsFor(deals, answered, ({ title, industry, location }) => [title, industry, location].join(' '));
+  const foundContacts =
+    search === '' || brokerage === null
+      ? []
+      : rowsFor(contacts, answered, ({ display_name, email, phone }) => [display_name, email, phone].join(' '));
+  const failure = failureIn(deals) ?? (looksForContacts ? failureIn(contacts) : null);
+  const isAnswered = (query: { isSuccess: boolean; isPlaceholderData: boolean }) =>
+    asked === search && query.isSuccess && !query.isPlaceholderData;
   const role = brokerage?.role ?? null;
-  const places = (
-    <Command.Group heading="Pages" className={group}>
-      {placesFor(me).map(({ to, label, icon: Icon }) => (
-        <Entry key={to} value={`page ${label}`} icon={<Icon />} onSelect={() => go({ to })}>
-          {label}
-        </Entry>
-      ))}
-      {search !== '' &&
-        settingsFor(role).map(({ to, label }) => (
-          <Entry key={to} value={`page settings ${label}`} icon={<Settings />} onSelect={() => go({ to })}>
-            Settings: {label}
-          </Entry>
-        ))}
-    </Command.Group>
+  const done = (act: () => void) => () => {
+    close();
+    act();
+  };
+  const places = placesFor(me).map(({ to, label, icon: Icon }) => local(label, '', <Icon />, () => go({ to })));
+  const settings = settingsFor(role).map(({ to, label }) =>
+    local(`Settings: ${label}`, '', <Settings />, () => go({ to })),
   );
+  const actions = [
+    ...(mayOpenDeals
+      ? [local('New deal', 'open listing', <Plus />, () => go({ to: '/deals', search: { new: true } }))]
+      : []),
+    ...(role === null
+      ? []
+      : [
+          local('New contact', 'add person company', <Plus />, () => go({ to: '/contacts', search: { open: 'new' } })),
+          local('Import contacts', 'csv file', <Upload />, () => go({ to: '/contacts', search: { open: 'import' } })),
+        ]),
+    local(
+      'Light appearance',
+      'theme',
+      <Sun />,
+      done(() => chooseTheme('light')),
+    ),
+    local(
+      'Dark appearance',
+      'theme',
+      <Moon />,
+      done(() => chooseTheme('dark')),
+    ),
+    local(
+      'Use device appearance',
+      'system theme',
+      <Monitor />,
+      done(() => chooseTheme('system')),
+    ),
+    local(
+      'Reload everything',
+      'load again refresh',
+      <RotateCw />,
+      done(() => void refreshAll(client)),
+    ),
+    local(
+      'Sign out',
+      'leave log out',
+      <LogOut />,
+      done(() => void leave()),
+    ),
+  ];
+  const fittingPlaces = search === '' ? places : thatFit([...places, ...settings], words);
+  const fittingActions = thatFit(actions, words);
+  const dealOptions = bestFirst(foundDeals, search, ({ title }) => title).map((deal): Option => ({
+    id: deal.id,
+    icon: <Handshake />,
+    children: (
+      <>
+        <span className="truncate">{deal.title}</span>
+        <StatePill look={dealStates[deal.state]} />
+      </>
+    ),
+    run: () => go({ to: '/deals/$dealId', params: { dealId: deal.id } }),
+  }));
+  const contactOptions = bestFirst(foundContacts, search, ({ display_name }) => display_name).map(
+    ({ id, type, display_name, email, phone }): Option => ({
+      id,
+      icon: type === 'company' ? <Building2 /> : <UserRound />,
+      children: (
+        <>
+          <span className="truncate">{display_name}</span>
+          <span className="truncate text-sm text-faint">{email ?? phone}</span>
+        </>
+      ),
+      run: () => go({ to: '/contacts', search: { open: id } }),
+    }),
+  );
+  const lists: Option[] = [];
+  // Also while the server is asked, so that Enter leads somewhere at once.
+  if (search !== '' && (dealOptions.length > 0 || !isAnswered(deals)))
+    lists.push({
+      id: 'all-deals',
+      icon: <List />,
+      children: <span className="truncate">All deals with “{search}”</span>,
+      run: () => go({ to: '/deals', search: { search } }),
+    });
+  if (search !== '' && brokerage !== null && (contactOptions.length > 0 || !isAnswered(contacts)))
+    lists.push({
+      id: 'all-contacts',
+      icon: <List />,
+      children: <span className="truncate">All contacts with “{search}”</span>,
+      run: () => go({ to: '/contacts', search: { search } }),
+    });
+  const ofServer: OptionGroup[] = [
+    { heading: search === '' ? 'Latest deals' : 'Deals', options: dealOptions },
+    { heading: 'Contacts', options: contactOptions },
+  ];
+  const pages: OptionGroup = { heading: 'Pages', options: fittingPlaces };
+  const ofActions: OptionGroup = { heading: 'Actions', options: fittingActions };
+  const isCalledSo = [...fittingPlaces, ...fittingActions].some(({ label }) => folded(label) === folded(search));
+  const inOrder =
+    search === ''
+      ? [pages, ...ofServer, ofActions]
+      : isCalledSo
+        ? [pages, ofActions, ...ofServer]
+        : [...ofServer, pages, ofActions];
+  const groups = [...inOrder, { heading: 'Lists', options: lists }].filter(({ options }) => options.length > 0);
+  const count = dealOptions.length + contactOptions.length + fittingPlaces.length + fittingActions.length;
+  const isComplete = isAnswered(deals) && (!looksForContacts || isAnswered(contacts));
+  useAnnounced(search, isComplete ? count : null);
+  const nothingYet = dealOptions.length + contactOptions.length === 0;
   return (
     <Dialog.Root
       open={open}
@@ -135,114 +273,26 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
           className="appear-pop fixed inset-x-3 top-[max(0.75rem,10dvh)] z-50 mx-auto max-w-xl overflow-hidden rounded-xl bg-surface shadow-3"
         >
           <Dialog.Title className="sr-only">Go to a page or run an action</Dialog.Title>
-          <Command loop label="Go to a page or run an action">
-            <div className="flex items-center gap-3 border-b border-line pr-14 pl-4">
-              <Search className="size-4.5 shrink-0 text-faint" aria-hidden />
-              <Command.Input
-                value={typed}
-                onValueChange={setTyped}
-                placeholder={role === null ? 'Search deals and actions' : 'Search deals, contacts, actions'}
-                className="w-full bg-transparent py-3.5 text-md outline-none placeholder:text-faint"
-              />
-            </div>
-            <Found search={search} asking={deals.isFetching || contacts.isFetching} />
-            <Command.List className="max-h-[min(26rem,60dvh)] overflow-y-auto p-2">
-              <Command.Empty className="px-3 py-8 text-center text-faint">No results for “{typed}”.</Command.Empty>
-              {search === '' && places}
-              {found.length > 0 && (
-                <Command.Group heading={search === '' ? 'Latest deals' : 'Deals'} className={group}>
-                  {found.map((deal) => (
-                    <Entry
-                      key={deal.id}
-                      value={`deal ${deal.title} ${deal.industry ?? ''} ${deal.location ?? ''} ${deal.id}`}
-                      icon={<Handshake />}
-                      onSelect={() => go({ to: '/deals/$dealId', params: { dealId: deal.id } })}
-                    >
-                      <span className="truncate">{deal.title}</span>
-                      <StatePill look={dealStates[deal.state]} />
-                    </Entry>
-                  ))}
-                </Command.Group>
-              )}
-              {people.length > 0 && (
-                <Command.Group heading="Contacts" className={group}>
-                  {people.map(({ id, type, display_name, email, phone }) => (
-                    <Entry
-                      key={id}
-                      value={`contact ${display_name} ${email ?? ''} ${phone ?? ''} ${id}`}
-                      icon={type === 'company' ? <Building2 /> : <UserRound />}
-                      onSelect={() => go({ to: '/contacts', search: { search: display_name, open: id } })}
-                    >
-                      <span className="truncate">{display_name}</span>
-                      <span className="truncate text-sm text-faint">{email ?? phone}</span>
-                    </Entry>
-                  ))}
-                </Command.Group>
-              )}
-              {search !== '' && places}
-              <Command.Group heading="Actions" className={group}>
-                {mayOpenDeals && (
-                  <Entry
-                    value="action new deal open listing"
-                    icon={<Plus />}
-                    onSelect={() => go({ to: '/deals', search: { new: true } })}
-                  >
-                    New deal
-                  </Entry>
-                )}
-                {role !== null && (
-                  <>
-                    <Entry
-                      value="action new contact add person company"
-                      icon={<Plus />}
-                      onSelect={() => go({ to: '/contacts', search: { open: 'new' } })}
-                    >
-                      New contact
-                    </Entry>
-                    <Entry
-                      value="action import contacts csv file"
-                      icon={<Upload />}
-                      onSelect={() => go({ to: '/contacts', search: { open: 'import' } })}
-                    >
-                      Import contacts
-                    </Entry>
-                  </>
-                )}
-                <Entry
-                  value="action light appearance theme"
-                  icon={<Sun />}
-                  onSelect={() => (chooseTheme('light'), close())}
-                >
-                  Light appearance
-                </Entry>
-                <Entry
-                  value="action dark appearance theme"
-                  icon={<Moon />}
-                  onSelect={() => (chooseTheme('dark'), close())}
-                >
-                  Dark appearance
-                </Entry>
-                <Entry
-                  value="action device system appearance theme"
-                  icon={<Monitor />}
-                  onSelect={() => (chooseTheme('system'), close())}
-                >
-                  Use device appearance
-                </Entry>
-                <Entry
-                  value="action load everything again refresh"
-                  icon={<RotateCw />}
-                  onSelect={() => (void refreshAll(client), close())}
-                >
-                  Reload everything
-                </Entry>
-                <Entry value="action sign out leave log out" icon={<LogOut />} onSelect={() => (close(), void leave())}>
-                  Sign out
-                </Entry>
-              </Command.Group>
-            </Command.List>
-          </Command>
-          {/* Outside of Command, which handles Enter itself. */}
+          <OptionList
+            label="Go to a page or run an action"
+            placeholder={role === null ? 'Search deals and actions' : 'Search deals, contacts, actions'}
+            typed={typed}
+            onType={setTyped}
+            maxLength={longestSearch}
+            groups={groups}
+          >
+            {failure !== null ? (
+              <p role="alert" className="px-5 pt-4 text-bad">
+                {failure}
+              </p>
+            ) : !isComplete && nothingYet && search !== '' ? (
+              <p className="px-5 pt-4 text-faint">Searching…</p>
+            ) : (
+              isComplete &&
+              count === 0 && <p className="px-5 py-8 text-center text-faint">No results for “{search}”.</p>
+            )}
+          </OptionList>
+          {/* Outside of the list, which handles Enter itself. */}
           <Close className="top-2 right-2 coarse:top-1 coarse:right-1" />
         </Dialog.Content>
       </Dialog.Portal>

@@ -1,8 +1,8 @@
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Archive, ContactRound, Download, Plus, SearchX, Upload } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
-import { contactsExport, contactsQuery, useContactActions } from '../../api/contacts.ts';
+import { contactQuery, contactsExport, contactsQuery, useContactActions } from '../../api/contacts.ts';
 import { useBrokerage } from '../../api/me.ts';
 import type { Contact, ContactSort, Id } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
@@ -16,6 +16,7 @@ import { itemsOf, PagedList } from '../../components/paged-list.tsx';
 import { EmptyState, SkeletonRows } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { download } from '../../lib/download.ts';
+import { isUuid } from '../../lib/uuid.ts';
 import { readContactsSearch, type ContactsSearch } from './search.ts';
 import { ContactDialog } from './dialog.tsx';
 import { archiveColumn, contactCard, contactColumns } from './rows.tsx';
@@ -83,8 +84,11 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
     [navigate],
   );
   const items = itemsOf(query.data);
+  // A link can lead to a contact that is not among the rows.
+  const isElsewhere = query.isFetched && isUuid(wanted ?? '') && !items.some(({ id }) => id === wanted);
+  const elsewhere = useQuery({ ...contactQuery(wanted ?? ''), enabled: isElsewhere });
   const bare = query.isSuccess && items.length === 0 && !filter.search && !filter.archived;
-  const next = shownNext(shown, wanted, items);
+  const next = shownNext(shown, wanted, elsewhere.data ? [...items, elsewhere.data] : items);
   if (next !== shown) setShown(next);
   const { open } = next;
   const setOpen = useCallback((chosen: Open) => setShown(({ asked }) => ({ asked, open: chosen })), [setShown]);
@@ -141,7 +145,10 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
         description="People and companies that every member of your brokerage can see."
         actions={
           <>
-            <Button icon={<Download className="size-4" />} onClick={() => download(contactsExport(brokerageId))}>
+            <Button
+              icon={<Download className="size-4" />}
+              onClick={() => download(contactsExport(brokerageId, filter))}
+            >
               Export
             </Button>
             {!bare && (

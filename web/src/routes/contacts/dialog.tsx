@@ -1,4 +1,5 @@
-import { useContactActions } from '../../api/contacts.ts';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { contactsQuery, useContactActions } from '../../api/contacts.ts';
 import type { Contact, ContactInput, Id } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
 import { Field } from '../../components/field.tsx';
@@ -6,6 +7,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useAskDiscard } from '../../components/unsaved.tsx';
+import { useRested } from '../../lib/use-rested.ts';
 import { longestEmailAddress } from '../../lib/lengths.ts';
 import { contactTypes, optionsOf } from '../../lib/states.ts';
 import { orNull, required, sendChanges, useForm } from '../../lib/use-form.ts';
@@ -18,6 +20,20 @@ const toInput = ({ type, display_name, email, phone }: Values): ContactInput => 
   email: orNull(email),
   phone: orNull(phone),
 });
+
+/** The name of a contact that has this address already; null while there is none. */
+function useNameWithAddress(brokerageId: Id, typed: string): string | null {
+  const address = useRested(typed, 500).trim().toLowerCase();
+  const options = { enabled: /^\S+@\S+$/.test(address) && address.length <= 200 };
+  const filter = { search: address, limit: 20 };
+  const present = useInfiniteQuery({ ...contactsQuery(brokerageId, filter), ...options });
+  const archived = useInfiniteQuery({ ...contactsQuery(brokerageId, { ...filter, archived: 'true' }), ...options });
+  const holder = [present, archived]
+    .flatMap(({ data }) => data?.pages[0]?.items ?? [])
+    .find(({ email }) => email?.toLowerCase() === address);
+  if (!holder || !options.enabled) return null;
+  return holder.archived_at === null ? holder.display_name : `${holder.display_name}, who is archived,`;
+}
 
 interface ContactDialogProps {
   brokerageId: Id;
@@ -50,6 +66,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onErase, onClos
       toast(contact ? 'Contact saved' : `${display_name.trim()} added`);
     },
   });
+  const holder = useNameWithAddress(brokerageId, contact === null ? form.values.email : '');
   const askDiscard = useAskDiscard();
   /** Drops what was typed, if the user agrees, before something else is done with the contact. */
   const instead = async (act: (one: Contact) => void, one: Contact) => {
@@ -85,7 +102,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onErase, onClos
         <Select {...form.field('type')} options={optionsOf(contactTypes)} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="E-mail" optional error={form.errors.email}>
+        <Field label="E-mail" optional error={form.errors.email} hint={holder && `${holder} already has this address.`}>
           <Input {...form.text('email')} type="email" maxLength={longestEmailAddress} autoComplete="off" />
         </Field>
         <Field label="Phone" optional error={form.errors.phone}>

@@ -50,7 +50,9 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
                 <td className="px-3.5 py-2 break-all text-soft">{line.contact.email}</td>
                 <td className="px-3.5 py-2 whitespace-nowrap text-soft tabular max-sm:hidden">{line.contact.phone}</td>
                 <td className="px-3.5 py-2 text-right">
-                  {line.duplicate_of !== null && <Badge tone="warn">Already in contacts</Badge>}
+                  {line.duplicate_of !== null && (
+                    <Badge tone="warn">{line.duplicate_archived ? 'Archived' : 'Already in contacts'}</Badge>
+                  )}
                   {line.duplicate_of === null && line.same_as !== null && (
                     <Badge tone="warn">Same as row {line.same_as}</Badge>
                   )}
@@ -70,17 +72,18 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
 function Summary({ rows }: Pick<ContactImport, 'rows'>) {
   const fresh = rows.filter(isNew).length;
   const known = rows.length - fresh;
+  const archived = rows.filter(({ duplicate_archived }) => duplicate_archived).length;
   if (fresh === 0)
     return (
       <Notice title="Nothing new in this file">
-        Every e-mail address in it belongs to a contact that your brokerage already has.
+        Your brokerage already has every contact in it{archived > 0 && `, ${formatCount(archived)} of them archived`}.
       </Notice>
     );
   return (
     <Notice tone="good" title={`${plural(fresh, 'contact')} can be imported`}>
       {known > 0
-        ? `${plural(known, 'row')} with an e-mail address that is already in your contacts will be left out.`
-        : 'None of these e-mail addresses are in your contacts yet.'}
+        ? `${plural(known, 'row')} for a contact that you already have${archived > 0 ? ', also archived,' : ''} will be left out.`
+        : 'None of them are in your contacts yet.'}
     </Notice>
   );
 }

@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { Files, SearchX, Upload } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import {
@@ -15,12 +16,14 @@ import { FilterBar } from '../../../components/filter-bar.tsx';
 import { Select } from '../../../components/input.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
+import { paths } from '../../../paths.ts';
 import { formatCount } from '../../../lib/format.ts';
 import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
 import { useFound } from '../../../lib/use-found.ts';
 import { useDeal } from '../context.ts';
 import { DocumentList } from './list.tsx';
 import type { DocumentAction } from './row.tsx';
+import { readDocumentsSearch } from './search.ts';
 import { useDocumentUploads, useFilesOverPage } from './uploads.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { OpeningsDrawer } from './openings-drawer.tsx';
@@ -28,6 +31,8 @@ import { PreviewDialog } from './preview-dialog.tsx';
 import { RemovedDocuments } from './removed.tsx';
 import { UploadDrawer, UploadStrip } from './upload-drawer.tsx';
 import { TabPage } from '../tab-page.tsx';
+
+const route = getRouteApi('/app/deals/$dealId/documents');
 
 const everything: DocumentFilter = { search: '', category: '', confidentiality: '' };
 
@@ -38,15 +43,29 @@ interface FiltersProps {
   categories: readonly string[];
 }
 
+/** Categories without those that differ from an earlier one only in case. */
+function differentCategories(categories: readonly string[]): string[] {
+  const known = new Set<string>(Object.keys(questionCategories));
+  return categories.filter((category) => {
+    const isNew = !known.has(category.toLowerCase());
+    known.add(category.toLowerCase());
+    return isNew;
+  });
+}
+
+/** The category among the options that is this one, whatever its case. */
+const optionFor = (category: string, own: readonly string[]): string =>
+  [...Object.keys(questionCategories), ...own].find((one) => one.toLowerCase() === category.toLowerCase()) ?? category;
+
 function Filters({ filter, change, categories }: FiltersProps) {
-  const own = categories.filter((category) => !Object.hasOwn(questionCategories, category));
+  const own = differentCategories(categories);
   const width = 'flex-[0_1_12rem] max-sm:flex-[1_1_9rem]';
   return (
     <FilterBar label="Search documents" search={filter.search} onSearch={(text) => change({ search: text })}>
       <div className={width}>
         <Select
           aria-label="Category"
-          value={filter.category === '' ? 'any' : filter.category}
+          value={filter.category === '' ? 'any' : optionFor(filter.category, own)}
           onChange={(chosen) => change({ category: chosen === 'any' ? '' : chosen })}
           options={[
             { value: 'any', label: 'All categories' },
@@ -87,7 +106,8 @@ export default function DocumentsTab() {
   const mayUpload = capacities.can_upload_documents;
   const [uploading, setUploading] = useState(false);
   const [open, setOpen] = useState<Open>(null);
-  const [filter, setFilter] = useState(everything);
+  const filter: DocumentFilter = { ...everything, ...route.useSearch() };
+  const navigate = route.useNavigate();
   const query = useQuery({ ...documentsQuery(deal.id, filter), placeholderData: keepPreviousData });
   const found = query.data?.items ?? [];
   useFound(filter, query.data && !query.isPlaceholderData ? found.length : undefined, cutSources(found).length > 0);
@@ -111,7 +131,14 @@ export default function DocumentsTab() {
     },
     [remove, restore],
   );
-  const change = (part: Partial<DocumentFilter>) => setFilter((before) => ({ ...before, ...part }));
+  const change = (part: Partial<DocumentFilter>) =>
+    void navigate({
+      to: paths.dealDocuments,
+      params: { dealId: deal.id },
+      search: readDocumentsSearch({ ...filter, ...part }),
+      replace: true,
+      resetScroll: false,
+    });
   const filtered = Object.values(filter).some((value) => value !== '');
   const bare = query.data?.items.length === 0 && !filtered;
   const close = () => setOpen(null);
@@ -157,7 +184,7 @@ export default function DocumentsTab() {
               <EmptyState
                 icon={SearchX}
                 title="No matching documents"
-                action={<Button onClick={() => setFilter(everything)}>Show all</Button>}
+                action={<Button onClick={() => change(everything)}>Show all</Button>}
               >
                 Try another word, all categories, or all access levels.
               </EmptyState>
