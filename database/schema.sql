@@ -8570,8 +8570,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.first_tool_answer(text,text,bytea) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.forget_accounts(gone uuid[])
- RETURNS void
 CREATE OR REPLACE FUNCTION app.folded(words text)
  RETURNS text
  LANGUAGE sql
@@ -8597,34 +8595,8 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.folded_letters(text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.forget_answers(overlap double precision)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  update vault.refresh_tokens t set answer = null, answer_scopes = null
-    where t.answer is not null and t.consumed_clock < clock_timestamp() - make_interval(secs => overlap / 1000);
-  return exists (select from vault.refresh_tokens t where t.answer is not null);
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
-
-CREATE OR REPLACE FUNCTION app.forget_reminders()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  delete from vault.sent_reminders s where s.recipient_id = new.id or s.sent_by = new.id;
-  return null;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION app.forget_unattached(people uuid[])
- RETURNS integer
+CREATE OR REPLACE FUNCTION app.forget_accounts(gone uuid[])
+ RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -17262,11 +17234,11 @@ $function$;
 -- 5160112ae379aac4d087f5d96bedc239586e57fff7642c9261cf81ad02d117f1  750_contacts_erased.sql
 -- f92912532a161802df96d291533a091c1b43055d70aa3b31df6f0fce3b16ba48  751_everything_about_a_person.sql
 -- 62f0df5843d2af71cc399533c19d21a82e2b9397bbd5673314e11ea2c928e9e6  752_no_names_of_keys_in_the_trail.sql
+-- cf3952db73bcbdc5eecb67dfcfbaf7c48eda117831362cd259c4068b6eaa36bd  753_indexes_of_what_is_cleared.sql
+-- 50efe144f5e482d3f0b1f30127f11090dfda4c7a0ec8c83fcfa7e8dd911ae684  754_withdrawn_invitations_forgotten.sql
 -- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
 -- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql
 -- ac86b57474f01e563f2f83d9568849525c9337e3122376d6aab2211a0b775c77  762_what_ends_by_itself_in_the_trail.sql
--- cf3952db73bcbdc5eecb67dfcfbaf7c48eda117831362cd259c4068b6eaa36bd  753_indexes_of_what_is_cleared.sql
--- 90ef7aba15485120f2a11eb61195e54bb93b8f46a3dbce330d67b287c38cea8b  754_withdrawn_invitations_forgotten.sql
 -- 21a727499c5ecc5dc16faecc997a671026fe2d3748825b64c930de374d1787aa  780_words_without_accents.sql
 -- b46d4016c727d3328309bdc1fbacef40d1e3aad6383ee77c907741cc741587b0  781_contacts_by_folded_words.sql
 -- dce84cce9c7e29305a6cd5ab9c50f3e4251e47ec996bcb49133c821926a7df3f  782_searches_without_accents.sql
