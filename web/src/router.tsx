@@ -59,11 +59,17 @@ const plainBelow = <F extends PagePath, S extends PagePath>(frame: F, ...special
 const eachOf = <P extends string>(its: readonly P[], routeAt: (path: P) => object) =>
   Object.fromEntries(its.map((path) => [path, routeAt(path)]));
 
+/** Whether somebody is on their way to a page; not when a link is only pointed at, whose page is fetched in advance. */
+function isUnderWay(): boolean {
+  return router.state.status === 'pending';
+}
+
 /**
  * A page in a file of its own. `fetchPart` replaces the browser's error when the file cannot be fetched, since the
  * router would reload the document on that error.
  */
-const pageIn = (load: () => Promise<{ default: ComponentType }>) => lazyRouteComponent(() => fetchPart(load));
+const pageIn = (load: () => Promise<{ default: ComponentType }>) =>
+  lazyRouteComponent(() => fetchPart(load, isUnderWay));
 
 const pages = import.meta.glob<{ default: ComponentType }>('./routes/*/*/page.tsx');
 
