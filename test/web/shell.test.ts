@@ -244,6 +244,45 @@ describe('a change in another session', () => {
   });
 });
 
+test('what arrives late has its place kept, and what could not be loaded is not said to be missing', async () => {
+  const { testPage } = await signIn('broker', { alone: true });
+  const { page } = testPage;
+  /** Holds back the responses of a path until the returned function is called. */
+  const hold = async (path: string) => {
+    const goes = Promise.withResolvers<void>();
+    await page.route(`**/api/web${path}`, async (route) => {
+      await goes.promise;
+      await route.continue();
+    });
+    return goes.resolve;
+  };
+  const waiting = page.locator('[aria-busy=true]');
+  const heading = (name: string) => page.getByRole('heading', { name, exact: true });
+
+  const letPipeline = await hold('/home/pipeline');
+  await page.goto(service.origin);
+  await heading('Deals by stage').waitFor();
+  const placeholder = (await waiting.first().boundingBox())!;
+  letPipeline();
+  await heading('Value of your pipeline').waitFor();
+  expect(placeholder.height).toBeGreaterThan(100);
+
+  const letHome = await hold('/home');
+  await page.goto(`${service.origin}/deals/${demo.deals.with_everything}`);
+  await heading('People').waitFor();
+  // Nothing stands yet where the list of what waits pushes it down.
+  await waiting.first().waitFor();
+  expect(await heading('About the business').count()).toBe(0);
+  letHome();
+  await heading('About the business').waitFor();
+
+  await page.route('**/api/web/notifications/calendar', (route) => route.fulfill({ status: 403, body: '{}' }));
+  await testPage.visit('/settings/notifications');
+  await page.getByText('You cannot open this').waitFor();
+  expect(await page.getByText('You have no link.').count()).toBe(0);
+  await testPage.close();
+});
+
 test('changes in quick succession restart no request, and a hidden tab waits until it is looked at', async () => {
   const deal = demo.deals.with_everything;
   const { testPage } = await signIn('seller', { alone: true });

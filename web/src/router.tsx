@@ -15,11 +15,13 @@ import type { QueryClient } from '@tanstack/react-query';
 import { signInWaysQuery } from './api/auth.ts';
 import { ApiError } from './api/client.ts';
 import { dealQuery, dealsQuery } from './api/deals.ts';
-import { homeQuery } from './api/home.ts';
+import { homeQuery, pipelineQuery } from './api/home.ts';
 import { meQuery } from './api/me.ts';
+import { assessmentQuery, offersQuery } from './api/offers.ts';
+import { prefetchQoe } from './api/qoe.ts';
 import { queryClient } from './api/query-client.ts';
 import { readContactsSearch } from './routes/contacts/search.ts';
-import { readOffersSearch } from './routes/deals/offers/search.ts';
+import { readOffersSearch, typedIn } from './routes/deals/offers/search.ts';
 import { readDealsSearch } from './routes/deals/search.ts';
 import { fetchPart } from './lib/parts.ts';
 import { safeReturnPath } from './lib/return-path.ts';
@@ -156,7 +158,10 @@ const app = createRoute({
 const home = createRoute({
   getParentRoute: () => app,
   path: paths.home,
-  loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
+  loader: ({ context: { queryClient: client } }) => {
+    void client.prefetchQuery(homeQuery);
+    void client.prefetchQuery(pipelineQuery);
+  },
   component: pageIn(() => import('./routes/home.tsx')),
 });
 
@@ -176,18 +181,37 @@ const deal = createRoute({
   component: pageIn(() => import('./routes/deals/frame.tsx')),
 });
 
+/** What the person may do on a deal that was shown before. */
+const capacitiesOn = (dealId: string) => queryClient.getQueryData(dealQuery(dealId).queryKey)?.capacities;
+
 const tab = <P extends PathBelow<typeof paths.deal>>(path: P) =>
   createRoute({ getParentRoute: () => deal, path: below(paths.deal, path), component: pageAt(path) });
 
 const dealTabs = deal.addChildren({
-  ...(eachOf(plainBelow(paths.deal, paths.dealOffers), tab) as {
-    [P in Exclude<PathBelow<typeof paths.deal>, typeof paths.dealOffers>]: ReturnType<typeof tab<P>>;
+  ...(eachOf(plainBelow(paths.deal, paths.dealOffers, paths.dealQoe), tab) as {
+    [P in Exclude<PathBelow<typeof paths.deal>, typeof paths.dealOffers | typeof paths.dealQoe>]: ReturnType<typeof tab<P>>;
   }),
+  // What these two show is requested with their files by those who may see it, as far as the deal is known by then; only
+  // the list of offers also for somebody who points at the link.
   offers: createRoute({
     getParentRoute: () => deal,
     path: below(paths.deal, paths.dealOffers),
     validateSearch: readOffersSearch,
+    loaderDeps: ({ search }) => typedIn(search),
+    loader: ({ context: { queryClient: client }, params: { dealId }, deps, preload }) => {
+      if (!capacitiesOn(dealId)?.can_see_offers) return;
+      void client.prefetchInfiniteQuery(offersQuery(dealId));
+      if (!preload) void client.prefetchQuery(assessmentQuery(dealId, deps));
+    },
     component: pageAt(paths.dealOffers),
+  }),
+  qoe: createRoute({
+    getParentRoute: () => deal,
+    path: below(paths.deal, paths.dealQoe),
+    loader: ({ context, params, preload }) => {
+      if (!preload && capacitiesOn(params.dealId)?.can_read_qoe) prefetchQoe(context.queryClient, params.dealId);
+    },
+    component: pageAt(paths.dealQoe),
   }),
   overview: createRoute({
     getParentRoute: () => deal,
