@@ -132,14 +132,14 @@ const mostPriced = 10;
  * The asking prices of the deals that the reader runs, and the businesses' earnings computed from the uploads; `deals`
  * is the number of all their deals.
  */
-function PipelineValue({ deals: all }: { deals: number }) {
+function PipelineValue({ deals: most }: { deals: number }) {
   const isMember = useBrokerage() !== null;
   const { data, isPending } = useQuery(pipelineQuery);
   // Only members of a brokerage run deals.
   if (isPending && isMember) {
     return (
       <Loading>
-        <SkeletonCard rows={Math.min(all, mostPriced) + 1} height="h-16" />
+        <SkeletonCard rows={Math.min(most, mostPriced) + 1} height="h-16" />
       </Loading>
     );
   }
