@@ -189,7 +189,9 @@ const tab = <P extends PathBelow<typeof paths.deal>>(path: P) =>
 
 const dealTabs = deal.addChildren({
   ...(eachOf(plainBelow(paths.deal, paths.dealOffers, paths.dealQoe), tab) as {
-    [P in Exclude<PathBelow<typeof paths.deal>, typeof paths.dealOffers | typeof paths.dealQoe>]: ReturnType<typeof tab<P>>;
+    [P in Exclude<PathBelow<typeof paths.deal>, typeof paths.dealOffers | typeof paths.dealQoe>]: ReturnType<
+      typeof tab<P>
+    >;
   }),
   // What these two show is requested with their files by those who may see it, as far as the deal is known by then; only
   // the list of offers also for somebody who points at the link.

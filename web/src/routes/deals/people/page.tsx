@@ -223,9 +223,7 @@ export default function PeopleTab() {
                 person={person}
                 advised={person.advises === null ? undefined : names.get(person.advises)}
                 isSelf={person.user_id === user.id}
-                standing={
-                  person.user_id !== deal.exclusive_buyer_user_id ? null : isHeld ? 'exclusive' : 'selected'
-                }
+                standing={person.user_id !== deal.exclusive_buyer_user_id ? null : isHeld ? 'exclusive' : 'selected'}
                 {...allowed(person)}
                 onInvited={setInvited}
                 onGrant={setGranting}

@@ -161,7 +161,12 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
             <>
               <ul className="divide-y divide-line">
                 {items.map((member) => (
-                  <MemberRow key={member.user_id} member={member} isSelf={member.user_id === user.id} actions={actions} />
+                  <MemberRow
+                    key={member.user_id}
+                    member={member}
+                    isSelf={member.user_id === user.id}
+                    actions={actions}
+                  />
                 ))}
               </ul>
               <CutNote items={items} most={mostMembers} className="border-t border-line px-4 py-3 sm:px-5">
