@@ -4,10 +4,9 @@
  */
 
 import { hash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { compress, encodingFor, leastCompressed, type Encoding } from '../http/compression.ts';
 
 /** A response before it is written for one request. */
 export interface Answered {
@@ -16,40 +15,6 @@ export interface Answered {
   readonly body: unknown;
   /** Headers besides those of every response; `ETag`, if the tag covers more than the text of the body. */
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-type Encoding = 'br' | 'gzip';
-
-/** Below this many bytes, compression saves no packet. */
-const leastCompressed = 1_024;
-/** Above this many bytes, compressing one response would occupy a processor for too long. */
-const mostCompressed = 4_194_304;
-
-const compress: Readonly<Record<Encoding, (text: string) => Promise<Buffer>>> = {
-  br: (text) => promisify(brotliCompress)(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
-  gzip: promisify<string, Buffer>(gzip),
-};
-
-/** The client's preference (weight) for each encoding: RFC 9110, section 12.5.3. */
-function weights(accepted: string): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  for (const part of accepted.slice(0, 1_000).toLowerCase().split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
-    const weight = parameters.find((piece) => piece.startsWith('q='))?.slice(2);
-    found.set(name, weight === undefined ? 1 : Number(weight) || 0);
-  }
-  return found;
-}
-
-/** The encoding that the client prefers, or null for none; for equal weights brotli, which is smaller. */
-function encodingFor(c: Context): Encoding | null {
-  const accepted = c.req.header('accept-encoding');
-  if (accepted === undefined) return null;
-  const wanted = weights(accepted);
-  const of = (name: string) => wanted.get(name) ?? wanted.get('*') ?? 0;
-  const [br, gz] = [of('br'), of('gzip')];
-  if (Math.max(br, gz) === 0 || (wanted.get('identity') ?? 0) > Math.max(br, gz)) return null;
-  return br >= gz ? 'br' : 'gzip';
 }
 
 const tagOf = (text: string): string => `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
@@ -94,7 +59,7 @@ export async function answerJson(
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (!isRead && text.length < leastCompressed) return c.body(text, status, { 'Content-Type': 'application/json' });
   const size = Buffer.byteLength(text);
-  const encoding = !isSecret && size >= leastCompressed && size <= mostCompressed ? encodingFor(c) : null;
+  const encoding = isSecret ? null : encodingFor(c, size);
   c.header('Vary', 'Accept-Encoding');
   const tag = headers['ETag'] ?? (isRead ? tagOf(text) : undefined);
   if (tag !== undefined) c.header('ETag', encoding ? encodedTag(tag, encoding) : tag);

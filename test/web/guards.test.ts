@@ -45,6 +45,30 @@ test('no GET route responds without a session or allows caching', async () => {
   }
 });
 
+test('longer answers to reads are compressed as Accept-Encoding allows, except secrets', async () => {
+  const broker = await web.as('broker');
+  const read = (path: string, accepted: string) =>
+    fetch(`${web.service.origin}/api/web${path}`, { headers: { ...broker.headers, 'Accept-Encoding': accepted } });
+  const path = `/deals/${web.scene.deal}`;
+  const plain = await read(path, 'identity');
+  expect([plain.headers.get('content-encoding'), plain.headers.get('vary')]).toEqual([null, 'Accept-Encoding']);
+  const whole = await plain.text();
+  for (const encoding of ['br', 'gzip']) {
+    const packed = await read(path, encoding);
+    expect(['content-encoding', 'vary', 'cache-control'].map((name) => packed.headers.get(name))).toEqual([
+      encoding,
+      'Accept-Encoding',
+      'no-store',
+    ]);
+    expect(await packed.text()).toBe(whole);
+  }
+  // The token for changes and the key of drafts; an answer of a few bytes.
+  expect((await broker.ask('/me', { name: '名'.repeat(200) }, 'PATCH')).status).toBe(200);
+  const [me, unread] = await Promise.all(['/me', '/notifications/unread'].map((other) => read(other, 'br, gzip')));
+  expect((await me!.bytes()).length).toBeGreaterThan(1_024);
+  expect([me, unread].map((answer) => answer!.headers.get('content-encoding'))).toEqual([null, null]);
+});
+
 test('requests with an ended session are answered with 401 signed_out, for reads and changes', async () => {
   const buyer = await signInAs(web.service, web.scene.people['other buyer']!);
   await web.service.sql('delete from vault.sessions where user_id = $1', [web.scene.people['other buyer']]);

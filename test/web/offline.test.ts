@@ -5,7 +5,7 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { openBrowser, openTestPage, settled, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -192,18 +192,32 @@ describe('a part of the application that is not loaded yet', () => {
     expect(await isSame(page).count()).toBe(1);
   });
 
-  test('is loaded by a page reload on "Try again" if a new version has replaced it', async () => {
+  test('is loaded by a page reload on "Try again" if a new version has replaced it, not by pointing at a link', async () => {
     const page = await open();
     await page.route('**/assets/contacts-*', (route) => route.fulfill({ status: 404, body: '' }));
+    let lookups = 0;
+    let isReplaced = false;
+    await page.route(`${web.service.origin}/`, async (route) => {
+      lookups += 1;
+      const response = await route.fetch();
+      const body = await response.text();
+      await route.fulfill({
+        response,
+        body: isReplaced ? body.replaceAll('/assets/index-', '/assets/index-of-the-next-') : body,
+      });
+    });
     const contacts = page.getByRole('link', { name: 'Contacts', exact: true }).first();
+    const isMissing = page.waitForResponse((response) => response.url().includes('/assets/contacts-'));
+    await contacts.hover();
+    await isMissing;
+    // By then a page that looks for a new version has asked for it.
+    await page.evaluate(settled);
+    expect(lookups).toBe(0);
     await contacts.click();
     await page.getByRole('alert').getByText('Part of this page did not load.').waitFor();
+    expect(lookups).toBe(1);
     await isSame(page).waitFor();
-    await page.route(`${web.service.origin}/`, async (route) => {
-      const response = await route.fetch();
-      const body = (await response.text()).replaceAll('/assets/index-', '/assets/index-of-the-next-');
-      await route.fulfill({ response, body });
-    });
+    isReplaced = true;
     const loads = page.waitForEvent('load');
     await page.getByRole('button', { name: 'Try again' }).click();
     await loads;

@@ -333,6 +333,106 @@ describe('a change in another session', () => {
   });
 });
 
+test('what arrives late has its place kept, and what could not be loaded is not said to be missing', async () => {
+  const { testPage } = await signIn('broker', { alone: true });
+  const { page } = testPage;
+  /** Holds back the responses of a path until the returned function is called. */
+  const hold = async (path: string) => {
+    const goes = Promise.withResolvers<void>();
+    await page.route(`**/api/web${path}`, async (route) => {
+      await goes.promise;
+      await route.continue();
+    });
+    return goes.resolve;
+  };
+  const waiting = page.locator('[aria-busy=true]');
+  const heading = (name: string) => page.getByRole('heading', { name, exact: true });
+
+  const letPipeline = await hold('/home/pipeline');
+  await page.goto(service.origin);
+  await heading('Deals by stage').waitFor();
+  const placeholder = (await waiting.first().boundingBox())!;
+  letPipeline();
+  await heading('Value of your pipeline').waitFor();
+  expect(placeholder.height).toBeGreaterThan(100);
+
+  const letHome = await hold('/home');
+  await page.goto(`${service.origin}/deals/${demo.deals.with_everything}`);
+  await heading('People').waitFor();
+  // Nothing stands yet where the list of what waits pushes it down.
+  await waiting.first().waitFor();
+  expect(await heading('About the business').count()).toBe(0);
+  letHome();
+  await heading('About the business').waitFor();
+
+  await page.route('**/api/web/notifications/calendar', (route) => route.fulfill({ status: 403, body: '{}' }));
+  await testPage.visit('/settings/notifications');
+  await page.getByText('You cannot open this').waitFor();
+  expect(await page.getByText('You have no link.').count()).toBe(0);
+  await testPage.close();
+});
+
+test('changes in quick succession restart no request, and a hidden tab waits until it is looked at', async () => {
+  const deal = demo.deals.with_everything;
+  const { testPage } = await signIn('seller', { alone: true });
+  const { page } = testPage;
+  await page.clock.install();
+  const broker = await signInAs(service, demo.people.broker.user_id);
+  /** Gives the deal another title, and waits until the page has received the event. */
+  const rename = async (title: string) => {
+    const heard = page.evaluate(`new Promise((resolve) => {
+      const channel = new BroadcastChannel('dealkeep-changes');
+      channel.onmessage = ({ data }) => data.event?.topic === 'deal' && (channel.close(), resolve());
+    })`);
+    await page.evaluate('0');
+    expect((await broker.ask(`/deals/${deal}`, { title }, 'PATCH')).status).toBe(200);
+    await heard;
+  };
+  const hears = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/web/events');
+  await testPage.go(`/deals/${deal}`);
+  await hears;
+  const asked: Request[] = [];
+  const broken: Request[] = [];
+  page.on('request', (request) => request.url().includes('/api/web/') && asked.push(request));
+  page.on('requestfailed', (request) => broken.push(request));
+
+  // The response to the first change is held back until there were further ones.
+  const held = Promise.withResolvers<() => Promise<void>>();
+  await page.route(
+    `**/api/web/deals/${deal}`,
+    async (route) => {
+      const response = await route.fetch();
+      held.resolve(() => route.fulfill({ response }));
+    },
+    { times: 1 },
+  );
+  await rename('Changed once');
+  const send = await held.promise;
+  for (const title of ['Changed twice', 'Changed three times', 'Changed at last']) await rename(title);
+  await send();
+  await page.locator('h1', { hasText: 'Changed at last' }).waitFor();
+  expect(broken.map((request) => request.url())).toEqual([]);
+  expect(asked.filter((request) => request.url().endsWith(`/deals/${deal}`)).length).toBeLessThan(4);
+
+  const show = (state: 'hidden' | 'visible') =>
+    page.evaluate(`Object.defineProperties(document, {
+      hidden: { configurable: true, get: () => ${state === 'hidden'} },
+      visibilityState: { configurable: true, get: () => '${state}' },
+    }); document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`);
+  await show('hidden');
+  // Whatever was still to be refetched for the earlier changes.
+  await page.clock.fastForward(10_000);
+  await page.evaluate(settled);
+  asked.length = 0;
+  await rename('Changed behind their back');
+  await page.clock.fastForward(10_000);
+  await page.evaluate(settled);
+  expect(asked).toEqual([]);
+  await show('visible');
+  await page.locator('h1', { hasText: 'Changed behind their back' }).waitFor();
+  await testPage.close();
+});
+
 test('an answer that arrives on an unattended page counts as read after the next key press', async () => {
   const deal = demo.deals.with_everything;
   const { testPage, person: buyer } = await signIn('buyer', { alone: true });

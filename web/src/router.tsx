@@ -15,11 +15,13 @@ import type { QueryClient } from '@tanstack/react-query';
 import { signInWaysQuery } from './api/auth.ts';
 import { ApiError } from './api/client.ts';
 import { dealQuery, dealsQuery } from './api/deals.ts';
-import { homeQuery } from './api/home.ts';
+import { homeQuery, pipelineQuery } from './api/home.ts';
 import { meQuery } from './api/me.ts';
+import { assessmentQuery, offersQuery } from './api/offers.ts';
+import { prefetchQoe } from './api/qoe.ts';
 import { queryClient } from './api/query-client.ts';
 import { readContactsSearch } from './routes/contacts/search.ts';
-import { readOffersSearch } from './routes/deals/offers/search.ts';
+import { readOffersSearch, typedIn } from './routes/deals/offers/search.ts';
 import { readDocumentsSearch } from './routes/deals/documents/search.ts';
 import { readDealsSearch } from './routes/deals/search.ts';
 import { fetchPart } from './lib/parts.ts';
@@ -60,11 +62,17 @@ const plainBelow = <F extends PagePath, S extends PagePath>(frame: F, ...special
 const eachOf = <P extends string>(its: readonly P[], routeAt: (path: P) => object) =>
   Object.fromEntries(its.map((path) => [path, routeAt(path)]));
 
+/** Whether somebody is on their way to a page; not when a link is only pointed at, whose page is fetched in advance. */
+function isUnderWay(): boolean {
+  return router.state.status === 'pending';
+}
+
 /**
  * A page in a file of its own. `fetchPart` replaces the browser's error when the file cannot be fetched, since the
  * router would reload the document on that error.
  */
-const pageIn = (load: () => Promise<{ default: ComponentType }>) => lazyRouteComponent(() => fetchPart(load));
+const pageIn = (load: () => Promise<{ default: ComponentType }>) =>
+  lazyRouteComponent(() => fetchPart(load, isUnderWay));
 
 const pages = import.meta.glob<{ default: ComponentType }>('./routes/*/*/page.tsx');
 
@@ -151,7 +159,10 @@ const app = createRoute({
 const home = createRoute({
   getParentRoute: () => app,
   path: paths.home,
-  loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
+  loader: ({ context: { queryClient: client } }) => {
+    void client.prefetchQuery(homeQuery);
+    void client.prefetchQuery(pipelineQuery);
+  },
   component: pageIn(() => import('./routes/home.tsx')),
 });
 
@@ -171,14 +182,18 @@ const deal = createRoute({
   component: pageIn(() => import('./routes/deals/frame.tsx')),
 });
 
+/** What the person may do on a deal that was shown before. */
+const capacitiesOn = (dealId: string) => queryClient.getQueryData(dealQuery(dealId).queryKey)?.capacities;
+
 const tab = <P extends PathBelow<typeof paths.deal>>(path: P) =>
   createRoute({ getParentRoute: () => deal, path: below(paths.deal, path), component: pageAt(path) });
 
 const dealTabs = deal.addChildren({
-  ...(eachOf(plainBelow(paths.deal, paths.dealOffers, paths.dealDocuments), tab) as {
-    [P in Exclude<PathBelow<typeof paths.deal>, typeof paths.dealOffers | typeof paths.dealDocuments>]: ReturnType<
-      typeof tab<P>
-    >;
+  ...(eachOf(plainBelow(paths.deal, paths.dealOffers, paths.dealQoe, paths.dealDocuments), tab) as {
+    [P in Exclude<
+      PathBelow<typeof paths.deal>,
+      typeof paths.dealOffers | typeof paths.dealQoe | typeof paths.dealDocuments
+    >]: ReturnType<typeof tab<P>>;
   }),
   documents: createRoute({
     getParentRoute: () => deal,
@@ -186,11 +201,27 @@ const dealTabs = deal.addChildren({
     validateSearch: readDocumentsSearch,
     component: pageAt(paths.dealDocuments),
   }),
+  // What these two show is requested with their files by those who may see it, as far as the deal is known by then; only
+  // the list of offers also for somebody who points at the link.
   offers: createRoute({
     getParentRoute: () => deal,
     path: below(paths.deal, paths.dealOffers),
     validateSearch: readOffersSearch,
+    loaderDeps: ({ search }) => typedIn(search),
+    loader: ({ context: { queryClient: client }, params: { dealId }, deps, preload }) => {
+      if (!capacitiesOn(dealId)?.can_see_offers) return;
+      void client.prefetchInfiniteQuery(offersQuery(dealId));
+      if (!preload) void client.prefetchQuery(assessmentQuery(dealId, deps));
+    },
     component: pageAt(paths.dealOffers),
+  }),
+  qoe: createRoute({
+    getParentRoute: () => deal,
+    path: below(paths.deal, paths.dealQoe),
+    loader: ({ context, params, preload }) => {
+      if (!preload && capacitiesOn(params.dealId)?.can_read_qoe) prefetchQoe(context.queryClient, params.dealId);
+    },
+    component: pageAt(paths.dealQoe),
   }),
   overview: createRoute({
     getParentRoute: () => deal,

@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
 import type { TakenDocuments } from '../../domain/clients/connected-clients.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
+import { compressJson } from '../../http/compression.ts';
 import { csrfGuardWith } from '../../http/csrf.ts';
 import { nothingThere, problemHandler } from '../../http/problem.ts';
 import { signedOut } from '../../http/person.ts';
@@ -48,6 +49,8 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     await next();
     c.header('Cache-Control', 'no-store');
   });
+  // Of all that is read here, only /me holds secrets: the CSRF token, and the key of drafts.
+  routes.use(compressJson('/api/web/me'));
   routes.use(limitPages(services));
   // A request's session is verified before the first byte of its body is read, on every route.
   routes.use(csrfGuardWith((c) => answerProblem(c, signedOut())));

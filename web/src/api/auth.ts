@@ -5,6 +5,7 @@
  */
 import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import type { Answer, RequestBody } from '../../../server/contract.ts';
+import { fetchPart } from '../lib/parts.ts';
 import { loadAsTheirs } from '../lib/unsaved.ts';
 import { api, ApiError, isSessionOver, keepCsrf } from './client.ts';
 import { keys } from './query-keys.ts';
@@ -85,7 +86,7 @@ export async function finishSignIn(code: string, onOver: (error: ApiError) => vo
 
 /** Signs in with a passkey of the browser or the person's device. */
 export async function signInWithPasskey(): Promise<SignInAnswer> {
-  const { startAuthentication } = await import('@simplewebauthn/browser');
+  const { startAuthentication } = await fetchPart(() => import('@simplewebauthn/browser'));
   const optionsJSON = await api.post('/auth/passkey/options');
   const response = await startAuthentication({ optionsJSON });
   return api.post('/auth/passkey/sign-in', { json: { response } });

@@ -8,7 +8,7 @@ import {
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
-import { refreshList } from './paged.ts';
+import { refresh } from './refresh.ts';
 import type { Contact, ContactImport, ContactInput, Id, Items, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
 
@@ -44,7 +44,7 @@ type Pages = InfiniteData<Items<Contact>>;
 export function useContactActions(brokerageId: Id) {
   const client = useQueryClient();
   const everyList = { queryKey: keys.contacts(brokerageId) };
-  const again = () => refreshList(client, everyList.queryKey);
+  const again = () => refresh(client, everyList);
   /** Shows a changed contact at once: when archived or restored, it is removed from the lists that contain it. */
   const show = (contact: Contact) =>
     client.setQueriesData<Pages>(

@@ -3,12 +3,12 @@
  * connection and passes the events on to the others, since browsers open few connections to one server. While there is
  * no connection, everything shown is refetched every 20 seconds.
  */
-import type { QueryClient } from '@tanstack/react-query';
+import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import { shownSince } from './client.ts';
 import { refreshActivity } from './deals.ts';
-import { refreshAll } from './query-client.ts';
+import { allButVisits, refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
-import { refreshList } from './paged.ts';
+import { refresh } from './refresh.ts';
 import type { LiveEvent } from './shapes.ts';
 import { forgetUploads } from './document-uploads.ts';
 import { forgetDrafts } from '../lib/drafts.ts';
@@ -71,32 +71,27 @@ function leaveAsWell(): void {
 }
 
 function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
+  const changed = (queryKey: QueryKey, exact = false) => void refresh(client, { queryKey, exact });
   if (topic === 'deal' && deal === null) {
-    setTimeout(() => void refreshAll(client), Math.random() * spread);
+    setTimeout(() => void refresh(client, allButVisits), Math.random() * spread);
     return;
   }
-  if (topic === 'contacts') {
-    void refreshList(client, keys.contacts());
-    return;
-  }
-  if (topic === 'notifications') {
-    void refreshList(client, keys.notifications());
-    return;
-  }
+  if (topic === 'contacts') return changed(keys.contacts());
+  if (topic === 'notifications') return changed(keys.notifications());
   if (topic === 'settings') {
-    void client.invalidateQueries({ queryKey: keys.settings() });
-    void client.invalidateQueries({ queryKey: keys.me });
+    changed(keys.settings());
+    changed(keys.me);
     return;
   }
-  void client.invalidateQueries({ queryKey: keys.home });
-  void refreshList(client, keys.deals);
+  changed(keys.home);
+  changed(keys.deals);
   if (deal === null) return;
   // The deal's state, its participants and NDAs decide what else of the deal the caller sees.
   const everything = topic === 'deal' || topic === 'participants' || topic === 'ndas';
-  void client.invalidateQueries({ queryKey: keys.deal(deal), exact: !everything });
+  changed(keys.deal(deal), !everything);
   if (everything) return;
-  void client.invalidateQueries({ queryKey: keys.of(deal, topic) });
-  if (topic === 'qoe' || topic === 'financing') void client.invalidateQueries({ queryKey: keys.comparedOffers(deal) });
+  changed(keys.of(deal, topic));
+  if (topic === 'qoe' || topic === 'financing') changed(keys.comparedOffers(deal));
   void refreshActivity(client, deal);
 }
 

@@ -32,8 +32,9 @@ export const assessmentQuery = (dealId: Id, typed: TypedTerms) =>
     queryKey: keys.comparedOffers(dealId, typed),
     queryFn: ({ signal }) => api.get('/web/deals/:id/offers/worth', { param: { id: dealId }, query: typed, signal }),
     placeholderData: keepPreviousData,
-    // The books can change without a change of the offers.
-    staleTime: 0,
+    // The books can change without a change of the offers. Data that was requested with the page is still fresh when the
+    // offers above it have arrived.
+    staleTime: 5_000,
   });
 
 /**

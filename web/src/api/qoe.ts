@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { address, api } from './client.ts';
 import { useOptimistic } from './optimistic.ts';
 import { keys } from './query-keys.ts';
@@ -74,6 +74,18 @@ export const bridgeQuery = (dealId: Id, label: string | null) =>
       api.get('/web/deals/:id/qoe/bridge', { param: { id: dealId }, query: { period_label: label }, signal }),
     placeholderData: keepPreviousData,
   });
+
+/** Requests what the QoE tab of a deal shows at first. */
+export function prefetchQoe(client: QueryClient, dealId: Id): void {
+  void client.prefetchQuery(computedQuery(dealId));
+  void client.prefetchQuery(periodsQuery(dealId));
+  void client.prefetchQuery(bridgeQuery(dealId, null));
+  void client.prefetchQuery(customersQuery(dealId, null));
+  void client.prefetchQuery(normalizationsQuery(dealId));
+  void client.prefetchQuery(qoeQuery(dealId));
+  void client.prefetchQuery(snapshotsQuery(dealId));
+  void client.prefetchQuery(membersQuery(dealId));
+}
 
 /** Mutations of a deal's QoE workspace. */
 export function useQoeActions(dealId: Id) {

@@ -1,5 +1,5 @@
 /** Defaults of queries: how long data is cached, when queries are retried, and when they are refetched. */
-import { QueryClient } from '@tanstack/react-query';
+import { QueryClient, type QueryFilters } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
 import { keys } from './query-keys.ts';
 import { keepPendingChanges } from './optimistic.ts';
@@ -45,9 +45,8 @@ keepPendingChanges(queryClient);
 
 const [visits] = keys.visits();
 
-/**
- * Refetches everything that is shown, except visits: a visit begins when the person comes, not when something has
- * changed.
- */
-export const refreshAll = (client: QueryClient): Promise<void> =>
-  client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== visits });
+/** Every query except visits: a visit begins when the person comes, not when something has changed. */
+export const allButVisits: QueryFilters = { predicate: ({ queryKey }) => queryKey[0] !== visits };
+
+/** Refetches everything that is shown, and restarts requests that are under way. */
+export const refreshAll = (client: QueryClient): Promise<void> => client.invalidateQueries(allButVisits);

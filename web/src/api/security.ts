@@ -1,6 +1,7 @@
 /** The person's own account: name, email address, password, second factors and sessions. */
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Answer } from '../../../server/contract.ts';
+import { fetchPart } from '../lib/parts.ts';
 import { api, keepCsrf, postForText } from './client.ts';
 import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
@@ -25,7 +26,7 @@ export type PendingFactor = Answer<'post', '/auth/second-factor/begin'>;
 /** Creates a passkey in the browser and registers it. Rejects with the browser's own error when the person declines. */
 async function addPasskey(name: string) {
   const optionsJSON = await api.post('/auth/passkey/registration');
-  const { startRegistration } = await import('@simplewebauthn/browser');
+  const { startRegistration } = await fetchPart(() => import('@simplewebauthn/browser'));
   const response = await startRegistration({ optionsJSON });
   return api.post('/auth/passkey/add', {
     json: { response, name },

@@ -35,18 +35,17 @@ function loadNewer(): Promise<void> {
   return looking;
 }
 
-window.addEventListener('vite:preloadError', () => void loadNewer());
-
 /**
  * Fetches a part. Rejects with an error that is meant for the person. Browsers remember a failed import until the page
- * is reloaded, so nothing is requested while the browser is offline.
+ * is reloaded, so nothing is requested while the browser is offline. `isNeeded` says at the time of the failure whether
+ * the person is waiting for the part: the page is not reloaded for one that is only fetched in advance.
  */
-export async function fetchPart<M>(load: () => Promise<M>): Promise<M> {
+export async function fetchPart<M>(load: () => Promise<M>, isNeeded: () => boolean = () => true): Promise<M> {
   if (!navigator.onLine) throw cannotBeReached();
   try {
     return await load();
   } catch {
-    await loadNewer();
+    if (isNeeded()) await loadNewer();
     const message = 'Part of this page did not load. Check your connection and reload the page.';
     throw new ApiError(0, { code: 'unreachable', message });
   }

@@ -4,7 +4,7 @@ import { CircleCheckBig, Handshake } from 'lucide-react';
 import { acceptInvitation, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { keys } from '../api/query-keys.ts';
-import { useBrokerageForNewDeals, useMe } from '../api/me.ts';
+import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
 import type { DealInvitation, Home, Pipeline as PipelineFigures } from '../api/shapes.ts';
 import { ActivityList } from '../components/activity-list.tsx';
 import { StatePill } from '../components/badge.tsx';
@@ -15,7 +15,7 @@ import { useConfirm } from '../components/confirm-dialog.tsx';
 import { Money } from '../components/money.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { QueueList } from '../components/queue-list.tsx';
-import { EmptyState, Loaded, Skeleton, SkeletonRows } from '../components/states.tsx';
+import { EmptyState, Loaded, Loading, Skeleton, SkeletonCard, SkeletonRows } from '../components/states.tsx';
 import { Countdown, Time } from '../components/time.tsx';
 import { toast, toastError } from '../components/toast.tsx';
 import { formatCount, formatMultiple, plural } from '../lib/format.ts';
@@ -125,9 +125,24 @@ function PipelineTotal({ total: { currency, deals, priced, asking } }: { total: 
   );
 }
 
-/** The asking prices of the deals that the reader runs, and the businesses' earnings computed from the uploads. */
-function PipelineValue() {
-  const { data } = useQuery(pipelineQuery);
+/** The most rows of the placeholder for prices: as many as the server lists deals with theirs. */
+const mostPriced = 10;
+
+/**
+ * The asking prices of the deals that the reader runs, and the businesses' earnings computed from the uploads; `deals`
+ * is the number of all their deals.
+ */
+function PipelineValue({ deals: most }: { deals: number }) {
+  const isMember = useBrokerage() !== null;
+  const { data, isPending } = useQuery(pipelineQuery);
+  // Only members of a brokerage run deals.
+  if (isPending && isMember) {
+    return (
+      <Loading>
+        <SkeletonCard rows={Math.min(most, mostPriced) + 1} height="h-16" />
+      </Loading>
+    );
+  }
   if (!data || data.totals.length === 0) return null;
   const count = data.totals.reduce((all, { deals }) => all + deals, 0);
   return (
@@ -203,6 +218,7 @@ function NothingYet() {
 function HomeView({ home }: { home: Home }) {
   const { queue, invitations, exclusivities, deals_by_state: states, activity } = home;
   const waiting = queue.reduce((total, entry) => total + entry.count, 0);
+  const deals = states.reduce((total, { count }) => total + count, 0);
   return (
     <div className="flex flex-col gap-5">
       {invitations.length > 0 && (
@@ -231,7 +247,7 @@ function HomeView({ home }: { home: Home }) {
                   </EmptyState>
                 )}
               </Card>
-              <PipelineValue />
+              <PipelineValue deals={deals} />
               {activity.length > 0 && (
                 <Card title="Recent activity">
                   <ActivityList items={activity} withDeal />

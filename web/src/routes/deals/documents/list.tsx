@@ -2,6 +2,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { DealDocument } from '../../../api/shapes.ts';
 import { cx } from '../../../lib/cx.ts';
+import { useBreakpoint } from '../../../lib/use-media.ts';
 import { DocumentRow, type DocumentAction } from './row.tsx';
 
 interface DocumentListProps {
@@ -13,6 +14,7 @@ interface DocumentListProps {
 export function DocumentList({ documents, onAction }: DocumentListProps) {
   const list = useRef<HTMLUListElement>(null);
   const [offset, setOffset] = useState(0);
+  const width = useBreakpoint();
   // Content above the list, such as the state of uploads, comes and goes: the offset is measured after each render, and
   // set only when it has changed.
   // oxlint-disable-next-line react-hooks/exhaustive-deps
@@ -22,7 +24,8 @@ export function DocumentList({ documents, onAction }: DocumentListProps) {
   });
   const virtual = useWindowVirtualizer({
     count: documents.length,
-    estimateSize: () => 68,
+    // Close to the height of most rows, so that going back finds the place where the person was.
+    estimateSize: () => (width === null ? 131 : 68),
     overscan: 12,
     scrollMargin: offset,
     getItemKey: (index) => documents[index]!.id,

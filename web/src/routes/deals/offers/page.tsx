@@ -1,7 +1,7 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, usePrefetchQuery } from '@tanstack/react-query';
 import { HandCoins, Plus } from 'lucide-react';
 import { Fragment, useState } from 'react';
-import { offersQuery, useOfferActions } from '../../../api/offers.ts';
+import { assessmentQuery, offersQuery, useOfferActions } from '../../../api/offers.ts';
 import { useVisit } from '../../../api/visits.ts';
 import type { Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
@@ -19,6 +19,7 @@ import { Comparison } from './comparison.tsx';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { HistoryDrawer } from './history-drawer.tsx';
 import { OfferDialog } from './dialog.tsx';
+import { offersRoute, typedIn } from './search.ts';
 import { ReportLinks } from '../report-links.tsx';
 import { byPrice, isCompared } from '../../../components/offers/payload.ts';
 import { TabPage } from '../tab-page.tsx';
@@ -98,6 +99,8 @@ function beside(current: readonly Offer[], agreed: Offer | null | undefined): Of
 export default function OffersTab() {
   const { deal, side, capacities } = useDeal();
   const query = useInfiniteQuery(offersQuery(deal.id));
+  // Shown below the offers, and requested with them.
+  usePrefetchQuery(assessmentQuery(deal.id, typedIn(offersRoute.useSearch())));
   useVisit(deal.id, 'offers');
   const [offering, setOffering] = useState(false);
   const [shown, setShown] = useState<Offer | null>(null);

@@ -1,9 +1,9 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, usePrefetchInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { dealActivityQuery } from '../../../api/deals.ts';
 import { homeQuery } from '../../../api/home.ts';
-import type { Participant } from '../../../api/shapes.ts';
+import type { Home, Participant } from '../../../api/shapes.ts';
 import { ActivityList } from '../../../components/activity-list.tsx';
 import { Avatar } from '../../../components/avatar.tsx';
 import { BrokerageLogo } from '../../../components/brokerage-logo.tsx';
@@ -14,7 +14,7 @@ import { Money } from '../../../components/money.tsx';
 import { useTitle } from '../../../lib/use-title.ts';
 import { QueueList } from '../../../components/queue-list.tsx';
 import { itemsOf } from '../../../components/paged-list.tsx';
-import { Loaded, SkeletonText } from '../../../components/states.tsx';
+import { Loaded, Loading, SkeletonCard, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { callerRoles, participantRoles } from '../../../lib/states.ts';
 import { AssistantsCard } from './assistants-card.tsx';
@@ -26,10 +26,9 @@ import { useIsHeld } from '../exclusivity.tsx';
 const more =
   '-my-1 rounded-sm py-1 text-sm text-accent-ink underline-offset-3 hover:underline coarse:-my-2.5 coarse:py-2.5';
 
-function WaitingHere() {
+function WaitingHere({ queue }: Pick<Home, 'queue'>) {
   const { deal } = useDeal();
-  const home = useQuery(homeQuery);
-  const entries = home.data?.queue.filter((entry) => entry.deal_id === deal.id) ?? [];
+  const entries = queue.filter((entry) => entry.deal_id === deal.id);
   if (entries.length === 0) return null;
   return (
     <Card title="Waiting for you" flush>
@@ -166,16 +165,25 @@ function RecentActivity() {
 export default function OverviewTab() {
   const { deal, capacities } = useDeal();
   useTitle(deal.title);
+  const home = useQuery(homeQuery);
+  usePrefetchInfiniteQuery(dealActivityQuery(deal.id));
   return (
     <>
       <h2 className="sr-only">Overview</h2>
       <Columns
         main={
-          <>
-            <WaitingHere />
-            <About />
-            {capacities.can_see_activity && <RecentActivity />}
-          </>
+          // What waits stands first: once it is known, nothing below it moves.
+          home.isPending ? (
+            <Loading>
+              <SkeletonCard rows={8} height="h-16" />
+            </Loading>
+          ) : (
+            <>
+              <WaitingHere queue={home.data?.queue ?? []} />
+              <About />
+              {capacities.can_see_activity && <RecentActivity />}
+            </>
+          )
         }
         side={
           <>

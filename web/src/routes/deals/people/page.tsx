@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Ellipsis, FileSignature, HeartHandshake, Link2, UserMinus, UserPlus, Users } from 'lucide-react';
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import { useDealActions } from '../../../api/deals.ts';
 import type { Invited, Participant, Side } from '../../../api/shapes.ts';
 import { Avatar } from '../../../components/avatar.tsx';
@@ -20,27 +20,31 @@ import { KeysCard } from './keys-card.tsx';
 import { InvitedToDealDialog, InviteToDealDialog } from './invite-dialog.tsx';
 import { TabPage } from '../tab-page.tsx';
 
+/** What the reader may do with a person. */
+interface Allowed {
+  mayGrant: boolean;
+  mayLink: boolean;
+  mayRemove: boolean;
+}
+
 interface PersonActions {
   onInvited: (invited: Invited) => void;
   onGrant: (buyer: Participant) => void;
 }
 
-function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Participant }) {
-  const { deal, capacities, participants } = useDeal();
+interface PersonItemsProps extends PersonActions, Allowed {
+  person: Participant;
+}
+
+/** The items of a person's menu, which exist only while it is open: on a deal with many people, menus are many. */
+function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant }: PersonItemsProps) {
+  const { deal, participants } = useDeal();
   const { user } = useMe();
   const navigate = useNavigate();
   const confirm = useConfirm();
   const isHeld = useIsHeld(deal);
   const self = person.user_id === user.id;
   const { inviteAgain, remove, forget } = useDealActions(deal.id);
-  const mayGrant =
-    capacities.can_grant_exclusivity &&
-    person.role === 'buyer' &&
-    person.status === 'active' &&
-    !deal.exclusive_buyer_user_id;
-  const mayLink = capacities.can_invite && person.status !== 'active';
-  const mayRemove = capacities.can_remove_participants && person.status !== 'removed';
-  if (!mayGrant && !mayLink && !mayRemove) return null;
   const isHolder = person.user_id === deal.exclusive_buyer_user_id;
   const stays = isHeld
     ? ' Their exclusivity stays until it ends or a broker releases it.'
@@ -105,9 +109,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       () => remove.mutateAsync(person.id),
     );
   return (
-    <Menu
-      trigger={<IconButton size="sm" label={`Actions for ${person.name}`} icon={<Ellipsis className="size-4.5" />} />}
-    >
+    <>
       {mayGrant && (
         <MenuItem icon={<HeartHandshake />} onSelect={() => onGrant(person)}>
           Grant exclusivity
@@ -130,15 +132,21 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
           </MenuItem>
         </>
       )}
-    </Menu>
+    </>
   );
 }
 
-function PersonRow({ person, ...actions }: PersonActions & { person: Participant }) {
-  const { deal, participants } = useDeal();
-  const { user } = useMe();
-  const isHeld = useIsHeld(deal);
-  const advised = participants.find((one) => one.id === person.advises);
+interface PersonRowProps extends PersonItemsProps {
+  /** The name of the person whom an advisor advises, where it is known. */
+  advised: string | undefined;
+  isSelf: boolean;
+  /** Whether this is the buyer whom a broker selected, and whether their exclusivity is in force. */
+  standing: 'exclusive' | 'selected' | null;
+}
+
+/** One person. Its props stay the same when others on the deal change, so that only changed rows are rendered again. */
+const PersonRow = memo(function PersonRow({ advised, isSelf, standing, ...items }: PersonRowProps) {
+  const { person, mayGrant, mayLink, mayRemove } = items;
   const role = participantRoles[person.role];
   return (
     <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
@@ -147,13 +155,11 @@ function PersonRow({ person, ...actions }: PersonActions & { person: Participant
         <div className="min-w-0 flex-1">
           <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
             <span className="truncate font-medium">{person.name}</span>
-            {person.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
+            {isSelf && <span className="text-sm text-faint">(you)</span>}
             {person.role === 'advisor' && (
-              <Badge tone={role.tone}>{advised ? `Advises ${advised.name}` : role.label}</Badge>
+              <Badge tone={role.tone}>{advised === undefined ? role.label : `Advises ${advised}`}</Badge>
             )}
-            {person.user_id === deal.exclusive_buyer_user_id && (
-              <Badge tone="rare">{isHeld ? 'Exclusive' : 'Selected buyer'}</Badge>
-            )}
+            {standing && <Badge tone="rare">{standing === 'exclusive' ? 'Exclusive' : 'Selected buyer'}</Badge>}
           </p>
           <p className="truncate text-sm text-faint">{person.email}</p>
         </div>
@@ -167,16 +173,33 @@ function PersonRow({ person, ...actions }: PersonActions & { person: Participant
           {person.status !== 'active' && <StatePill look={participantStates[person.status]} />}
         </div>
       </div>
-      <PersonMenu person={person} {...actions} />
+      {(mayGrant || mayLink || mayRemove) && (
+        <Menu
+          trigger={
+            <IconButton size="sm" label={`Actions for ${person.name}`} icon={<Ellipsis className="size-4.5" />} />
+          }
+        >
+          <PersonItems {...items} />
+        </Menu>
+      )}
     </li>
   );
-}
+});
 
 /** The people on the deal whom this person may know of, by side; with inviting, removing, and granting exclusivity. */
 export default function PeopleTab() {
   const page = useDeal();
   const { deal, participants, capacities, side: own } = page;
   const sellerHidden = own === 'buyer' && deal.needs_nda && participants.every((one) => one.nda_status !== 'active');
+  const { user } = useMe();
+  const isHeld = useIsHeld(deal);
+  const names = new Map(participants.map(({ id, name }) => [id, name]));
+  const allowed = ({ role, status }: Participant): Allowed => ({
+    mayGrant:
+      capacities.can_grant_exclusivity && role === 'buyer' && status === 'active' && !deal.exclusive_buyer_user_id,
+    mayLink: capacities.can_invite && status !== 'active',
+    mayRemove: capacities.can_remove_participants && status !== 'removed',
+  });
   const [inviting, setInviting] = useState(false);
   const [invited, setInvited] = useState<Invited | null>(null);
   const [granting, setGranting] = useState<Participant | null>(null);
@@ -207,7 +230,16 @@ export default function PeopleTab() {
         <Card key={side} title={title} flush>
           <ul className="divide-y divide-line border-t border-line">
             {people.map((person) => (
-              <PersonRow key={person.id} person={person} onInvited={setInvited} onGrant={setGranting} />
+              <PersonRow
+                key={person.id}
+                person={person}
+                advised={person.advises === null ? undefined : names.get(person.advises)}
+                isSelf={person.user_id === user.id}
+                standing={person.user_id !== deal.exclusive_buyer_user_id ? null : isHeld ? 'exclusive' : 'selected'}
+                {...allowed(person)}
+                onInvited={setInvited}
+                onGrant={setGranting}
+              />
             ))}
           </ul>
         </Card>

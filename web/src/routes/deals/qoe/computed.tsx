@@ -225,7 +225,8 @@ function ChangeRow({ label, change, currency }: { label: string; change: Change;
 
 /** The dependence on the largest customer, and the changes of customers since the period before. */
 export function CustomerChangesCard({ dealId }: { dealId: Id }) {
-  const { data } = useQuery(computedQuery(dealId));
+  const { data, isPending } = useQuery(computedQuery(dealId));
+  if (isPending) return <SkeletonCard rows={6} />;
   const { concentration = null, bridge = null } = data ?? {};
   if (!concentration) return null;
   const { largest, currency } = concentration;

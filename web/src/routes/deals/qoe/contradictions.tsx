@@ -15,6 +15,7 @@ import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
+import { SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
@@ -241,9 +242,10 @@ function Listed({ title, description, found: { count, items }, ...rest }: Listed
 
 /** The open contradictions, and separately the explained ones. Renders nothing when the reader may see none. */
 export function ContradictionsCards({ dealId }: { dealId: Id }) {
-  const { data } = useQuery(computedQuery(dealId));
+  const { data, isPending } = useQuery(computedQuery(dealId));
   // Kept here and not in the line: another person's answer moves the line to the other card while somebody writes.
   const [explaining, setExplaining] = useState<Contradiction | null>(null);
+  if (isPending) return <SkeletonCard rows={3} height="h-20" />;
   if (!data) return null;
   const { all, may_answer, explained, ...open } = data.contradictions;
   const rest = { dealId, all, mayAnswer: may_answer, onExplain: setExplaining };

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { usePrefetchQuery, useQuery } from '@tanstack/react-query';
 import { Ban, Ellipsis, KeyRound, Plus, RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage } from '../../../api/me.ts';
@@ -169,6 +169,8 @@ type Open = { kind: 'new' } | { kind: 'rotate'; key: ApiKey } | { kind: 'token';
 
 function Keys({ brokerageId }: { brokerageId: Id }) {
   const query = useQuery(apiKeysQuery(brokerageId));
+  usePrefetchQuery(brokerageQuery(brokerageId));
+  usePrefetchQuery(sandboxQuery(brokerageId));
   const [open, setOpen] = useState<Open>(null);
   const close = () => setOpen(null);
   const show = (made: ApiKeyCreated) => setOpen({ kind: 'token', made });
@@ -214,8 +216,13 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
           }
         </Loaded>
       </Card>
-      <NewDeals brokerageId={brokerageId} />
-      <Sandbox brokerageId={brokerageId} />
+      {/* Shown below the keys once these have their height, so that nothing moves. */}
+      {!query.isPending && (
+        <>
+          <NewDeals brokerageId={brokerageId} />
+          <Sandbox brokerageId={brokerageId} />
+        </>
+      )}
       {open?.kind === 'new' && <KeyDialog brokerageId={brokerageId} onClose={close} onMade={show} />}
       {open?.kind === 'rotate' && (
         <RotateDialog brokerageId={brokerageId} apiKey={open.key} onClose={close} onMade={show} />

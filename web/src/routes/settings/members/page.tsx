@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
-import { useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { useBrokerage, useMe } from '../../../api/me.ts';
 import { membersQuery, mostMembers, useMemberActions } from '../../../api/settings.ts';
 import type { Id, Member, MemberInvited, MemberRole } from '../../../api/shapes.ts';
@@ -26,7 +26,8 @@ interface MemberActions {
   onStaff: (member: Member) => void;
 }
 
-function MemberMenu({ member, brokerageId, onInvited, onRemove, onStaff }: MemberActions & { member: Member }) {
+/** The items of a member's menu, which exist only while it is open. */
+function MemberItems({ member, brokerageId, onInvited, onRemove, onStaff }: MemberActions & { member: Member }) {
   const { changeRole, renew, remove, endSessions } = useMemberActions(brokerageId);
   const { user } = useMe();
   const confirm = useConfirm();
@@ -66,9 +67,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove, onStaff }: Membe
       () => remove.mutateAsync({ user_id: member.user_id, successor_id: null }),
     );
   return (
-    <Menu
-      trigger={<IconButton size="sm" label={`Actions for ${member.name}`} icon={<Ellipsis className="size-4.5" />} />}
-    >
+    <>
       <MenuChoice label="Role" value={member.role} onChange={give} options={optionsOf(memberRoles)} />
       <MenuSeparator />
       {invited && (
@@ -89,12 +88,18 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove, onStaff }: Membe
       <MenuItem danger icon={<UserMinus />} onSelect={invited ? takeBack : () => onRemove(member)}>
         {invited ? 'Withdraw invitation' : 'Remove'}
       </MenuItem>
-    </Menu>
+    </>
   );
 }
 
-function MemberRow({ member, actions }: { member: Member; actions: MemberActions | null }) {
-  const { user } = useMe();
+interface MemberRowProps {
+  member: Member;
+  isSelf: boolean;
+  actions: MemberActions | null;
+}
+
+/** One member. Its props stay the same when other members change, so that only changed rows are rendered again. */
+const MemberRow = memo(function MemberRow({ member, isSelf, actions }: MemberRowProps) {
   const role = memberRoles[member.role];
   return (
     <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
@@ -103,7 +108,7 @@ function MemberRow({ member, actions }: { member: Member; actions: MemberActions
         <div className="min-w-0">
           <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
             <span className="truncate font-medium">{member.name}</span>
-            {member.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
+            {isSelf && <span className="text-sm text-faint">(you)</span>}
           </p>
           <p className="truncate text-sm text-faint">{member.email}</p>
         </div>
@@ -114,10 +119,18 @@ function MemberRow({ member, actions }: { member: Member; actions: MemberActions
           <Badge tone={role.tone}>{role.label}</Badge>
         </div>
       </div>
-      {actions && <MemberMenu member={member} {...actions} />}
+      {actions && (
+        <Menu
+          trigger={
+            <IconButton size="sm" label={`Actions for ${member.name}`} icon={<Ellipsis className="size-4.5" />} />
+          }
+        >
+          <MemberItems member={member} {...actions} />
+        </Menu>
+      )}
     </li>
   );
-}
+});
 
 function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }) {
   const query = useQuery(membersQuery(brokerageId));
@@ -125,9 +138,11 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
   const [invited, setInvited] = useState<MemberInvited | null>(null);
   const [leaving, setLeaving] = useState<Member | null>(null);
   const [becomingStaff, setBecomingStaff] = useState<Member | null>(null);
-  const actions = isAdmin
-    ? { brokerageId, onInvited: setInvited, onRemove: setLeaving, onStaff: setBecomingStaff }
-    : null;
+  const { user } = useMe();
+  const actions = useMemo(
+    () => (isAdmin ? { brokerageId, onInvited: setInvited, onRemove: setLeaving, onStaff: setBecomingStaff } : null),
+    [brokerageId, isAdmin],
+  );
   return (
     <SettingsPage
       title="Members"
@@ -146,7 +161,12 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
             <>
               <ul className="divide-y divide-line">
                 {items.map((member) => (
-                  <MemberRow key={member.user_id} member={member} actions={actions} />
+                  <MemberRow
+                    key={member.user_id}
+                    member={member}
+                    isSelf={member.user_id === user.id}
+                    actions={actions}
+                  />
                 ))}
               </ul>
               <CutNote items={items} most={mostMembers} className="border-t border-line px-4 py-3 sm:px-5">

@@ -7,6 +7,7 @@ import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
 import { Field } from '../../../components/field.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toastError } from '../../../components/toast.tsx';
 
@@ -15,7 +16,8 @@ import { toastError } from '../../../components/toast.tsx';
  * removed here.
  */
 export function CalendarCard() {
-  const { data } = useQuery(calendarLinkQuery);
+  const query = useQuery(calendarLinkQuery);
+  const { data } = query;
   const { make, remove } = useCalendarLink();
   const [url, setUrl] = useState<string | null>(null);
   const confirm = useConfirm();
@@ -79,12 +81,18 @@ export function CalendarCard() {
         >
           <CopyField value={url} label="Your link" />
         </Field>
-      ) : madeAt !== null ? (
-        <p className="text-soft">
-          Your link was created <Time at={madeAt} />. Anyone who has it sees your deadlines.
-        </p>
       ) : (
-        <p className="text-soft">You have no link.</p>
+        <Loaded query={query} skeleton={<SkeletonText lines={1} />}>
+          {({ made_at }) =>
+            made_at === null ? (
+              <p className="text-soft">You have no link.</p>
+            ) : (
+              <p className="text-soft">
+                Your link was created <Time at={made_at} />. Anyone who has it sees your deadlines.
+              </p>
+            )
+          }
+        </Loaded>
       )}
     </Card>
   );

@@ -15,6 +15,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Skeleton } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { plural } from '../../../lib/format.ts';
+import { fetchPart } from '../../../lib/parts.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 
 /** The authenticator's URI as a QR code; rendered in the browser, so that the secret is not sent anywhere. */
@@ -22,7 +23,7 @@ function QrCode({ uri }: { uri: string }) {
   const { data } = useQuery({
     queryKey: ['qr-code', uri],
     queryFn: async () => {
-      const { toString } = await import('qrcode');
+      const { toString } = await fetchPart(() => import('qrcode'));
       return `data:image/svg+xml,${encodeURIComponent(await toString(uri, { type: 'svg', margin: 4 }))}`;
     },
     gcTime: 0,

@@ -1,0 +1,60 @@
+/** Compresses JSON responses as the client accepts. */
+
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Context, MiddlewareHandler } from 'hono';
+
+export type Encoding = 'br' | 'gzip';
+
+/** Below this many bytes, compression saves no packet. */
+export const leastCompressed = 1_024;
+/** Above this many bytes, compressing one response would occupy a processor for too long. */
+const mostCompressed = 4_194_304;
+
+export const compress: Readonly<Record<Encoding, (text: string) => Promise<Buffer>>> = {
+  br: (text) => promisify(brotliCompress)(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  gzip: promisify<string, Buffer>(gzip),
+};
+
+/** The client's preference (weight) for each encoding: RFC 9110, section 12.5.3. */
+function weights(accepted: string): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const part of accepted.slice(0, 1_000).toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
+    const weight = parameters.find((piece) => piece.startsWith('q='))?.slice(2);
+    found.set(name, weight === undefined ? 1 : Number(weight) || 0);
+  }
+  return found;
+}
+
+/**
+ * The encoding of a response of `size` bytes: the one that the client prefers, for equal weights brotli, which is
+ * smaller. Null if the response is not compressed.
+ */
+export function encodingFor(c: Context, size: number): Encoding | null {
+  const accepted = c.req.header('accept-encoding');
+  if (accepted === undefined || size < leastCompressed || size > mostCompressed) return null;
+  const wanted = weights(accepted);
+  const of = (name: string) => wanted.get(name) ?? wanted.get('*') ?? 0;
+  const [br, gz] = [of('br'), of('gzip')];
+  if (Math.max(br, gz) === 0 || (wanted.get('identity') ?? 0) > Math.max(br, gz)) return null;
+  return br >= gz ? 'br' : 'gzip';
+}
+
+/**
+ * Compresses the JSON of successful GET requests, except at the `secretPaths`: next to text that somebody else chose,
+ * the compressed length could reveal a secret (BREACH).
+ */
+export const compressJson =
+  (...secretPaths: readonly string[]): MiddlewareHandler =>
+  async (c, next) => {
+    await next();
+    const { res } = c;
+    if (c.req.method !== 'GET' || res.status !== 200 || secretPaths.includes(c.req.path)) return;
+    if (res.headers.get('content-type') !== 'application/json') return;
+    const text = await res.text();
+    const encoding = encodingFor(c, Buffer.byteLength(text));
+    c.res = new Response(encoding ? new Uint8Array(await compress[encoding](text)) : text, { headers: res.headers });
+    c.header('Vary', 'Accept-Encoding');
+    if (encoding) c.header('Content-Encoding', encoding);
+  };
