@@ -190,10 +190,12 @@ const tab = <P extends PathBelow<typeof paths.deal>>(path: P) =>
 
 const dealTabs = deal.addChildren({
   ...(eachOf(plainBelow(paths.deal, paths.dealOffers, paths.dealQoe, paths.dealDocuments), tab) as {
-    [P in Exclude<
-      PathBelow<typeof paths.deal>,
-      typeof paths.dealOffers | typeof paths.dealQoe | typeof paths.dealDocuments
-    >]: ReturnType<typeof tab<P>>;
+    [
+      P in Exclude<
+        PathBelow<typeof paths.deal>,
+        typeof paths.dealOffers | typeof paths.dealQoe | typeof paths.dealDocuments
+      >
+    ]: ReturnType<typeof tab<P>>;
   }),
   documents: createRoute({
     getParentRoute: () => deal,
