@@ -16225,18 +16225,19 @@ begin
   end if;
   return (
     select json_agg(json_build_array(o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at::text, o.payload::text,
-      case when o.is_current then (
-        select json_build_array(u.id, u.name, p.role) from public.participants p
-        cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
-        where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end,
+      case when b.joined_at is not null then (
+        select json_build_array(k.id, k.name, b.role) from public.users k where k.id = o.buyer_user_id) end,
       (select json_build_array(c.decision, c.decided_at::text) from public.offer_decisions c where c.offer_id = o.id),
-      coalesce(o.id = agreed, false)))
+      coalesce(o.id = agreed, false),
+      o.is_current and (b.role = 'buyer' and b.status = 'active') is not true))
     from (
       select l.* from (
         select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
         where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
         order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 50) l
-      order by l.submitted_at desc, l.id desc) o);
+      order by l.submitted_at desc, l.id desc) o
+    left join lateral (select p.role, p.status, p.joined_at from public.participants p
+      where o.is_current and p.deal_id = deal and p.user_id = o.buyer_user_id offset 0) b on true);
 end
 $function$;
 
@@ -16606,3 +16607,4 @@ $function$;
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
+-- dc50e4bd7f54e9af4500e0f39ab5120ddef3d5544356829196abaf6866226bda  770_buyers_who_left_told_with_offers.sql

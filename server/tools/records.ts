@@ -186,9 +186,10 @@ export const offer = z.strictObject({
   accepted_at: beside(time),
   ...optional({ declined_at: time }),
   agreed: beside(z.boolean()),
-  // A buyer's payload may lack keys and have others.
+  buyer_left: beside(z.literal(true)),
+  // A buyer's payload may lack keys; others that it has are below `other`.
   payload: z
-    .looseObject({
+    .strictObject({
       currency: z.string().nullish(),
       purchase_price: amount.nullish(),
       cash_at_close: amount.nullish(),
@@ -199,6 +200,7 @@ export const offer = z.strictObject({
       target_close_date: z.string().nullish(),
       expires_at: z.string().nullish(),
       terms: z.string().nullish(),
+      other: z.record(z.string(), z.unknown()).optional(),
     })
     .meta({ brief: true }),
 });

@@ -756,7 +756,9 @@ checkNarrowed(
   `select (t.told -> 0)::jsonb as offers, t.told ->> 1 as digest from ${told(`'offers', most_uploads => 3, most_adjustments => 2`)} t`,
   `select coalesce((select jsonb_agg(jsonb_build_array(s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at::text, s.payload,
        case when s.is_current then s.buyer end, (select jsonb_build_array(c.decision, c.decided_at::text) from offer_decisions c where c.offer_id = s.id),
-       (s.id = (select app.accepted_offer($1))) is true) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
+       (s.id = (select app.accepted_offer($1))) is true,
+       s.is_current and not exists (select from participants p
+         where p.deal_id = $1 and p.user_id = s.buyer_user_id and p.role = 'buyer' and p.status = 'active')) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
    from app.books_in_sight($1, 3, 2) b`,
   offerChanges,
 );

@@ -29,7 +29,7 @@ export interface OfferPayload {
 
 type Named<T> = keyof { [Key in keyof T as string extends Key ? never : Key]: T[Key] };
 
-/** The fields that the service knows, in display order; other keys of a payload are shown as submitted. */
+/** The fields that the service knows, in display order. */
 export const offerFields = Object.keys({
   currency: true,
   purchase_price: true,
@@ -45,6 +45,22 @@ export const offerFields = Object.keys({
 
 /** The name of a known field of a payload. */
 export type OfferField = Named<OfferPayload>;
+
+/**
+ * Returns the fields of a payload that the service knows, as far as they are there, and separately the buyer's other
+ * ones under their own names: mixed, a name that the buyer chose could pass for ours.
+ */
+export function termsOf(payload: OfferPayload): {
+  readonly known: Partial<Pick<OfferPayload, OfferField>>;
+  readonly other: Readonly<Record<string, unknown>>;
+} {
+  const isKnown = (name: string): boolean => offerFields.includes(name);
+  const stated = Object.entries(payload);
+  return {
+    known: Object.fromEntries(stated.filter(([name]) => isKnown(name))),
+    other: Object.fromEntries(stated.filter(([name]) => !isKnown(name))),
+  };
+}
 
 export interface Offer {
   id: string;
@@ -106,23 +122,30 @@ interface ListedOffer extends Offer {
   declined_at?: string;
   /** Whether these are the terms currently agreed on the deal; absent otherwise. */
   agreed?: true;
+  /** Whether the buyer of a current offer is no longer an active buyer of the deal; absent otherwise. */
+  buyer_left?: true;
 }
 
-interface FoundOffer extends Omit<ListedOffer, 'payload' | 'expired' | 'accepted_at' | 'declined_at' | 'agreed'> {
+type Computed = 'payload' | 'expired' | 'accepted_at' | 'declined_at' | 'agreed' | 'buyer_left';
+
+interface FoundOffer extends Omit<ListedOffer, Computed> {
   payload: string;
   decision: OfferDecision | null;
   decided_at: string | null;
   agreed: boolean;
+  buyer_left: boolean;
 }
 
 /** Returns the offer as it is listed at `now`. */
-function listed({ payload: text, decision, decided_at, agreed, ...offer }: FoundOffer, now: string): ListedOffer {
+function listed(found: FoundOffer, now: string): ListedOffer {
+  const { payload: text, decision, decided_at, agreed, buyer_left, ...offer } = found;
   const payload = exactly(text);
   return {
     ...offer,
     expired: hasPassed(payload.expires_at, now),
     ...(decision && decided_at ? { [`${decision}_at` as const]: decided_at } : {}),
     ...(agreed ? { agreed } : {}),
+    ...(buyer_left ? { buyer_left } : {}),
     payload,
   };
 }
@@ -132,7 +155,9 @@ function listed({ payload: text, decision, decided_at, agreed, ...offer }: Found
 const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
   'offers',
   `select s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at, s.payload, s.buyer as buyer_person, s.told_at,
-     c.decision, c.decided_at, coalesce(s.id = (select app.accepted_offer($1)), false) as agreed
+     c.decision, c.decided_at, coalesce(s.id = (select app.accepted_offer($1)), false) as agreed,
+     s.is_current and not exists (select from participants p
+       where p.deal_id = $1 and p.user_id = s.buyer_user_id and p.role = 'buyer' and p.status = 'active') as buyer_left
    from app.offers_in_sight($1) s left join offer_decisions c on c.offer_id = s.id
    order by s.submitted_at desc, s.id desc`,
 );
@@ -163,7 +188,7 @@ export function offers(dealId: string): Statement<ListedOffer[]> {
 
 type OfferFields = [
   ...[string, string, number, boolean, string, payload: string, buyer: Mentioned | null],
-  ...[decided: [OfferDecision, at: string] | null, agreed: boolean],
+  ...[decided: [OfferDecision, at: string] | null, agreed: boolean, buyerLeft: boolean],
 ];
 type OffersFields = [offers: OfferFields[] | null, digest: string | null, now: string];
 
@@ -186,7 +211,7 @@ export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books
       const buyers = new Map((fields ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
       const at = timestamp(now);
       const offersFound = (fields ?? []).map(
-        ([id, buyer_user_id, revision_number, is_current, submitted, payload, , decided, agreed]) => {
+        ([id, buyer_user_id, revision_number, is_current, submitted, payload, , decided, agreed, buyer_left]) => {
           const [decision, decided_at] = decided ?? [null, null];
           const offer = {
             id,
@@ -199,6 +224,7 @@ export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books
             decision,
             decided_at: decided_at && timestamp(decided_at),
             agreed,
+            buyer_left,
           };
           return listed(offer, at);
         },

@@ -2,10 +2,16 @@ import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { toCompare } from '../../domain/offers/assessment.ts';
 import { summaryOf } from '../../domain/offers/summary.ts';
-import { offers, offersAnswer } from '../../domain/offers/offers.ts';
+import { offers, offersAnswer, termsOf, type OfferPayload } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
 import { offer, offersSummary, people } from '../records.ts';
+
+/** The payload with the buyer's own keys below `other`, where they cannot pass for the service's. */
+function shownPayload(payload: OfferPayload) {
+  const { known, other } = termsOf(payload);
+  return { ...known, ...(Object.keys(other).length > 0 ? { other } : {}) };
+}
 
 export const svcOffersList = defineTool({
   name: 'svc_offers_list',
@@ -20,7 +26,8 @@ export const svcOffersList = defineTool({
   enteringRead: ({ deal_id }) => offersAnswer(deal_id),
   answer: (found, books) => {
     const summary = summaryOf(books, toCompare(found));
-    return { offers: found, ...(summary ? { summary } : {}) };
+    const shown = found.map(({ payload, ...offer }) => ({ ...offer, payload: shownPayload(payload) }));
+    return { offers: shown, ...(summary ? { summary } : {}) };
   },
   page: 'offers',
   view: 'offers',
