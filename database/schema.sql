@@ -7652,17 +7652,20 @@ begin
     end if;
     -- One table after the other, each by its index, however few rows there are.
     told := json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
-      select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.advises, k.nda_status)) from (
-        select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name,
-          case when p.role = 'advisor' then (select a.role from public.participants a where a.id = p.advises) end as advises,
+      select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.side, k.nda_status, k.advises) order by k.created_at, k.id) from (
+        select p.id, p.created_at, p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name,
+          a.role as side, a.person_id as advises,
           case when p.role = 'buyer' and (side in ('broker', 'seller') or p.id = principal) then coalesce((
             select case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end
             from public.ndas n where n.participant_id = p.id order by n.status = 'active' desc, n.sent_at desc, n.id desc limit 1), 'none') end as nda_status
         from public.participants p
         cross join lateral (select k.name from public.users k where k.id = p.user_id offset 0) u
+        left join lateral (select k.role, k.person_id from public.participants k where p.role = 'advisor' and k.id = p.advises offset 0) a on true
         where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = principal
           or p.status = 'active' and (p.role = 'broker' or p.role = 'seller' and knows_seller))
-        order by p.created_at, p.id) k));
+        order by p.status = 'removed', p.created_at, p.id limit 201) k),
+      (select json_build_array(trim_scale(d.asking_price)::text, d.currency, d.industry, d.location, d.needs_nda, (
+        select b.name from public.brokerages b where b.id = d.organization_id)) from public.deals d where d.id = deal));
   elsif tells = 'offers' and side is not null then
     settled := vault.digest_of_books(deal, side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments);
     is_unheld := settled <> all (held);
@@ -7679,7 +7682,8 @@ begin
     values (record_id, app.now(), case when on_deal = deal then tenant end, on_deal, person, client_id, enter_with_token.address,
       enter_with_token.request_id, 'tool:' || tool, subject, 'ok', false);
   end if;
-  return json_build_array(person, client_id, client_name, family_id, scopes, expires_at::text, user_name, deal_role, told);
+  return json_build_array(person, client_id, client_name, family_id, scopes, expires_at::text, user_name, deal_role, told,
+    coalesce(principal_role, case when tenant = any (administered) then 'admin' end));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_with_token(bytea,text,text,uuid,text,text,uuid,inet,text,uuid,text,integer,integer,text[]) TO dealkeep_server;
@@ -16234,7 +16238,7 @@ begin
       select l.* from (
         select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
         where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
-        order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 50) l
+        order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 51) l
       order by l.submitted_at desc, l.id desc) o
     left join lateral (select p.role, p.status, p.joined_at from public.participants p
       where o.is_current and p.deal_id = deal and p.user_id = o.buyer_user_id offset 0) b on true);
@@ -16607,4 +16611,5 @@ $function$;
 -- 0a89f5c94607a00b2bc1d30feed3e1ee6d59befa7fc23739cd18439d62f0b66b  700_grants_end_without_a_factor.sql
 -- 9d6c68f658201f1a98652564d5a535446d510b8c4565c43573140724f5916e70  710_plain_messages.sql
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
--- dc50e4bd7f54e9af4500e0f39ab5120ddef3d5544356829196abaf6866226bda  770_buyers_who_left_told_with_offers.sql
+-- 06595478bf410bff3a9eef5c6405304be169dee6cc839f7eb3c4725e3f47a3c5  770_buyers_who_left_told_with_offers.sql
+-- fe3b064671a83152a24d67aa66cb28bce86cbc28ba2d6f0aaf1ed2ef17f5353e  771_listings_sides_and_advisors_in_tools.sql

@@ -1,7 +1,8 @@
--- compatible: what is told of an offer only gets longer at its end, which old nodes do not read.
+-- compatible: what is told of an offer only gets longer at its end, which old nodes do not read; of more than 50 they show one more.
 --
 -- Who lists the offers of a deal by a tool is told which buyers take no part any more, as the page is: the offer of one who had left was the best there, with
--- multiples, and could not be accepted. The row of the participant is read already, for the name.
+-- multiples, and could not be accepted. The row of the participant is read already, for the name. Of more offers than are shown one more is told,
+-- which shows that there are more.
 create or replace function vault.offers_told(deal uuid, side text, principal uuid) returns json
 language plpgsql stable as $$
 declare
@@ -23,7 +24,7 @@ begin
       select l.* from (
         select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
         where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
-        order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 50) l
+        order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 51) l
       order by l.submitted_at desc, l.id desc) o
     left join lateral (select p.role, p.status, p.joined_at from public.participants p
       where o.is_current and p.deal_id = deal and p.user_id = o.buyer_user_id offset 0) b on true);

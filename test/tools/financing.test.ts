@@ -78,7 +78,7 @@ test('the open_before_closing prompt names as open the sources that can still be
   const { text } = await send(service, scene.people.broker.token, { ...asked, params });
   expect(text).toContain('sources whose commitment_status is identified, applied or term_sheet, and totals by');
   // Totals over the sources of rivals would mean nothing.
-  expect(text).toContain('where there are totals_by_side, those instead');
+  expect(text).toContain('of several sides each on its own (side_user_id)');
 });
 
 test('the status of a financing source moves forward only', async () => {

@@ -9,6 +9,7 @@ import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { enteringRead, type EnteringRead } from '../clients/tokens.ts';
 import { knownPerson, type Mentioned } from '../deals/participants.ts';
+import { cut, type Cut } from '../cut.ts';
 import { holdings, mostRows, noBooks, type Books } from '../diligence/books.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
@@ -150,7 +151,7 @@ function listed(found: FoundOffer, now: string): ListedOffer {
   };
 }
 
-// Within its limit of 50, `app.offers_in_sight` prefers current offers, so that one buyer's revisions do not displace
+// Within its limit of 51, `app.offers_in_sight` prefers current offers, so that one buyer's revisions do not displace
 // other buyers' current offers.
 const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
   'offers',
@@ -178,12 +179,19 @@ export function hasPassed(time: unknown, now: string): boolean {
   return at !== null && Date.parse(at) <= Date.parse(now);
 }
 
+/** The maximum number of offers in one list of a tool. */
+export const mostListedOffers = 50;
+
+/** The latest offers: current ones and agreed ones are the last to be left out. */
+const latest = (found: ListedOffer[]): Cut<ListedOffer> =>
+  cut(found, mostListedOffers, ({ is_current, agreed }) => (is_current ? 0 : 2) + (agreed ? 0 : 1));
+
 /**
- * Returns the offers that the caller may see on the deal that the transaction is narrowed to, latest first, at most 50:
- * every buyer's current offer, the agreed offer, and the latest earlier revisions that fit.
+ * Returns the offers that the caller may see on the deal that the transaction is narrowed to, latest first, at most
+ * {@link mostListedOffers}: every buyer's current offer, the agreed offer, and the latest earlier revisions that fit.
  */
-export function offers(dealId: string): Statement<ListedOffer[]> {
-  return mapped(list(dealId), (found) => found.map(({ told_at, ...offer }) => listed(offer, told_at)));
+export function offers(dealId: string): Statement<Cut<ListedOffer>> {
+  return mapped(list(dealId), (found) => latest(found.map(({ told_at, ...offer }) => listed(offer, told_at))));
 }
 
 type OfferFields = [
@@ -201,11 +209,11 @@ const readOffers = enteringRead<OffersFields | false>(
  * Returns those offers and the deal's books, read by the statement that enters with the token. Null, and no audit
  * record of the call is written, when the node does not hold the books.
  */
-export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books] | null> {
+export function offersAnswer(dealId: string): EnteringRead<[Cut<ListedOffer>, Books] | null> {
   const { held, take } = holdings(dealId);
   return readOffers(
     (found) => {
-      if (found === null) return [[], noBooks];
+      if (found === null) return [latest([]), noBooks];
       if (found === false) return null;
       const [fields, digest, now] = found;
       const buyers = new Map((fields ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
@@ -229,7 +237,7 @@ export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books
           return listed(offer, at);
         },
       );
-      return [offersFound, take(digest === null ? null : { digest, books: null })];
+      return [latest(offersFound), take(digest === null ? null : { digest, books: null })];
     },
     [...held.keys()],
   );

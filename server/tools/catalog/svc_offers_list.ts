@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { toCompare } from '../../domain/offers/assessment.ts';
 import { summaryOf } from '../../domain/offers/summary.ts';
-import { offers, offersAnswer, termsOf, type OfferPayload } from '../../domain/offers/offers.ts';
+import { mostListedOffers, offers, offersAnswer, termsOf, type OfferPayload } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
+import { cutHint } from '../filters.ts';
 import { dealId } from '../inputs.ts';
-import { offer, offersSummary, people } from '../records.ts';
+import { hint, offer, offersSummary, people } from '../records.ts';
 
 /** The payload with the buyer's own keys below `other`, where they cannot pass for the service's. */
 function shownPayload(payload: OfferPayload) {
@@ -21,14 +22,16 @@ export const svcOffersList = defineTool({
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
-  output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people }),
+  output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people, hint }),
   work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
   enteringRead: ({ deal_id }) => offersAnswer(deal_id),
-  answer: (found, books) => {
+  answer: ({ rows: found }, books) => {
     const summary = summaryOf(books, toCompare(found));
     const shown = found.map(({ payload, ...offer }) => ({ ...offer, payload: shownPayload(payload) }));
     return { offers: shown, ...(summary ? { summary } : {}) };
   },
+  hint: (_input, { more }) => cutHint(more, `${mostListedOffers}, the current ones and the newest of the earlier ones`),
+  unseen: { things: 'offers', by: ['viewer', 'admin'] },
   page: 'offers',
   view: 'offers',
 });
