@@ -7,17 +7,7 @@ import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
-import {
-  addFullDeal,
-  allow,
-  allowAll,
-  everyTool,
-  insert,
-  insertAll,
-  send,
-  type FullDeal,
-  type Role,
-} from './scene.ts';
+import { addFullDeal, allow, allowAll, everyTool, insert, insertAll, send, type FullDeal, type Role } from './scene.ts';
 
 type Row = Record<string, unknown>;
 
@@ -425,7 +415,10 @@ describe('a refusal names the next step', () => {
       commitment_status: 'applied',
     });
     expect(moved['message']).toMatch(/: ids come from svc_financing_stack_get\.$/);
-    const named = await asking(service, own.people.broker).refused('svc_findings_comment', { finding_id: 'x', body: 'y' });
+    const named = await asking(service, own.people.broker).refused('svc_findings_comment', {
+      finding_id: 'x',
+      body: 'y',
+    });
     expect(named).toMatchObject({ details: [{ path: 'finding_id', allowed: 'a UUID, from svc_findings_list' }] });
   });
 

@@ -232,7 +232,14 @@ type DealFields = [
   (ListingFields | null)?,
 ];
 
-const listingOf = ([asking_price, currency, industry, location, needs_nda, brokerage_name]: ListingFields): Listing => ({
+const listingOf = ([
+  asking_price,
+  currency,
+  industry,
+  location,
+  needs_nda,
+  brokerage_name,
+]: ListingFields): Listing => ({
   asking_price,
   currency,
   industry,

@@ -92,8 +92,7 @@ const newest = rows<
  * Returns the sources of a deal that the caller may see, each with the person whose side it belongs to, latest first,
  * at most {@link mostListedSources}.
  */
-export const financingSources = (dealId: string) =>
-  mapped(newest(dealId), (found) => cut(found, mostListedSources));
+export const financingSources = (dealId: string) => mapped(newest(dealId), (found) => cut(found, mostListedSources));
 
 export interface FinancingTotal {
   commitment_status: CommitmentStatus;

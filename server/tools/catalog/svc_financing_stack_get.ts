@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { financingSources, financingTotals, financingTotalsBySide, mostListedSources } from '../../domain/offers/financing.ts';
+import {
+  financingSources,
+  financingTotals,
+  financingTotalsBySide,
+  mostListedSources,
+} from '../../domain/offers/financing.ts';
 import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { cutHint } from '../filters.ts';

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { findingCategories, findings, findingStatuses, mostListedFindings, severities } from '../../domain/diligence/findings.ts';
+import {
+  findingCategories,
+  findings,
+  findingStatuses,
+  mostListedFindings,
+  severities,
+} from '../../domain/diligence/findings.ts';
 import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { cutHint } from '../filters.ts';

@@ -36,8 +36,7 @@ export const svcQoePlPeriods = defineTool({
     return { ...inColumns(books)(found), ...(summary ? { summary } : {}) };
   },
   hint({ start_date = null, end_date = null }, { books, periods: found, more }) {
-    if (more)
-      return cutHint(more, `the latest ${mostPeriods}`, { end_date: end_date ?? undefined });
+    if (more) return cutHint(more, `the latest ${mostPeriods}`, { end_date: end_date ?? undefined });
     const days = found.length > 0 ? null : daysOf(books);
     if (days === null || (start_date === null && end_date === null)) return null;
     const isTurned = start_date !== null && end_date !== null && start_date > end_date;
