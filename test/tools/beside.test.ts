@@ -426,12 +426,12 @@ describe('a refusal names the next step', () => {
     const own = await addFullDeal(service);
     await allow(service, own.people.broker, ['svc_findings_comment', 'svc_findings_create'], []);
     const call = async (name: string, input: Row) => {
-      const _meta = {
+      const meta = {
         'io.modelcontextprotocol/protocolVersion': '2026-07-28',
         'io.modelcontextprotocol/clientInfo': { name: 'A host', version: '1' },
         [CLIENT_CAPABILITIES_META_KEY]: { elicitation: { url: {} } },
       };
-      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input, _meta } };
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input, _meta: meta } };
       const headers = { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call', 'Mcp-Name': name };
       const { body, text } = await send(service, own.people.broker.token, message, { headers });
       if (!body?.result) throw new Error(text);

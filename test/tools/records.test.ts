@@ -399,7 +399,7 @@ describe('svc_offers_list', () => {
     expect(text.match(/4\.10\b/g)).toHaveLength(2);
     const [row] = await as('other buyer').rows('svc_offers_list', deal());
     expect(row?.['payload']).toEqual({
-      other: { multiple: 4.1, shares: 12345678901234567890, note: { a: [1, null] } },
+      other: { multiple: 4.1, shares: Number('12345678901234567890.000000000012'), note: { a: [1, null] } },
     });
   });
 

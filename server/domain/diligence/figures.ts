@@ -104,8 +104,8 @@ const largest = rows<
  */
 export const customerConcentration = (dealId: string, asOf: string | null) =>
   mapped(largest(dealId, asOf), (found) => {
-    const { rows: listed, more } = cut(found, mostCustomers, ({ too_many }) => Number(too_many));
-    return { rows: listed.map(({ too_many: _, ...customer }) => customer), more };
+    const { rows: listed, more } = cut(found, mostCustomers, ({ too_many }) => (too_many ? 1 : 0));
+    return { rows: listed.map(({ too_many: _tooMany, ...customer }) => customer), more };
   });
 
 // EBITDA as uploaded, otherwise computed by its definition.

@@ -183,7 +183,7 @@ export function hasPassed(time: unknown, now: string): boolean {
 export const mostListedOffers = 50;
 
 /** The latest offers: current ones and agreed ones are the last to be left out. */
-const latest = (found: ListedOffer[]): Cut<ListedOffer> =>
+const latestOf = (found: ListedOffer[]): Cut<ListedOffer> =>
   cut(found, mostListedOffers, ({ is_current, agreed }) => (is_current ? 0 : 2) + (agreed ? 0 : 1));
 
 /**
@@ -191,7 +191,7 @@ const latest = (found: ListedOffer[]): Cut<ListedOffer> =>
  * {@link mostListedOffers}: every buyer's current offer, the agreed offer, and the latest earlier revisions that fit.
  */
 export function offers(dealId: string): Statement<Cut<ListedOffer>> {
-  return mapped(list(dealId), (found) => latest(found.map(({ told_at, ...offer }) => listed(offer, told_at))));
+  return mapped(list(dealId), (found) => latestOf(found.map(({ told_at, ...offer }) => listed(offer, told_at))));
 }
 
 type OfferFields = [
@@ -213,7 +213,7 @@ export function offersAnswer(dealId: string): EnteringRead<[Cut<ListedOffer>, Bo
   const { held, take } = holdings(dealId);
   return readOffers(
     (found) => {
-      if (found === null) return [latest([]), noBooks];
+      if (found === null) return [latestOf([]), noBooks];
       if (found === false) return null;
       const [fields, digest, now] = found;
       const buyers = new Map((fields ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
@@ -237,7 +237,7 @@ export function offersAnswer(dealId: string): EnteringRead<[Cut<ListedOffer>, Bo
           return listed(offer, at);
         },
       );
-      return [latest(offersFound), take(digest === null ? null : { digest, books: null })];
+      return [latestOf(offersFound), take(digest === null ? null : { digest, books: null })];
     },
     [...held.keys()],
   );

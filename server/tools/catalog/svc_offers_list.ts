@@ -27,7 +27,7 @@ export const svcOffersList = defineTool({
   enteringRead: ({ deal_id }) => offersAnswer(deal_id),
   answer: ({ rows: found }, books) => {
     const summary = summaryOf(books, toCompare(found));
-    const shown = found.map(({ payload, ...offer }) => ({ ...offer, payload: shownPayload(payload) }));
+    const shown = found.map(({ payload, ...rest }) => ({ ...rest, payload: shownPayload(payload) }));
     return { offers: shown, ...(summary ? { summary } : {}) };
   },
   hint: (_input, { more }) => cutHint(more, `${mostListedOffers}, the current ones and the newest of the earlier ones`),
