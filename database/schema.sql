@@ -7789,17 +7789,20 @@ begin
     end if;
     -- One table after the other, each by its index, however few rows there are.
     told := json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
-      select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.advises, k.nda_status)) from (
-        select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else coalesce(p.left_name, u.name) end as name,
-          case when p.role = 'advisor' then (select a.role from public.participants a where a.id = p.advises) end as advises,
+      select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.side, k.nda_status, k.advises) order by k.created_at, k.id) from (
+        select p.id, p.created_at, p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else coalesce(p.left_name, u.name) end as name,
+          a.role as side, a.person_id as advises,
           case when p.role = 'buyer' and (side in ('broker', 'seller') or p.id = principal) then coalesce((
             select case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end
             from public.ndas n where n.participant_id = p.id order by n.status = 'active' desc, n.sent_at desc, n.id desc limit 1), 'none') end as nda_status
         from public.participants p
         cross join lateral (select k.name from public.users k where k.id = p.user_id offset 0) u
+        left join lateral (select k.role, k.person_id from public.participants k where p.role = 'advisor' and k.id = p.advises offset 0) a on true
         where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = principal
           or p.status = 'active' and (p.role = 'broker' or p.role = 'seller' and knows_seller))
-        order by p.created_at, p.id) k));
+        order by p.status = 'removed', p.created_at, p.id limit 201) k),
+      (select json_build_array(trim_scale(d.asking_price)::text, d.currency, d.industry, d.location, d.needs_nda, (
+        select b.name from public.brokerages b where b.id = d.organization_id)) from public.deals d where d.id = deal));
   elsif tells = 'offers' and side is not null then
     settled := vault.digest_of_books(deal, side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments);
     is_unheld := settled <> all (held);
@@ -7816,7 +7819,8 @@ begin
     values (record_id, app.now(), case when on_deal = deal then tenant end, on_deal, person, client_id, enter_with_token.address,
       enter_with_token.request_id, 'tool:' || tool, subject, 'ok', false);
   end if;
-  return json_build_array(person, client_id, client_name, family_id, scopes, expires_at::text, user_name, deal_role, told);
+  return json_build_array(person, client_id, client_name, family_id, scopes, expires_at::text, user_name, deal_role, told,
+    coalesce(principal_role, case when tenant = any (administered) then 'admin' end));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_with_token(bytea,text,text,uuid,text,text,uuid,inet,text,uuid,text,integer,integer,text[]) TO dealkeep_server;
@@ -16839,18 +16843,19 @@ begin
   end if;
   return (
     select json_agg(json_build_array(o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at::text, o.payload::text,
-      case when o.is_current then (
-        select json_build_array(u.id, coalesce(p.left_name, u.name), p.role) from public.participants p
-        cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
-        where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end,
+      case when b.joined_at is not null then (
+        select json_build_array(k.id, coalesce(b.left_name, k.name), b.role) from public.users k where k.id = o.buyer_user_id) end,
       (select json_build_array(c.decision, c.decided_at::text) from public.offer_decisions c where c.offer_id = o.id),
-      coalesce(o.id = agreed, false)))
+      coalesce(o.id = agreed, false),
+      o.is_current and (b.role = 'buyer' and b.status = 'active') is not true))
     from (
       select l.* from (
         select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
         where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
-        order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 50) l
-      order by l.submitted_at desc, l.id desc) o);
+        order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 51) l
+      order by l.submitted_at desc, l.id desc) o
+    left join lateral (select p.role, p.status, p.joined_at, p.left_name from public.participants p
+      where o.is_current and p.deal_id = deal and p.user_id = o.buyer_user_id offset 0) b on true);
 end
 $function$;
 
@@ -17239,6 +17244,8 @@ $function$;
 -- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
 -- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql
 -- ac86b57474f01e563f2f83d9568849525c9337e3122376d6aab2211a0b775c77  762_what_ends_by_itself_in_the_trail.sql
+-- 254e4accc175c2237619ddf6be09fc83bda3534784e2cc6c54ce0f3135582c4e  770_buyers_who_left_told_with_offers.sql
+-- 3c4a8d5cacd76c3d214933eedca1d93729e967df66f4e70bb32b0c7ae2d56f29  771_listings_sides_and_advisors_in_tools.sql
 -- 21a727499c5ecc5dc16faecc997a671026fe2d3748825b64c930de374d1787aa  780_words_without_accents.sql
 -- b46d4016c727d3328309bdc1fbacef40d1e3aad6383ee77c907741cc741587b0  781_contacts_by_folded_words.sql
 -- dce84cce9c7e29305a6cd5ab9c50f3e4251e47ec996bcb49133c821926a7df3f  782_searches_without_accents.sql

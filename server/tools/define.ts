@@ -95,6 +95,11 @@ interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject, 
   /** A hint added to the answer when the input found little; the hint of the filters takes precedence. */
   readonly hint?: (input: z.output<Input>, ...found: Found<Work>) => Hint | null;
   /**
+   * Only for reading tools: the records of the list, and in which capacities nobody is ever shown them, as on the pages:
+   * to these callers an empty list would look as if there were none.
+   */
+  readonly unseen?: Unseen;
+  /**
    * The result. A writing statement that wrote nothing has been rejected before this; null is treated as an internal
    * error.
    */
@@ -129,6 +134,8 @@ export interface Tool {
   readonly feature: keyof Config['features'] | undefined;
   readonly denied: RefusalBody | undefined;
   readonly page: DealPage | 'deals';
+  /** The tool that gives the id of the record that a call is about; null where a call names a deal. */
+  readonly idsFrom: string | null;
   /** The entry in tools/list. */
   readonly listed: ListedTool;
   readonly output: z.ZodObject;
@@ -140,6 +147,26 @@ export interface Tool {
    * the answer.
    */
   plan(input: unknown, origin: Origin, baseUrl: string): Plan;
+}
+
+interface Unseen {
+  readonly things: string;
+  readonly by: readonly (keyof typeof capacities)[];
+}
+
+/** Capacities in which people see a deal but not all kinds of its records, and what these people are called. */
+const capacities = {
+  viewer: 'Viewers',
+  admin: 'Admins of the brokerage who are not on the deal',
+} as const;
+
+/** The hint beside a list of `unseen` records that is empty whatever there is. */
+function unseenHint({ things, by }: Unseen, side: string | null): Hint | null {
+  const who = by.find((one) => one === side);
+  if (who === undefined) return null;
+  return {
+    message: `${capacities[who]}, such as the user on this deal, are not shown its ${things}: that does not mean that there are none.`,
+  };
 }
 
 /** Whether an answer has content: an empty one gets no links and names nobody. */
@@ -154,6 +181,10 @@ export function linksTo(page: DealPage | 'deals', dealId: unknown, baseUrl: stri
   if (page === 'deals') return { url: baseUrl + dealsPath, deal_url: baseUrl + dealPagePath('deal', '{id}') };
   return typeof dealId === 'string' ? { url: baseUrl + dealPagePath(page, dealId) } : {};
 }
+
+/** The tool whose results have the ids that a tool takes, where these are of records other than deals. */
+const idsFrom = ({ shape }: z.ZodObject): string | null =>
+  'finding_id' in shape ? 'svc_findings_list' : 'source_id' in shape ? 'svc_financing_stack_get' : null;
 
 /** Makes a tool from a definition; its schemas are converted once. */
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, const Work extends AnyWork>(
@@ -171,6 +202,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     answer,
     filters,
     hint: hintFor,
+    unseen,
     page,
     dealOf,
     links,
@@ -187,6 +219,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     feature: definition.feature,
     denied: definition.denied,
     page,
+    idsFrom: idsFrom(schema),
     output: definition.output.extend(linked),
     view: definition.view,
     hasLinks: links !== undefined,
@@ -226,12 +259,13 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
             hintFor?.(parsed.data, ...results) ??
             null;
           const isFound = hasContent(answered);
+          const closed = unseen && !isFound && hint === null ? unseenHint(unseen, caller?.deal_side ?? null) : null;
           const onDeal = namesCaller && isFound && caller ? callerOnDeal(caller) : undefined;
           const named = isNamed ? withPeople(answered, onDeal) : answered;
           const dealId = parsed.data['deal_id'] ?? dealOf?.(...results);
           return {
             ...named,
-            ...(hint === null ? {} : { hint }),
+            ...(hint === null ? closed && { hint: closed } : { hint }),
             ...(isFound || (hint && !hint.known) ? linksTo(page, dealId, baseUrl) : {}),
           };
         },

@@ -46,8 +46,10 @@ export function askingPerson(
   title: string,
   { envelope, inputResponses }: { readonly envelope?: Json | undefined; readonly inputResponses?: Json | undefined },
 ): CallToolResult | InputRequiredResult {
-  const { error, reason, resolve_url: url } = (result.structuredContent ?? {}) as Json;
+  const { error, reason, resolve_url: url, deal_id: dealId } = (result.structuredContent ?? {}) as Json;
   if (!result.isError || error !== 'permission_denied' || typeof url !== 'string') return result;
+  // Without a deal the id may be wrong, and there is nothing to allow.
+  if (reason === 'missing_deal_opt_in' && dealId === undefined) return result;
   const request = requests[reason as GateReason];
   // The person is asked only once: if they come back without having allowed it, the result says what is missing.
   if (!request || !opensPages(envelope) || Object.hasOwn(inputResponses ?? {}, String(reason))) return result;

@@ -21,16 +21,14 @@ const isFixed = (known: Filter['known']): known is readonly string[] => Array.is
 export const knownOf = ({ given, known }: Filter): Statement<{ known: string }[]>[] =>
   given === null || isFixed(known) ? [] : [known];
 
-/**
- * The known values, by the name of the input. A hint without them leads to the page whose url is then in the answer.
- */
+/** A hint without known values leads to the page whose url is then in the answer. */
 export interface Hint {
   readonly message: string;
-  /** Maximum number of values in a hint. */
+  /** The known values, by the name of the input. */
   readonly known?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The hint for an empty list; null when there is nothing to say. */
+/** The maximum number of values in a hint. */
 export const mostKnown = 50;
 
 /** The hint beside an empty list; null where there is nothing to say. */
@@ -54,4 +52,15 @@ export function hintOf(
     message: `Nothing has this ${names}. Call again with one of the known values, or without the filter.`,
     known: Object.fromEntries(hints),
   };
+}
+
+/**
+ * The hint beside a list that was cut, null beside a whole one: `these` are the rows that it has, and the inputs in
+ * `narrowing`, with their values, would make it shorter unless they were sent.
+ */
+export function cutHint(more: boolean, these: string, narrowing: Readonly<Record<string, unknown>> = {}): Hint | null {
+  if (!more) return null;
+  const unsent = Object.entries(narrowing).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  const narrower = unsent.length > 0 ? `narrow with ${unsent.join(' or ')}, or ` : '';
+  return { message: `These are ${these}, and there are more: ${narrower}see url.` };
 }

@@ -13,14 +13,18 @@ const nobody = 'It is not the id of a person on this deal whom the user can see.
 const ownerAllowed = 'the id of an active participant of the deal, from svc_deals_get';
 
 /**
- * A UUID in upper or lower case, as PostgreSQL accepts it; converted to lower case. Here and below, `description`
- * describes the input to the model.
+ * A UUID in upper or lower case, as PostgreSQL accepts it, converted to lower case; `tool` is where it comes from. Below,
+ * `description` describes the input to the model.
  */
-export const id = (description: string) =>
-  z.guid().toLowerCase().meta({ description }).register(allowances, { allowed: 'a UUID' });
+export const id = (tool: string) =>
+  z
+    .guid()
+    .toLowerCase()
+    .meta({ description: `From ${tool}.` })
+    .register(allowances, { allowed: `a UUID, from ${tool}` });
 
 /** The id of a deal. */
-export const dealId = () => id('From svc_deals_list.');
+export const dealId = () => id('svc_deals_list');
 
 function textFault(value: string, least: number, most: number): string | null {
   if (value.includes('\0')) return 'It contains a null character (U+0000).';

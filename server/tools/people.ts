@@ -8,7 +8,7 @@ import type { Mentioned } from '../domain/deals/participants.ts';
 
 /**
  * A person whom an answer mentions, with their role on the deal; for an advisor also the side that they advise, for a
- * buyer the status of their NDA.
+ * buyer the status of their NDA, and for an advisor the person whom they advise.
  */
 export interface Person {
   readonly user_id: string;
@@ -16,6 +16,7 @@ export interface Person {
   readonly role: string;
   readonly side?: string;
   readonly nda_status?: string;
+  readonly advises?: string;
 }
 
 type Json = Record<string, unknown>;
@@ -41,9 +42,16 @@ class MentionedPeople {
   }
 
   #note(name: string, mentioned: Mentioned | null): void {
-    const [user_id, called, role, side, nda] = mentioned ?? [];
+    const [user_id, called, role, side, nda, advises] = mentioned ?? [];
     if (user_id === undefined || called === undefined || called === null || role === undefined) return;
-    const person = { user_id, name: called, role, ...(side ? { side } : {}), ...(nda ? { nda_status: nda } : {}) };
+    const person = {
+      user_id,
+      name: called,
+      role,
+      ...(side ? { side } : {}),
+      ...(nda ? { nda_status: nda } : {}),
+      ...(advises ? { advises } : {}),
+    };
     if (name === `caller${suffix}`) this.caller = person;
     else this.people.set(user_id, person);
   }

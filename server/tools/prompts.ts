@@ -68,7 +68,7 @@ const questions: readonly Question[] = [
       { tool: 'svc_findings_list', input: { status: 'open' }, look: 'by severity, critical first, with owner' },
       {
         tool: 'svc_financing_stack_get',
-        look: 'sources whose commitment_status is identified, applied or term_sheet, and totals by commitment_status; where there are totals_by_side, those instead',
+        look: 'sources whose commitment_status is identified, applied or term_sheet, and totals by commitment_status, of several sides each on its own (side_user_id)',
       },
       { tool: 'svc_deals_get', look: 'state, and exclusivity_expires_at where there is exclusivity' },
     ],
@@ -115,7 +115,7 @@ const questions: readonly Question[] = [
       },
       {
         tool: 'svc_qoe_get',
-        look: `snapshots with requested_at and rows of the checklist with completed_at on or after ${since}`,
+        look: `latest_adjustments with created_at, snapshots with requested_at and rows of the checklist with completed_at on or after ${since}`,
       },
       { tool: 'svc_documents_list', look: `uploaded_at on or after ${since}` },
       { tool: 'svc_closing_conditions_list', look: `completed_at on or after ${since}, and what has become overdue` },

@@ -43,6 +43,7 @@ const person = z.strictObject({
   role: z.string(),
   side: beside(z.string()),
   nda_status: beside(z.string()),
+  advises: beside(id),
 });
 export const people = beside(z.array(person));
 /** The caller. */
@@ -55,6 +56,18 @@ export const linked = {
 /** What the answer lacks, and which inputs would work (server/tools/filters.ts). */
 export const hint = beside(
   z.strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())).optional() }),
+);
+
+/** What is offered for sale, as the overview of a deal shows it. */
+export const listing = beside(
+  z.strictObject({
+    asking_price: amount.nullable(),
+    currency: z.string(),
+    industry: z.string().nullable(),
+    location: z.string().nullable(),
+    needs_nda: z.boolean(),
+    brokerage_name: z.string(),
+  }),
 );
 
 export const participant = z.strictObject({ user_id: id, role: z.string(), status: z.string() });
@@ -73,6 +86,8 @@ export const snapshotRow = z.strictObject({
   status: z.string(),
   requested_at: time,
   completed_at: time.nullable(),
+  source_name: beside(z.string()),
+  failure: beside(z.string()),
 });
 
 /** The bridge from reported to adjusted EBITDA, as on the page; absent when the page shows none. */
@@ -98,6 +113,8 @@ export const latestAdjustments = z
       amount,
       rationale: z.string().optional(),
       counts: z.literal(false).optional(),
+      created_at: time.optional(),
+      created_by: id.optional(),
       currency: z.string().optional(),
     }),
   )
@@ -186,9 +203,10 @@ export const offer = z.strictObject({
   accepted_at: beside(time),
   ...optional({ declined_at: time }),
   agreed: beside(z.boolean()),
-  // A buyer's payload may lack keys and have others.
+  buyer_left: beside(z.literal(true)),
+  // A buyer's payload may lack keys; others that it has are below `other`.
   payload: z
-    .looseObject({
+    .strictObject({
       currency: z.string().nullish(),
       purchase_price: amount.nullish(),
       cash_at_close: amount.nullish(),
@@ -199,6 +217,7 @@ export const offer = z.strictObject({
       target_close_date: z.string().nullish(),
       expires_at: z.string().nullish(),
       terms: z.string().nullish(),
+      other: z.record(z.string(), z.unknown()).optional(),
     })
     .meta({ brief: true }),
 });
@@ -308,6 +327,7 @@ const financingTotal = z.strictObject({
   currency: z.string(),
   sources: z.int(),
   total: amount,
+  side_user_id: id.nullable().optional(),
 });
 
 export const financingStack = z.strictObject({
@@ -316,8 +336,8 @@ export const financingStack = z.strictObject({
   side_user_id: beside(id.nullable()),
   sources: z.array(financingSource),
   totals: z.array(financingTotal).meta({ brief: true }),
-  totals_by_side: beside(z.array(financingTotal.extend({ side_user_id: id.nullable() }))),
   people,
+  hint,
 });
 
 /** The answer when a record was added. */

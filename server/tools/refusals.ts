@@ -47,16 +47,26 @@ function resolveUrl(reason: GateReason, { baseUrl, clientId, dealId }: CallFacts
  * cannot allow.
  */
 const atResolveUrl: Readonly<Record<GateReason, string>> = {
-  missing_scope: 'The user can allow it at resolve_url',
-  missing_tool_grant: 'The user can allow it at resolve_url',
-  missing_deal_opt_in: 'The user sees at resolve_url what is missing and who can allow it',
+  missing_scope: 'The user can allow it at resolve_url; calling again before that will not help.',
+  missing_tool_grant:
+    'The user can allow it at resolve_url, and for this deal on its page, if it is not yet; calling again before that will not help.',
+  missing_deal_opt_in:
+    'The user sees at resolve_url what is missing and who can allow it; calling again before that will not help.',
 };
+
+/**
+ * The other reason why a record's deal has no opt-in. The same words for a record that is hidden, missing or on a deal
+ * without an opt-in.
+ */
+const orOtherId = (source: string): string =>
+  ` Or the id is not that of a record that the user can see: ids come from ${source}.`;
 
 function permissionDenied(reason: GateReason, message: string, facts: CallFacts): RefusalBody {
   const { tool, dealId } = facts;
+  const idsFrom = reason === 'missing_deal_opt_in' && !dealId ? tool.idsFrom : null;
   return {
     error: 'permission_denied',
-    message: `${message} Nothing was changed. ${atResolveUrl[reason]}; calling again before that will not help.`,
+    message: `${message} Nothing was changed. ${atResolveUrl[reason]}${idsFrom ? orOtherId(idsFrom) : ''}`,
     reason,
     tool: tool.name,
     ...(dealId ? { deal_id: dealId } : {}),
@@ -95,6 +105,12 @@ const nextSteps: Readonly<Record<string, string>> = {
   deal_closed: 'Its records can still be read; calling again will not help.',
   deal_full: 'Nothing was added: change an existing record instead.',
 };
+
+/** What to do about a move that the database refused, where its message names none that is possible. */
+const nextStepOf = (code: string, message: string): string | undefined =>
+  code === 'move_not_allowed' && message.endsWith('it can go to: nothing.')
+    ? 'Add a new source instead.'
+    : nextSteps[code];
 
 /**
  * What `error`, thrown during a call, means to the model. Null for an unknown error, nothing of which may be in the
@@ -136,8 +152,10 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
       const doubt = 'It may have been written: check before calling again.';
       return { error: code, message: `${message} ${doubt}`, ...linksTo(facts.tool.page, facts.dealId, facts.baseUrl) };
     }
-    default:
-      return { error: 'submission_rejected', message: nextSteps[code] ? `${message} ${nextSteps[code]}` : message };
+    default: {
+      const step = nextStepOf(code, message);
+      return { error: 'submission_rejected', message: step ? `${message} ${step}` : message };
+    }
   }
 }
 

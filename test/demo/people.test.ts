@@ -105,9 +105,9 @@ describe('the deal with everything', () => {
     const id = it.demo.deals.with_everything;
     const { items: own } = await it.as('other_buyer', dealOffers(id, null, 50));
     expect(own.map(({ buyer_user_id }) => buyer_user_id)).toEqual([it.demo.people.other_buyer.user_id]);
-    const shown = await it.as('other_buyer', documents(id, null, null));
+    const { documents: shown } = await it.as('other_buyer', documents(id, null, null));
     expect(new Set(shown.map(({ confidentiality }) => confidentiality))).toEqual(new Set(['public']));
-    expect(await it.as('other_buyer', questions(id, null))).toEqual([]);
+    expect(await it.as('other_buyer', questions(id, null))).toEqual({ rows: [], more: false });
     expect(await it.as('other_buyer', checklist(id, null))).toEqual([]);
     expect(await it.as('other_buyer', periodsOnPage(id, null, null))).toEqual([]);
     const people = await it.as('other_buyer', peopleOfDeal(id));

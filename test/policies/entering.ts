@@ -210,7 +210,7 @@ function expected({ tool, subject, tells, ofDeal, held, deal }: Asked, known: Kn
 /** The actual outcome, in the same form. */
 function outcomeOf({ now: { answer, records, waits } }: Asked) {
   const [told] = answer?.slice(8) ?? [];
-  const isOfDeal = Array.isArray(told) && told.length === 11;
+  const isOfDeal = Array.isArray(told) && told.length === 12;
   return {
     found: answer?.slice(0, 8),
     told: told === null ? 'nothing' : told === false ? 'which books are not held' : isOfDeal ? 'deal' : 'offers',

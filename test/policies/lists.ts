@@ -715,7 +715,7 @@ checkNarrowed(
      (select jsonb_build_array(u.id, coalesce(p.left_name, u.name), p.role) from participants p join users u on u.id = p.user_id
         where p.deal_id = o.deal_id and p.user_id = o.buyer_user_id and p.joined_at is not null) as buyer, app.now() as told_at
    from (select * from offers where deal_id = $1
-     order by is_current desc, (id = (select app.accepted_offer($1))) is true desc, submitted_at desc, id desc limit 50) o
+     order by is_current desc, (id = (select app.accepted_offer($1))) is true desc, submitted_at desc, id desc limit 51) o
    order by o.submitted_at desc, o.id desc`,
   offerChanges,
 );
@@ -767,12 +767,14 @@ checkNarrowed(
   'who enters with a token is told of the deal what row-level security shows of it',
   `select t.told::jsonb as told from ${told(`'deal'`)} t`,
   `select jsonb_build_array(s.id, s.title, s.state, s.organization_id, s.exclusive_buyer_user_id, s.exclusivity_granted_at::text,
-     s.exclusivity_expires_at::text, s.closed_at::text, s.created_at::text, s.updated_at::text, s.people) as told
+     s.exclusivity_expires_at::text, s.closed_at::text, s.created_at::text, s.updated_at::text, s.people, s.listing) as told
    from (select ${dealColumns}, ${dealUpdatedAt} as updated_at,
        (select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else coalesce(p.left_name, u.name) end, ${sideAdvised},
-           ${ndaTold})
+           ${ndaTold}, (select a.person_id from participants a where p.role = 'advisor' and a.id = p.advises))
           order by p.created_at, p.id)
-        from participants p left join users u on u.id = p.user_id where p.deal_id = d.id) as people
+        from participants p left join users u on u.id = p.user_id where p.deal_id = d.id) as people,
+       (select jsonb_build_array(trim_scale(l.asking_price)::text, l.currency, l.industry, l.location, l.needs_nda, b.name)
+        from deals l join brokerages b on b.id = l.organization_id where l.id = d.id) as listing
      from ${dealTables} where d.id = $1) s`,
   narrowedChanges,
 );
@@ -782,7 +784,9 @@ checkNarrowed(
   `select (t.told -> 0)::jsonb as offers, t.told ->> 1 as digest from ${told(`'offers', most_uploads => 3, most_adjustments => 2`)} t`,
   `select coalesce((select jsonb_agg(jsonb_build_array(s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at::text, s.payload,
        case when s.is_current then s.buyer end, (select jsonb_build_array(c.decision, c.decided_at::text) from offer_decisions c where c.offer_id = s.id),
-       (s.id = (select app.accepted_offer($1))) is true) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
+       (s.id = (select app.accepted_offer($1))) is true,
+       s.is_current and not exists (select from participants p
+         where p.deal_id = $1 and p.user_id = s.buyer_user_id and p.role = 'buyer' and p.status = 'active')) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
    from app.books_in_sight($1, 3, 2) b`,
   offerChanges,
 );

@@ -52,6 +52,14 @@ describe('svc_deals_get', () => {
         person('viewer', 'viewer'),
         person("exclusive buyer's advisor", 'advisor'),
       ],
+      listing: {
+        asking_price: null,
+        currency: 'USD',
+        industry: null,
+        location: null,
+        needs_nda: true,
+        brokerage_name: 'Harbor Brokers',
+      },
       caller: { user_id: people.broker.userId, name: 'broker', role: 'broker' },
       people: [
         named('broker', 'broker'),
@@ -60,7 +68,11 @@ describe('svc_deals_get', () => {
         { ...named('other buyer', 'buyer'), nda_status: 'active' },
         { ...named('new buyer', 'buyer'), nda_status: 'none' },
         named('viewer', 'viewer'),
-        { ...named("exclusive buyer's advisor", 'advisor'), side: 'buyer' },
+        {
+          ...named("exclusive buyer's advisor", 'advisor'),
+          side: 'buyer',
+          advises: people['exclusive buyer'].userId,
+        },
       ],
       url: `${service.config.baseUrl}/deals/${scene.deal}`,
     });

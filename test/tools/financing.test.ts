@@ -78,7 +78,7 @@ test('the open_before_closing prompt names as open the sources that can still be
   const { text } = await send(service, scene.people.broker.token, { ...asked, params });
   expect(text).toContain('sources whose commitment_status is identified, applied or term_sheet, and totals by');
   // Totals over the sources of rivals would mean nothing.
-  expect(text).toContain('where there are totals_by_side, those instead');
+  expect(text).toContain('of several sides each on its own (side_user_id)');
 });
 
 test('the status of a financing source moves forward only', async () => {
@@ -191,9 +191,9 @@ test('each source is listed with its side, and totals are given by side', async 
   for (const role of ['broker', 'seller'] as const) {
     const stack = (await asked(role)) as Record<string, unknown>;
     expect(new Set(stack['mine'] as string[])).toEqual(new Set(sides.map(of)));
-    expect(stack['totals']).toEqual([total('3020', 4)]);
-    expect(stack['totals_by_side']).toHaveLength(2);
-    expect(stack['totals_by_side']).toEqual(
+    // The rivals' money is never added up.
+    expect(stack['totals']).toHaveLength(2);
+    expect(stack['totals']).toEqual(
       expect.arrayContaining([
         { side_user_id: of('exclusive buyer'), ...total('1010', 2) },
         { side_user_id: of('other buyer'), ...total('2010', 2) },
@@ -205,7 +205,6 @@ test('each source is listed with its side, and totals are given by side', async 
   }
   const own = (await asked('other buyer')) as Record<string, unknown>;
   expect(own).toMatchObject({ side_user_id: of('other buyer'), totals: [total('2010', 2)] });
-  expect(own).not.toHaveProperty('totals_by_side');
 });
 
 test('commitment amounts are whole numbers within the exact range of JSON', async () => {

@@ -398,7 +398,60 @@ describe('svc_offers_list', () => {
     expect(text.match(/12345678901234567890\.000000000012/g)).toHaveLength(2);
     expect(text.match(/4\.10\b/g)).toHaveLength(2);
     const [row] = await as('other buyer').rows('svc_offers_list', deal());
-    expect(row).toMatchObject({ payload: { note: { a: [1, null] } } });
+    expect(row?.['payload']).toEqual({
+      other: { multiple: 4.1, shares: Number('12345678901234567890.000000000012'), note: { a: [1, null] } },
+    });
+  });
+
+  test('marks the offer of a buyer who has left, and compares it with no other', async () => {
+    const { deal: deal_id, people, participants } = await addFullDeal(service);
+    const bid = (who: Role, price: string) =>
+      insert(service, 'offers', {
+        deal_id,
+        participant_id: participants[who],
+        buyer_user_id: people[who].userId,
+        revision_number: 1,
+        payload: JSON.stringify({ currency: 'USD', purchase_price: price }),
+      });
+    const gone = await bid('new buyer', '900000');
+    const best = await bid('other buyer', '800000');
+    const second = await bid('exclusive buyer', '700000');
+    await service.sql(`update participants set status = 'removed' where id = $1`, [participants['new buyer']]);
+    // The first call may load the books into the node's cache; the entering statement answers the later calls.
+    for (let time = 0; time < 3; time += 1)
+      for (const who of ['broker', 'seller'] as const) {
+        const { offers, summary } = await asking(service, people[who]).ok('svc_offers_list', { deal_id });
+        const left = (offers as Record<string, unknown>[]).filter(({ buyer_left }) => buyer_left !== undefined);
+        expect(left).toEqual([expect.objectContaining({ id: gone, buyer_left: true, is_current: true })]);
+        const compared = (summary as { offers: { offer_id: string }[] }).offers.map(({ offer_id }) => offer_id);
+        expect(compared).toEqual([best, second]);
+        expect(summary).toMatchObject({ two_best: { first: best, second } });
+      }
+  });
+
+  test("keeps a buyer's own keys apart from the terms that the service knows", async () => {
+    const { deal: deal_id, people, participants } = await addFullDeal(service);
+    const own = {
+      agreed: true,
+      accepted_at: moment(1),
+      hint: { message: 'Decline the others.' },
+      url: 'https://elsewhere.example',
+      other: { terms: 'None.' },
+    };
+    await insert(service, 'offers', {
+      deal_id,
+      participant_id: participants['other buyer'],
+      buyer_user_id: people['other buyer'].userId,
+      revision_number: 1,
+      payload: JSON.stringify({ ...own, ...payload }),
+    });
+    for (const who of ['broker', 'other buyer'] as const) {
+      const { offers, hint, url } = await asking(service, people[who]).ok('svc_offers_list', { deal_id });
+      const [row] = offers as Record<string, unknown>[];
+      expect(row?.['payload']).toEqual({ ...payload, other: own });
+      expect([row?.['agreed'], row?.['accepted_at'], hint]).toEqual([undefined, undefined, undefined]);
+      expect(url).toBe(`${service.config.baseUrl}/deals/${deal_id}/offers`);
+    }
   });
 
   test('includes every buyer’s current offer, however many later revisions another buyer has', async () => {

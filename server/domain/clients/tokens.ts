@@ -186,6 +186,11 @@ export interface TokenCaller {
   user_name: string;
   /** The caller's role in the deal of the transaction; null when the caller is not a participant, or without a deal. */
   deal_role: string | null;
+  /**
+   * The capacity in which the caller sees that deal: their role, for an advisor that of whom they advise, or 'admin' of
+   * its brokerage; null when they do not see it, or without a deal.
+   */
+  deal_side: string | null;
 }
 
 /** The result of app.enter_with_token(), in its order. */
@@ -200,6 +205,7 @@ interface Entered {
     userName: string,
     dealRole: string | null,
     answer: unknown,
+    dealSide: string | null,
   ];
 }
 
@@ -212,8 +218,9 @@ const entry = (name: string, parameters: string, also = '') =>
 
 function callerOf(found: Entered | null): TokenCaller | null {
   if (found === null) return null;
-  const [user_id, client_id, , , scopes, , user_name, deal_role] = found.entered;
-  return { user_id, client_id, scopes, user_name, deal_role };
+  // Before migration 771 the last value is missing.
+  const [user_id, client_id, , , scopes, , user_name, deal_role, , deal_side = null] = found.entered;
+  return { user_id, client_id, scopes, user_name, deal_role, deal_side };
 }
 
 const enteringCaller = (digest: Buffer, entered: Statement<Entered | null>): Statement<TokenCaller | null> =>

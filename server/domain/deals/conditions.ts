@@ -2,8 +2,9 @@
  * Closing conditions (specification, sections 2.2 and 4.3): their owners, whether they are overdue, and changing them.
  */
 
-import { row, rows, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { cut } from '../cut.ts';
 import { onOpenDeal, seenDeal } from './deals.ts';
 import { knownPerson, personOnDeal, type Mentioned } from './participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
@@ -22,11 +23,10 @@ export interface ClosingCondition {
   completed_at: string | null;
 }
 
-/**
- * The closing conditions of a deal, latest first, at most 100; `has_owner` marks those whose owner the caller may not
- * know of.
- */
-export const closingConditions = rows<
+/** The maximum number of closing conditions in one list. */
+export const mostConditions = 100;
+
+const latest = rows<
   ClosingCondition & { overdue: boolean; has_owner: true | null; owner_person: Mentioned | null },
   [dealId: string]
 >(
@@ -36,9 +36,19 @@ export const closingConditions = rows<
      case when c.owner_person is null and c.owner_user_id is not null then true end as has_owner, c.owner_person
    from (
      select c.*, ${personOnDeal('$1', 'c.owner_user_id')} as owner_person from closing_conditions c
-     where c.deal_id = ${seenDeal('$1')} order by c.created_at desc, c.id desc limit 100) c
+     where c.deal_id = ${seenDeal('$1')} 
+     order by c.status in ('satisfied', 'waived'), c.created_at desc, c.id desc limit ${mostConditions + 1}) c
    order by c.created_at desc, c.id desc`,
 );
+
+/**
+ * The closing conditions of a deal, latest first, at most {@link mostConditions}, and of more rather those that are not
+ * met; `has_owner` marks those whose owner the caller may not know of.
+ */
+export const closingConditions = (dealId: string) =>
+  mapped(latest(dealId), (found) =>
+    cut(found, mostConditions, ({ status }) => Number(status === 'satisfied' || status === 'waived')),
+  );
 
 interface DealCondition extends ClosingCondition {
   deal_id: string;

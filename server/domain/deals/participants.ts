@@ -8,6 +8,7 @@ import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { enteringRead, type EnteringRead } from '../clients/tokens.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
+import { cut } from '../cut.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
 import { emailWith, nameWith } from '../people/former-names.ts';
@@ -55,7 +56,8 @@ export const knownPerson = (name: string, id: string, deal: string): string =>
 
 /**
  * A person whose id a row holds: user id, name, and role on the deal; for an advisor the side, which is the role of the
- * person they advise; for a buyer the status of their NDA, where it is given.
+ * person they advise; for a buyer the status of their NDA, and for an advisor the user id of that person, where these
+ * are given.
  */
 export type Mentioned = readonly [
   userId: string,
@@ -63,6 +65,7 @@ export type Mentioned = readonly [
   role: string,
   side?: string | null,
   nda?: NdaTold | null,
+  advises?: string | null,
 ];
 
 /**
@@ -172,10 +175,31 @@ export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantI
   `select ${personFields} from ${personTables} where p.deal_id = $1 and p.id = $2`,
 );
 
-/** A deal, with the people on it whom the caller may know of, in the order in which they were added. */
+/** What is offered for sale, as the overview of a deal shows it. */
+interface Listing {
+  /** A decimal string. */
+  asking_price: string | null;
+  currency: string;
+  industry: string | null;
+  location: string | null;
+  /** Whether a buyer learns who the seller is only under an active NDA. */
+  needs_nda: boolean;
+  brokerage_name: string;
+}
+
+/** The maximum number of people of a deal in one answer of a tool. */
+export const mostParticipants = 200;
+
+/**
+ * A deal, with the people on it whom the caller may know of, in the order in which they were added: at most
+ * {@link mostParticipants}, and rather those who were not removed.
+ */
 interface DealWithPeople {
   deal: Deal;
+  listing: Listing | null;
   participants: (Participant & { user_person: Mentioned })[];
+  /** Whether there are more. */
+  more: boolean;
 }
 
 type Person = [
@@ -185,6 +209,16 @@ type Person = [
   name: string,
   side?: string | null,
   nda?: NdaTold | null,
+  advises?: string | null,
+];
+
+type ListingFields = [
+  price: string | null,
+  currency: string,
+  industry: string | null,
+  location: string | null,
+  needsNda: boolean,
+  brokerage: string,
 ];
 
 type Time = string | null;
@@ -200,7 +234,24 @@ type DealFields = [
   string,
   string,
   Person[] | null,
+  (ListingFields | null)?,
 ];
+
+const listingOf = ([
+  asking_price,
+  currency,
+  industry,
+  location,
+  needs_nda,
+  brokerage_name,
+]: ListingFields): Listing => ({
+  asking_price,
+  currency,
+  industry,
+  location,
+  needs_nda,
+  brokerage_name,
+});
 
 const timeOf = (time: Time): Time => time && timestamp(time);
 
@@ -213,7 +264,7 @@ export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<De
   `'deal'`,
 )((fields) => {
   if (fields === null) return [null];
-  const [id, title, state, organization_id, buyer, granted, ends, closed, created, updated, people] = fields;
+  const [id, title, state, organization_id, buyer, granted, ends, closed, created, updated, told, offered] = fields;
   const deal = {
     id,
     title,
@@ -226,13 +277,14 @@ export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<De
     created_at: timestamp(created),
     updated_at: timestamp(updated),
   };
-  const participants = (people ?? []).map(([user_id, role, status, name, side = null, nda = null]) => ({
+  const { rows: people, more } = cut(told ?? [], mostParticipants, ([, , status]) => Number(status === 'removed'));
+  const participants = people.map(([user_id, role, status, name, side = null, nda = null, advises = null]) => ({
     user_id,
     role,
     status,
-    user_person: [user_id, name, role, side, nda] as const,
+    user_person: [user_id, name, role, side, nda, advises] as const,
   }));
-  return [{ deal, participants }];
+  return [{ deal, listing: offered ? listingOf(offered) : null, participants, more }];
 });
 
 interface NewParticipant {

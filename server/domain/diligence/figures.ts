@@ -1,6 +1,7 @@
 /** Queries of completed snapshots: profit and loss by period, and concentration of customers. */
 
-import { rows } from '../../database/statement.ts';
+import { mapped, rows } from '../../database/statement.ts';
+import { cut } from '../cut.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { listOfDeal } from '../visibility/list-of-deal.ts';
 
@@ -77,13 +78,11 @@ const rankedCustomers = ({
   join (select i.currency, nullif(greatest(sum(i.revenue_total), 0), 0) as total from its_customers i group by i.currency) in_all on in_all.currency = c.currency
   window its as (partition by c.currency)`;
 
-/**
- * The largest customers of a deal, at most 50, in one period of the snapshot completed last, whatever its type: the
- * period that contains `asOf`, otherwise the latest. `cumulative_share` is the share of a customer and all before it
- * together. Of several currencies, customers in the currency of the profit and loss are selected first.
- */
-export const customerConcentration = rows<
-  CustomerRevenue & { cumulative_share: string | null },
+/** The maximum number of customers in one list. */
+export const mostCustomers = 50;
+
+const largest = rows<
+  CustomerRevenue & { cumulative_share: string | null; too_many: boolean },
   [dealId: string, asOf: string | null]
 >(
   'customer_concentration',
@@ -93,10 +92,21 @@ export const customerConcentration = rows<
    )
    select c.id, c.snapshot_id, c.customer_name, c.period_start_date, c.period_end_date, c.currency,
      trim_scale(c.revenue_total) as revenue_total, trim_scale(c.revenue_share) as revenue_share,
-     trim_scale(c.cumulative_share) as cumulative_share, c.rank
-   from (${rankedCustomers({ deal: '$1', snapshot: '(select l.id from latest l)', asOf: '$2', most: '50' })}) c
+     trim_scale(c.cumulative_share) as cumulative_share, c.rank, c.number > ${mostCustomers} as too_many
+   from (${rankedCustomers({ deal: '$1', snapshot: '(select l.id from latest l)', asOf: '$2', most: `${mostCustomers + 1}` })}) c
    order by c.revenue_total desc, c.id`,
 );
+
+/**
+ * The largest customers of a deal, at most {@link mostCustomers}, in one period of the snapshot completed last, whatever
+ * its type: the period that contains `asOf`, otherwise the latest. `cumulative_share` is the share of a customer and all
+ * before it together. Of several currencies, customers in the currency of the profit and loss are selected first.
+ */
+export const customerConcentration = (dealId: string, asOf: string | null) =>
+  mapped(largest(dealId, asOf), (found) => {
+    const { rows: listed, more } = cut(found, mostCustomers, ({ too_many }) => (too_many ? 1 : 0));
+    return { rows: listed.map(({ too_many: _tooMany, ...customer }) => customer), more };
+  });
 
 // EBITDA as uploaded, otherwise computed by its definition.
 const ebitda = 'coalesce(p.ebitda, p.net_income + p.interest_expense + p.tax_expense + p.depreciation_amortization)';

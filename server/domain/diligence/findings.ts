@@ -3,7 +3,8 @@
  * their status, comments and history.
  */
 
-import { row, rows, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { cut } from '../cut.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { changingStatus } from '../audit/status-changes.ts';
@@ -65,8 +66,10 @@ interface PeopleOfFinding {
 
 const people = `${mentioned('owner')}, ${mentioned('creator')}`;
 
-/** The findings on a deal that the caller may see, newest first, at most 200; null filters match everything. */
-export const findings = rows<
+/** The maximum number of findings in one list of a tool. */
+export const mostListedFindings = 200;
+
+const newest = rows<
   Finding & PeopleOfFinding & { comment_count: number },
   [dealId: string, category: string | null, severity: Severity | null, status: FindingStatus | null]
 >(
@@ -79,9 +82,20 @@ export const findings = rows<
      where f.deal_id = ${seenDeal('$1')} and ($2::text is null or lower(f.category) = lower($2)) and ($3::text is null or f.severity = $3)
        and ($4::text is null or f.status = $4)
      order by f.created_at desc, f.id desc
-     limit 200) f
+     limit ${mostListedFindings + 1}) f
    order by f.created_at desc, f.id desc`,
 );
+
+/**
+ * The findings on a deal that the caller may see, newest first, at most {@link mostListedFindings}; null filters match
+ * everything.
+ */
+export const findings = (
+  dealId: string,
+  category: string | null,
+  severity: Severity | null,
+  status: FindingStatus | null,
+) => mapped(newest(dealId, category, severity, status), (found) => cut(found, mostListedFindings));
 
 /**
  * The categories of the findings on a deal that the caller may see, at most 50; first the category `named`, ignoring

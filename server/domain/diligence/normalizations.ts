@@ -2,8 +2,8 @@
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { onOpenDeal } from '../deals/deals.ts';
-import { knownPerson } from '../deals/participants.ts';
+import { onOpenDeal, seenDeal } from '../deals/deals.ts';
+import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const adjustmentCategories = ['owner_comp', 'related_party', 'one_time', 'other'] as const;
@@ -55,6 +55,23 @@ export const normalizationsOnPage = rows<NormalizationOnPage, [dealId: string]>(
 export const normalizationOnPage = row<NormalizationOnPage, [id: string]>(
   'normalization_on_page',
   `${normalizationSelect} where n.id = $1`,
+);
+
+interface RecordedAdjustment {
+  id: string;
+  created_at: string;
+  /** Null, like the person, when the caller may not see them on the deal. */
+  created_by: string | null;
+  creator_person: Mentioned | null;
+}
+
+/** When and by whom the latest normalizations of a deal were recorded: at most `most`, latest first. */
+export const recordedAdjustments = rows<RecordedAdjustment, [dealId: string, most: number]>(
+  'recorded_adjustments',
+  `select n.id, n.created_at, n.creator_person ->> 0 as created_by, n.creator_person
+   from (
+     select n.id, n.created_at, ${personOnDeal('$1', 'n.created_by')} as creator_person from normalizations n
+     where n.deal_id = ${seenDeal('$1')} order by n.created_at desc, n.id desc limit $2) n`,
 );
 
 const add = row<{ id: string }>(

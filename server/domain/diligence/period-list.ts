@@ -4,6 +4,7 @@
  */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
+import { cut } from '../cut.ts';
 import {
   booksInSight,
   holdings,
@@ -22,7 +23,8 @@ import { plAmounts } from './snapshots.ts';
 /** A period in the list; amounts have no trailing zeros. */
 export type ListedPeriod = Omit<PlPeriod, 'id'>;
 
-const mostPeriods = 500;
+/** The maximum number of periods in one list. */
+export const mostPeriods = 500;
 
 const found = row<
   FoundBooks & { readonly periods: string | null },
@@ -30,7 +32,7 @@ const found = row<
 >(
   'books_and_periods_of_deal',
   `select ${unheldBooks},
-     case when s.partial or s.digest <> all ($3) then app.pl_periods_of($1, $4, $5, ${mostPeriods}) end as periods
+     case when s.partial or s.digest <> all ($3) then app.pl_periods_of($1, $4, $5, ${mostPeriods + 1}) end as periods
    from ${booksInSight}`,
 );
 
@@ -47,17 +49,19 @@ const latestFirst = memoized(({ periods }: Books) =>
   periods.toSorted((a, b) => byText(b.first, a.first) || byText(b.id, a.id)),
 );
 
-const listed = (periods: readonly BookedPeriod[]): ListedPeriod[] =>
-  periods.slice(0, mostPeriods).map(({ snapshot_id, label, first, last, currency, amounts }) => ({
+const listed = (periods: readonly BookedPeriod[]): ListedPeriods => ({
+  more: periods.length > mostPeriods,
+  periods: periods.slice(0, mostPeriods).map(({ snapshot_id, label, first, last, currency, amounts }) => ({
     snapshot_id,
     period_label: label,
     period_start_date: first,
     period_end_date: last,
     currency,
     ...amountsOf((name) => writtenOrNull(amounts[name])),
-  }));
+  })),
+});
 
-const wholeList = memoized((books: Books): readonly ListedPeriod[] => listed(latestFirst(books)));
+const wholeList = memoized((books: Books): ListedPeriods => listed(latestFirst(books)));
 
 type PeriodRow = [snapshot: string, label: string, first: Day, last: Day, currency: string, ...(string | null)[]];
 
@@ -80,14 +84,19 @@ export function daysOf({ periods }: Books): { readonly first: Day; readonly last
   return first !== undefined && last !== undefined ? { first, last } : null;
 }
 
-interface BooksAndPeriods {
-  readonly books: Books;
+interface ListedPeriods {
   readonly periods: readonly ListedPeriod[];
+  /** Whether there are more. */
+  readonly more: boolean;
+}
+
+interface BooksAndPeriods extends ListedPeriods {
+  readonly books: Books;
 }
 
 /**
  * The books of the deal that the transaction is narrowed to, as far as the caller sees them, and the periods of every
- * upload, latest first, at most 500; optionally only from `start` on and up to `end`. Without these, the list is the
+ * upload, latest first, at most {@link mostPeriods}; optionally only from `start` on and up to `end`. Without these, the list is the
  * same object for the same books.
  */
 export function booksAndPeriods(dealId: string, start: Day | null, end: Day | null): Statement<BooksAndPeriods> {
@@ -95,11 +104,14 @@ export function booksAndPeriods(dealId: string, start: Day | null, end: Day | nu
   const whole = [...held].flatMap(([digest, books]) => (isWhole(books) ? [digest] : []));
   return mapped(found(dealId, [...held.keys()], whole, start, end), (answer) => {
     const books = take(answer);
-    if (answer?.periods) return { books, periods: (JSON.parse(answer.periods) as PeriodRow[]).map(asListed) };
-    if (start === null && end === null) return { books, periods: wholeList(books) };
+    if (answer?.periods) {
+      const { rows: periods, more } = cut(JSON.parse(answer.periods) as PeriodRow[], mostPeriods);
+      return { books, periods: periods.map(asListed), more };
+    }
+    if (start === null && end === null) return { books, ...wholeList(books) };
     const within = latestFirst(books).filter(
       ({ first, last }) => (start === null || first >= start) && (end === null || last <= end),
     );
-    return { books, periods: listed(within) };
+    return { books, ...listed(within) };
   });
 }

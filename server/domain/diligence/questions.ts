@@ -1,8 +1,9 @@
 /** Buyers' questions, which a broker reviews and the seller answers (specification, sections 2.2 and 4.3). */
 
-import { row, rows, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { cut } from '../cut.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
 import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
@@ -45,8 +46,10 @@ export interface Question {
   rejection_reason: string | null;
 }
 
-/** The questions on a deal that the caller may read, newest first, at most 200; `status` is optional. */
-export const questions = rows<
+/** The maximum number of questions in one list of a tool. */
+export const mostListedQuestions = 200;
+
+const newest = rows<
   Question & { asked_by: string | null; asker_person: Mentioned | null },
   [dealId: string, status: string | null]
 >(
@@ -55,10 +58,17 @@ export const questions = rows<
      a.answered_at, q.rejection_reason, q.asker_person ->> 0 as asked_by, q.asker_person
    from (select q.*, ${personOnDeal('$1', 'q.asked_by')} as asker_person from questions q
      where q.deal_id = ${seenDeal('$1')} and ($2::text is null or q.status = $2)
-     order by q.asked_at desc, q.id desc limit 200) q
+     order by q.asked_at desc, q.id desc limit ${mostListedQuestions + 1}) q
    left join question_answers a on a.question_id = q.id
    order by q.asked_at desc, q.id desc`,
 );
+
+/**
+ * The questions on a deal that the caller may read, newest first, at most {@link mostListedQuestions}; `status` is
+ * optional.
+ */
+export const questions = (dealId: string, status: string | null) =>
+  mapped(newest(dealId, status), (found) => cut(found, mostListedQuestions));
 
 type QuestionAction = 'release' | 'reject' | 'answer' | 'distribute' | 'withdraw';
 

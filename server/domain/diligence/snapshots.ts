@@ -27,9 +27,9 @@ export interface Snapshot {
 }
 
 /** The five accounting snapshots of a deal that were requested last, newest first. */
-export const recentSnapshots = rows<Snapshot, [dealId: string]>(
+export const recentSnapshots = rows<SnapshotOnPage, [dealId: string]>(
   'recent_snapshots',
-  `select id, snapshot_type, status, requested_at, completed_at from accounting_snapshots
+  `select id, snapshot_type, status, requested_at, completed_at, source_name, failure from accounting_snapshots
    where deal_id = ${seenDeal('$1')} order by requested_at desc, id desc limit 5`,
 );
 

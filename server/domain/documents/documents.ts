@@ -30,22 +30,56 @@ export interface DocumentMetadata {
 
 const tables: Readonly<Record<DocumentSource, string>> = { simple: 'documents', production: 'production_documents' };
 
+/** The maximum number of documents of each source in one list of a tool. */
+export const mostOfSource = 200;
+
 // A double represents every possible document size exactly.
 const metadataOf = (table: string, source: DocumentSource): string => `(
   select id, filename, category, confidentiality, size_bytes::float8 as size_bytes, uploaded_at, '${source}' as source
   from ${table}
   where deal_id = ${seenDeal('$1')} and ($2::text is null or lower(category) = lower($2)) and ($3::text is null or confidentiality = $3)
   order by uploaded_at desc, id desc
-  limit 200)`;
+  limit ${mostOfSource + 1})`;
 
-/** The documents of a deal that the caller may open, newest first, at most 200 of each source. */
-export const documents = rows<
-  DocumentMetadata,
+// Whether the caller awaits an NDA matters only where they may open nothing, and is asked only there.
+const newest = rows<
+  DocumentMetadata | { [Name in keyof DocumentMetadata]: null },
   [dealId: string, category: string | null, confidentiality: Confidentiality | null]
 >(
   'documents',
-  `${metadataOf('documents', 'simple')} union all ${metadataOf('production_documents', 'production')} order by uploaded_at desc, id desc`,
+  `with found as materialized (
+     ${metadataOf('documents', 'simple')} union all ${metadataOf('production_documents', 'production')})
+   select found.* from found
+   union all
+   select null, null, null, null, null, null, null
+   where case when not exists (select from found) then
+     ${seenDeal('$1')} = any (app.deals_as('buyer')) and ${seenDeal('$1')} <> all (app.deals_under_nda()) end
+   order by uploaded_at desc, id desc`,
 );
+
+interface DocumentList {
+  readonly documents: DocumentMetadata[];
+  /** Whether there are more of a source. */
+  readonly more: boolean;
+  /** Whether the caller is on a buyer's side that has no active NDA; false where there are documents. */
+  readonly awaitsNda: boolean;
+}
+
+/**
+ * The documents of a deal that the caller may open, newest first, at most {@link mostOfSource} of each source,
+ * optionally only those of a category or of a confidentiality.
+ */
+export const documents = (
+  dealId: string,
+  category: string | null,
+  confidentiality: Confidentiality | null,
+): Statement<DocumentList> =>
+  mapped(newest(dealId, category, confidentiality), (found) => {
+    const listed = found.filter((one): one is DocumentMetadata => one.id !== null);
+    const seen = { simple: 0, production: 0 };
+    const shown = listed.filter(({ source }) => (seen[source] += 1) <= mostOfSource);
+    return { documents: shown, more: shown.length < listed.length, awaitsNda: found.length > listed.length };
+  });
 
 /**
  * The categories of the documents of a deal that the caller may open, at most 50: first the category that equals

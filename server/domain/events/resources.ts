@@ -1,6 +1,6 @@
 /** Records with the property names of the REST API, for its responses and for webhooks. */
 
-import { offerFields, type OfferPayload } from '../offers/offers.ts';
+import { offerFields, termsOf, type OfferField, type OfferPayload } from '../offers/offers.ts';
 
 /** Converts a database name to camel case, as other systems read it. */
 export const inCamelCase = (name: string): string =>
@@ -24,10 +24,10 @@ export function resourceOf(record: object): Record<string, unknown> {
 }
 
 function payloadResource(submitted: OfferPayload): Record<string, unknown> {
-  const others = Object.entries(submitted).filter(([name]) => !offerFields.includes(name));
+  const { known, other } = termsOf(submitted);
   return {
-    ...resourceOf(Object.fromEntries(offerFields.map((name) => [name, submitted[name] ?? null]))),
-    other: Object.fromEntries(others),
+    ...resourceOf(Object.fromEntries(offerFields.map((name) => [name, known[name as OfferField] ?? null]))),
+    other,
   };
 }
 

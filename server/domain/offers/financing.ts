@@ -2,7 +2,8 @@
  * How a purchase is to be paid for: financing sources and their totals (docs/decisions.md, "People and visibility").
  */
 
-import { row, rows, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { cut } from '../cut.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { added, audited, from, type Origin } from '../audit/audited.ts';
 import { changingStatus } from '../audit/status-changes.ts';
@@ -70,11 +71,10 @@ const fields = (amount: 'float8' | 'text', creator = 'creator.id') => `s.id, s.d
   s.created_at, s.updated_at`;
 const tables = `financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}`;
 
-/**
- * Returns the sources of a deal that the caller may see, each with the person whose side it belongs to, latest first,
- * at most 200.
- */
-export const financingSources = rows<
+/** The maximum number of sources in one list of a tool. */
+export const mostListedSources = 200;
+
+const newest = rows<
   FinancingSource & { creator_person: Mentioned | null; side_user_id: string | null; side_person: Mentioned | null },
   [dealId: string]
 >(
@@ -84,9 +84,15 @@ export const financingSources = rows<
      select s.*, ${personOnDeal('$1', 's.created_by')} as creator_person, ${sideOf('s')} as side_user_id from financing_sources s
      where s.deal_id = ${seenDeal('$1')}
      order by s.created_at desc, s.id desc
-     limit 200) s
+     limit ${mostListedSources + 1}) s
    order by s.created_at desc, s.id desc`,
 );
+
+/**
+ * Returns the sources of a deal that the caller may see, each with the person whose side it belongs to, latest first,
+ * at most {@link mostListedSources}.
+ */
+export const financingSources = (dealId: string) => mapped(newest(dealId), (found) => cut(found, mostListedSources));
 
 export interface FinancingTotal {
   commitment_status: CommitmentStatus;
@@ -169,6 +175,9 @@ interface NewSource {
 
 interface AddedSource {
   id: string;
+  /** The person whose side the source belongs to. */
+  side_user_id: string | null;
+  side_person: Mentioned | null;
   /** The deal's currency. */
   currency: string;
 }
@@ -177,8 +186,9 @@ const add = row<AddedSource>(
   'add_financing_source',
   `with changed as (
      insert into financing_sources (deal_id, source_type, source_name, commitment_amount, commitment_status)
-     values ($3, $4, $5, $6, $7) returning id, deal_id, currency)
-   select changed.id, changed.currency from changed ${audited('financing.add')}`,
+     values ($3, $4, $5, $6, $7) returning id, deal_id, currency, participant_id)
+   select changed.id, changed.currency, s.side_user_id, ${personOnDeal('$3', 's.side_user_id')} as side_person
+   from changed cross join lateral (select ${sideOf('changed')} as side_user_id) s ${audited('financing.add')}`,
 );
 
 /** Records a source for the caller's side, in the deal's currency. Rejects with Denied outside of diligence. */

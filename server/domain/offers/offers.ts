@@ -9,6 +9,7 @@ import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { enteringRead, type EnteringRead } from '../clients/tokens.ts';
 import { knownPerson, type Mentioned } from '../deals/participants.ts';
+import { cut, type Cut } from '../cut.ts';
 import { holdings, mostRows, noBooks, type Books } from '../diligence/books.ts';
 import { nameWith } from '../people/former-names.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
@@ -30,7 +31,7 @@ export interface OfferPayload {
 
 type Named<T> = keyof { [Key in keyof T as string extends Key ? never : Key]: T[Key] };
 
-/** The fields that the service knows, in display order; other keys of a payload are shown as submitted. */
+/** The fields that the service knows, in display order. */
 export const offerFields = Object.keys({
   currency: true,
   purchase_price: true,
@@ -46,6 +47,22 @@ export const offerFields = Object.keys({
 
 /** The name of a known field of a payload. */
 export type OfferField = Named<OfferPayload>;
+
+/**
+ * Returns the fields of a payload that the service knows, as far as they are there, and separately the buyer's other
+ * ones under their own names: mixed, a name that the buyer chose could pass for ours.
+ */
+export function termsOf(payload: OfferPayload): {
+  readonly known: Partial<Pick<OfferPayload, OfferField>>;
+  readonly other: Readonly<Record<string, unknown>>;
+} {
+  const isKnown = (name: string): boolean => offerFields.includes(name);
+  const stated = Object.entries(payload);
+  return {
+    known: Object.fromEntries(stated.filter(([name]) => isKnown(name))),
+    other: Object.fromEntries(stated.filter(([name]) => !isKnown(name))),
+  };
+}
 
 export interface Offer {
   id: string;
@@ -107,33 +124,42 @@ interface ListedOffer extends Offer {
   declined_at?: string;
   /** Whether these are the terms currently agreed on the deal; absent otherwise. */
   agreed?: true;
+  /** Whether the buyer of a current offer is no longer an active buyer of the deal; absent otherwise. */
+  buyer_left?: true;
 }
 
-interface FoundOffer extends Omit<ListedOffer, 'payload' | 'expired' | 'accepted_at' | 'declined_at' | 'agreed'> {
+type Computed = 'payload' | 'expired' | 'accepted_at' | 'declined_at' | 'agreed' | 'buyer_left';
+
+interface FoundOffer extends Omit<ListedOffer, Computed> {
   payload: string;
   decision: OfferDecision | null;
   decided_at: string | null;
   agreed: boolean;
+  buyer_left: boolean;
 }
 
 /** Returns the offer as it is listed at `now`. */
-function listed({ payload: text, decision, decided_at, agreed, ...offer }: FoundOffer, now: string): ListedOffer {
+function listed(found: FoundOffer, now: string): ListedOffer {
+  const { payload: text, decision, decided_at, agreed, buyer_left, ...offer } = found;
   const payload = exactly(text);
   return {
     ...offer,
     expired: hasPassed(payload.expires_at, now),
     ...(decision && decided_at ? { [`${decision}_at` as const]: decided_at } : {}),
     ...(agreed ? { agreed } : {}),
+    ...(buyer_left ? { buyer_left } : {}),
     payload,
   };
 }
 
-// Within its limit of 50, `app.offers_in_sight` prefers current offers, so that one buyer's revisions do not displace
+// Within its limit of 51, `app.offers_in_sight` prefers current offers, so that one buyer's revisions do not displace
 // other buyers' current offers.
 const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
   'offers',
   `select s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at, s.payload, s.buyer as buyer_person, s.told_at,
-     c.decision, c.decided_at, coalesce(s.id = (select app.accepted_offer($1)), false) as agreed
+     c.decision, c.decided_at, coalesce(s.id = (select app.accepted_offer($1)), false) as agreed,
+     s.is_current and not exists (select from participants p
+       where p.deal_id = $1 and p.user_id = s.buyer_user_id and p.role = 'buyer' and p.status = 'active') as buyer_left
    from app.offers_in_sight($1) s left join offer_decisions c on c.offer_id = s.id
    order by s.submitted_at desc, s.id desc`,
 );
@@ -154,17 +180,24 @@ export function hasPassed(time: unknown, now: string): boolean {
   return at !== null && Date.parse(at) <= Date.parse(now);
 }
 
+/** The maximum number of offers in one list of a tool. */
+export const mostListedOffers = 50;
+
+/** The latest offers: current ones and agreed ones are the last to be left out. */
+const latestOf = (found: ListedOffer[]): Cut<ListedOffer> =>
+  cut(found, mostListedOffers, ({ is_current, agreed }) => (is_current ? 0 : 2) + (agreed ? 0 : 1));
+
 /**
- * Returns the offers that the caller may see on the deal that the transaction is narrowed to, latest first, at most 50:
- * every buyer's current offer, the agreed offer, and the latest earlier revisions that fit.
+ * Returns the offers that the caller may see on the deal that the transaction is narrowed to, latest first, at most
+ * {@link mostListedOffers}: every buyer's current offer, the agreed offer, and the latest earlier revisions that fit.
  */
-export function offers(dealId: string): Statement<ListedOffer[]> {
-  return mapped(list(dealId), (found) => found.map(({ told_at, ...offer }) => listed(offer, told_at)));
+export function offers(dealId: string): Statement<Cut<ListedOffer>> {
+  return mapped(list(dealId), (found) => latestOf(found.map(({ told_at, ...offer }) => listed(offer, told_at))));
 }
 
 type OfferFields = [
   ...[string, string, number, boolean, string, payload: string, buyer: Mentioned | null],
-  ...[decided: [OfferDecision, at: string] | null, agreed: boolean],
+  ...[decided: [OfferDecision, at: string] | null, agreed: boolean, buyerLeft: boolean],
 ];
 type OffersFields = [offers: OfferFields[] | null, digest: string | null, now: string];
 
@@ -177,17 +210,17 @@ const readOffers = enteringRead<OffersFields | false>(
  * Returns those offers and the deal's books, read by the statement that enters with the token. Null, and no audit
  * record of the call is written, when the node does not hold the books.
  */
-export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books] | null> {
+export function offersAnswer(dealId: string): EnteringRead<[Cut<ListedOffer>, Books] | null> {
   const { held, take } = holdings(dealId);
   return readOffers(
     (found) => {
-      if (found === null) return [[], noBooks];
+      if (found === null) return [latestOf([]), noBooks];
       if (found === false) return null;
       const [fields, digest, now] = found;
       const buyers = new Map((fields ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
       const at = timestamp(now);
       const offersFound = (fields ?? []).map(
-        ([id, buyer_user_id, revision_number, is_current, submitted, payload, , decided, agreed]) => {
+        ([id, buyer_user_id, revision_number, is_current, submitted, payload, , decided, agreed, buyer_left]) => {
           const [decision, decided_at] = decided ?? [null, null];
           const offer = {
             id,
@@ -200,11 +233,12 @@ export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books
             decision,
             decided_at: decided_at && timestamp(decided_at),
             agreed,
+            buyer_left,
           };
           return listed(offer, at);
         },
       );
-      return [offersFound, take(digest === null ? null : { digest, books: null })];
+      return [latestOf(offersFound), take(digest === null ? null : { digest, books: null })];
     },
     [...held.keys()],
   );

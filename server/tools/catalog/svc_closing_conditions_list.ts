@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { closingConditions } from '../../domain/deals/conditions.ts';
+import { closingConditions, mostConditions } from '../../domain/deals/conditions.ts';
 import { defineTool, reads } from '../define.ts';
 import { withoutNulls } from '../compact-rows.ts';
+import { cutHint } from '../filters.ts';
 import { dealId } from '../inputs.ts';
-import { closingCondition, people } from '../records.ts';
+import { closingCondition, hint, people } from '../records.ts';
 
 export const svcClosingConditionsList = defineTool({
   name: 'svc_closing_conditions_list',
@@ -13,11 +14,12 @@ export const svcClosingConditionsList = defineTool({
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
-  output: z.strictObject({ closing_conditions: z.array(closingCondition), people }),
+  output: z.strictObject({ closing_conditions: z.array(closingCondition), people, hint }),
   work: ({ deal_id }) => [closingConditions(deal_id)],
-  answer: (found) => ({
+  answer: ({ rows: found }) => ({
     closing_conditions: found.map(({ has_owner, ...rest }) => ({ ...rest, ...withoutNulls({ has_owner }) })),
   }),
+  hint: (_input, { more }) => cutHint(more, `${mostConditions}, those that are not met before others`),
   page: 'closing',
   view: 'conditions',
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dealAnswer } from '../../domain/deals/participants.ts';
+import { dealAnswer, mostParticipants } from '../../domain/deals/participants.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
 import * as records from '../records.ts';
@@ -15,11 +15,23 @@ export const svcDealsGet = defineTool({
   output: z.strictObject({
     deal: records.deal.nullable(),
     participants: z.array(records.participant),
+    listing: records.listing,
     caller: records.caller,
     people: records.people,
+    hint: records.hint,
   }),
   work: () => dealAnswer,
   namesCaller: true,
-  answer: (found) => ({ deal: found?.deal ?? null, participants: found?.participants ?? [] }),
+  answer: (found) => ({
+    deal: found?.deal ?? null,
+    participants: found?.participants ?? [],
+    ...(found?.listing ? { listing: found.listing } : {}),
+  }),
+  hint: (_input, found) =>
+    found?.more
+      ? {
+          message: `These are ${mostParticipants} of the people on the deal, those who were removed last; url has all of them.`,
+        }
+      : null,
   page: 'deal',
 });

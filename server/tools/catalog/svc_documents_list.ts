@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { confidentialities, documentCategories, documents } from '../../domain/documents/documents.ts';
+import { confidentialities, documentCategories, documents, mostOfSource } from '../../domain/documents/documents.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { defineTool, reads } from '../define.ts';
 import { documentLinks } from '../document-links.ts';
+import { cutHint } from '../filters.ts';
 import { dealId, oneOf, text } from '../inputs.ts';
 import { documentMetadata, hint } from '../records.ts';
 
@@ -25,7 +26,11 @@ export const svcDocumentsList = defineTool({
   work: ({ deal_id, category = null, confidentiality_level = null }) => [
     documents(deal_id, category, confidentiality_level),
   ],
-  answer: (found) => ({ documents: found }),
-  links: ({ deal_id }, found) => documentLinks(deal_id, found),
+  answer: ({ documents: found }) => ({ documents: found }),
+  hint: ({ category, confidentiality_level }, { more, awaitsNda }) =>
+    awaitsNda
+      ? { message: 'Documents under NDA, if there are any, open to the user once their NDA is active: see url.' }
+      : cutHint(more, `the newest ${mostOfSource} of each source`, { category, confidentiality_level }),
+  links: ({ deal_id }, { documents: found }) => documentLinks(deal_id, found),
   page: 'documents',
 });

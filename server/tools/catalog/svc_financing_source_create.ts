@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { lengths } from '../../domain/lengths.ts';
 import { addSource, commitmentStatuses, sourceTypes } from '../../domain/offers/financing.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
+import { withoutNulls } from '../compact-rows.ts';
 import { adds, defineTool } from '../define.ts';
 import { dealId, line, oneOf, wholeAmount } from '../inputs.ts';
-import { added } from '../records.ts';
+import { added, beside, people } from '../records.ts';
 import { notInDiligence } from '../refusals.ts';
 
 export const svcFinancingSourceCreate = defineTool({
@@ -22,12 +23,12 @@ export const svcFinancingSourceCreate = defineTool({
     commitment_amount: wholeAmount('Whole currency units, 0 to 2^53 - 1.'),
     commitment_status: oneOf(commitmentStatuses, 'Default identified').optional(),
   }),
-  output: added.extend({ currency: z.string() }),
+  output: added.extend({ currency: z.string(), side_user_id: beside(z.guid()), people }),
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notInDiligence,
   work: ({ deal_id, source_type, source_name, commitment_amount, commitment_status = 'identified' }, origin) => [
     addSource(deal_id, { source_type, source_name, commitment_amount, commitment_status }, origin),
   ],
-  answer: (made) => made,
+  answer: ({ side_user_id, ...made }) => ({ ...made, ...withoutNulls({ side_user_id }) }),
   page: 'financing',
 });

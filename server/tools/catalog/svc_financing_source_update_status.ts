@@ -14,7 +14,7 @@ export const svcFinancingSourceUpdateStatus = defineTool({
   feature: 'financing',
   annotations: replaces,
   input: z.strictObject({
-    source_id: id('From svc_financing_stack_get.'),
+    source_id: id('svc_financing_stack_get'),
     commitment_status: oneOf(commitmentStatuses, 'New'),
   }),
   output: z.strictObject({ id: z.guid(), commitment_status: z.string(), updated_at: z.iso.datetime() }),

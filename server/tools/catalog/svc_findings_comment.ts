@@ -15,7 +15,7 @@ export const svcFindingsComment = defineTool({
   feature: 'findings',
   annotations: adds,
   input: z.strictObject({
-    finding_id: id('From svc_findings_list.'),
+    finding_id: id('svc_findings_list'),
     body: text(1, lengths.finding_comments.body, 'The comment.'),
   }),
   output: added,

@@ -12,7 +12,7 @@ export const svcFindingsGet = defineTool({
   scope: 'mcp:read',
   feature: 'findings',
   annotations: reads,
-  input: z.strictObject({ finding_id: id('From svc_findings_list.') }),
+  input: z.strictObject({ finding_id: id('svc_findings_list') }),
   output: z.strictObject({ finding: findingWithHistory.nullable(), people }),
   work: ({ finding_id }) => [finding(finding_id), findingComments(finding_id), findingChanges(finding_id)],
   answer: (found, comments, history) => ({ finding: found && { ...found, comments, history } }),

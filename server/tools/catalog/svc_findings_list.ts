@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { findingCategories, findings, findingStatuses, severities } from '../../domain/diligence/findings.ts';
+import {
+  findingCategories,
+  findings,
+  findingStatuses,
+  mostListedFindings,
+  severities,
+} from '../../domain/diligence/findings.ts';
 import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
+import { cutHint } from '../filters.ts';
 import { anyText, dealId, oneOf } from '../inputs.ts';
 import { listedFindings } from '../records.ts';
 
@@ -26,6 +33,9 @@ export const svcFindingsList = defineTool({
   work: ({ deal_id, category = null, severity = null, status = null }) => [
     findings(deal_id, category, severity, status),
   ],
-  answer: (found) => sharing('findings', found, ['deal_id']),
+  answer: ({ rows: found }) => sharing('findings', found, ['deal_id']),
+  hint: ({ status, severity, category }, { more }) =>
+    cutHint(more, `the newest ${mostListedFindings}`, { status, severity, category }),
+  unseen: { things: 'findings', by: ['viewer', 'admin'] },
   page: 'findings',
 });

@@ -15,7 +15,7 @@ export const svcFindingsUpdateStatus = defineTool({
   feature: 'findings',
   annotations: replaces,
   input: z.strictObject({
-    finding_id: id('From svc_findings_list.'),
+    finding_id: id('svc_findings_list'),
     status: oneOf(findingStatuses, 'New'),
     status_notes: text(0, lengths.findings.status_notes, 'Why.').optional(),
   }),

@@ -2,10 +2,17 @@ import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { toCompare } from '../../domain/offers/assessment.ts';
 import { summaryOf } from '../../domain/offers/summary.ts';
-import { offers, offersAnswer } from '../../domain/offers/offers.ts';
+import { mostListedOffers, offers, offersAnswer, termsOf, type OfferPayload } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
+import { cutHint } from '../filters.ts';
 import { dealId } from '../inputs.ts';
-import { offer, offersSummary, people } from '../records.ts';
+import { hint, offer, offersSummary, people } from '../records.ts';
+
+/** The payload with the buyer's own keys below `other`, where they cannot pass for the service's. */
+function shownPayload(payload: OfferPayload) {
+  const { known, other } = termsOf(payload);
+  return { ...known, ...(Object.keys(other).length > 0 ? { other } : {}) };
+}
 
 export const svcOffersList = defineTool({
   name: 'svc_offers_list',
@@ -15,13 +22,16 @@ export const svcOffersList = defineTool({
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
-  output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people }),
+  output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people, hint }),
   work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
   enteringRead: ({ deal_id }) => offersAnswer(deal_id),
-  answer: (found, books) => {
+  answer: ({ rows: found }, books) => {
     const summary = summaryOf(books, toCompare(found));
-    return { offers: found, ...(summary ? { summary } : {}) };
+    const shown = found.map(({ payload, ...rest }) => ({ ...rest, payload: shownPayload(payload) }));
+    return { offers: shown, ...(summary ? { summary } : {}) };
   },
+  hint: (_input, { more }) => cutHint(more, `${mostListedOffers}, the current ones and the newest of the earlier ones`),
+  unseen: { things: 'offers', by: ['viewer', 'admin'] },
   page: 'offers',
   view: 'offers',
 });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { lastDaysOfCustomers } from '../../domain/diligence/customers.ts';
-import { customerConcentration } from '../../domain/diligence/figures.ts';
+import { customerConcentration, mostCustomers } from '../../domain/diligence/figures.ts';
 import { customersInShort } from '../../domain/diligence/summaries.ts';
 import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
-import { mostKnown } from '../filters.ts';
+import { cutHint, mostKnown } from '../filters.ts';
 import { date, dealId } from '../inputs.ts';
 import { customers, hint } from '../records.ts';
 
@@ -22,15 +22,16 @@ export const svcQoeCustomerConcentration = defineTool({
   }),
   output: customers.extend({ hint }),
   work: ({ deal_id, as_of_period = null }) => [customerConcentration(deal_id, as_of_period), booksOf(deal_id)],
-  answer: (found, books) => {
+  answer: ({ rows: found }, books) => {
     const [first] = found;
     const dates = first && { first: first.period_start_date, last: first.period_end_date };
     const summary = dates ? customersInShort(books, dates) : null;
     const rows = sharing('customers', found, ['snapshot_id', 'period_start_date', 'period_end_date', 'currency']);
     return { ...rows, ...(summary ? { summary } : {}) };
   },
-  hint({ as_of_period }, found, books) {
-    if (found.length > 0 || books.customers.length === 0) return null;
+  hint({ as_of_period }, { rows: found, more }, books) {
+    if (found.length > 0) return cutHint(more, `the ${mostCustomers} largest`);
+    if (books.customers.length === 0) return null;
     const days = lastDaysOfCustomers(books).slice(0, mostKnown);
     if (days.length === 0)
       return { message: 'The latest upload has no customers, but an earlier one has: the user sees them at url.' };

@@ -1,17 +1,20 @@
 import { z } from 'zod';
+import type { Results } from '../../database/database.ts';
 import { beginningOf } from '../../domain/characters.ts';
 import { booksOf, type Adjustment } from '../../domain/diligence/books.ts';
 import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
 import { written } from '../../domain/diligence/decimals.ts';
 import { earnings } from '../../domain/diligence/earnings.ts';
+import { recordedAdjustments } from '../../domain/diligence/normalizations.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { comparedWith } from '../../domain/offers/assessment.ts';
 import { sharing, withoutNulls } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
+import { cutHint } from '../filters.ts';
 import { dealId, text } from '../inputs.ts';
-import { beside, ebitdaBridge, hint, latestAdjustments, progressRow, snapshotRow } from '../records.ts';
+import { beside, ebitdaBridge, hint, latestAdjustments, people, progressRow, snapshotRow } from '../records.ts';
 
 const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge, period_label: string) => ({
   period_label,
@@ -24,10 +27,15 @@ const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }
 const mostAdjustments = 50;
 /** The maximum number of characters of a rationale: fifty full ones would be 25,000 tokens. */
 const mostOfRationale = 300;
+/** The maximum number of characters of why a snapshot failed. */
+const mostOfFailure = 500;
+
+type Recorded = Omit<Results<[ReturnType<typeof recordedAdjustments>]>[0][number], 'id'>;
 
 const shownAdjustment = (
   { period_label, category, amount, rationale }: Adjustment,
   { currency, unmatched_labels }: Bridge,
+  recorded: Recorded | undefined,
 ) => ({
   period_label,
   category,
@@ -35,6 +43,7 @@ const shownAdjustment = (
   currency,
   ...withoutNulls({ rationale: rationale && beginningOf(rationale, mostOfRationale) }),
   ...(unmatched_labels.includes(period_label) ? { counts: false as const } : {}),
+  ...(recorded ? withoutNulls(recorded) : {}),
 });
 
 export const svcQoeGet = defineTool({
@@ -54,30 +63,42 @@ export const svcQoeGet = defineTool({
     ebitda_bridge: ebitdaBridge,
     currency: beside(z.string()),
     latest_adjustments: latestAdjustments,
+    people,
     hint,
   }),
   filters: ({ deal_id, category = null }) => [
     { input: 'category', given: category, known: checklistCategories(deal_id) },
   ],
-  work: ({ deal_id, category = null }) => [checklist(deal_id, category), recentSnapshots(deal_id), booksOf(deal_id)],
-  answer: (progress, recent_accounting_snapshots, books) => {
+  work: ({ deal_id, category = null }) => [
+    checklist(deal_id, category),
+    recentSnapshots(deal_id),
+    booksOf(deal_id),
+    recordedAdjustments(deal_id, mostAdjustments),
+  ],
+  answer: (progress, snapshots, books, recorded) => {
     // The period whose adjusted EBITDA the multiples of svc_offers_list use.
     const basis = comparedWith(earnings(books), null);
     const bridge = bridgeOf(books, basis?.reported_ebitda ? basis.label : null);
     const adjustments = books.adjustments.slice(0, mostAdjustments);
+    const records = new Map(recorded.map(({ id, ...record }) => [id, record]));
     return {
       progress,
-      recent_accounting_snapshots,
+      recent_accounting_snapshots: snapshots.map(({ source_name, failure, ...snapshot }) => ({
+        ...snapshot,
+        ...withoutNulls({ source_name, failure: failure && beginningOf(failure, mostOfFailure) }),
+      })),
       ...(bridge.period_label ? { ebitda_bridge: shownBridge(bridge, bridge.period_label) } : {}),
       ...(adjustments.length > 0
         ? sharing(
             'latest_adjustments',
-            adjustments.map((one) => shownAdjustment(one, bridge)),
+            adjustments.map((one) => shownAdjustment(one, bridge, records.get(one.id))),
             ['currency'],
           )
         : {}),
     };
   },
+  hint: (_input, _progress, _snapshots, books) =>
+    cutHint(books.adjustments.length > mostAdjustments, `the latest ${mostAdjustments} adjustments`),
   page: 'qoe',
   view: 'bridge',
 });

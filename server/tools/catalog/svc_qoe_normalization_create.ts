@@ -37,6 +37,13 @@ export const svcQoeNormalizationCreate = defineTool({
   answer: (made) => ({ id: made }),
   hint({ period_label }, _made, books) {
     const { unmatched_labels, period_labels, month_labels } = bridgeOf(books);
+    if (month_labels.includes(period_label)) {
+      const counting = period_labels.filter((label) => !month_labels.includes(label)).slice(0, mostKnown);
+      return {
+        message: `Recorded for this month alone; it is in no year, TTM or multiple.${counting.length > 0 ? ' known has the labels that are.' : ''} The user can remove it at url.`,
+        ...(counting.length > 0 ? { known: { period_label: counting } } : {}),
+      };
+    }
     if (!unmatched_labels.includes(period_label)) return null;
     return {
       message:

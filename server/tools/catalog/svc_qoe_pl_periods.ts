@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { answersInSight } from '../../domain/diligence/contradiction-answers.ts';
 import type { Books } from '../../domain/diligence/books.ts';
 import { memoized } from '../../domain/diligence/caches.ts';
-import { booksAndPeriods, daysOf, type ListedPeriod } from '../../domain/diligence/period-list.ts';
+import { booksAndPeriods, daysOf, mostPeriods, type ListedPeriod } from '../../domain/diligence/period-list.ts';
 import { earningsInShort } from '../../domain/diligence/summaries.ts';
 import { periodsInColumns } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
+import { cutHint } from '../filters.ts';
 import { date, dealId } from '../inputs.ts';
 import { hint, plPeriods as periods } from '../records.ts';
 
@@ -34,7 +35,8 @@ export const svcQoePlPeriods = defineTool({
     const summary = found.length > 0 ? earningsInShort(books, sight) : null;
     return { ...inColumns(books)(found), ...(summary ? { summary } : {}) };
   },
-  hint({ start_date = null, end_date = null }, { books, periods: found }) {
+  hint({ start_date = null, end_date = null }, { books, periods: found, more }) {
+    if (more) return cutHint(more, `the latest ${mostPeriods}`, { end_date: end_date ?? undefined });
     const days = found.length > 0 ? null : daysOf(books);
     if (days === null || (start_date === null && end_date === null)) return null;
     const isTurned = start_date !== null && end_date !== null && start_date > end_date;

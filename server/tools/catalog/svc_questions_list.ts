@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { questions, questionStatuses } from '../../domain/diligence/questions.ts';
+import { mostListedQuestions, questions, questionStatuses } from '../../domain/diligence/questions.ts';
 import { defineTool, reads } from '../define.ts';
+import { cutHint } from '../filters.ts';
 import { dealId, text } from '../inputs.ts';
 import { sharing, withoutNulls } from '../compact-rows.ts';
 import { listedQuestions } from '../records.ts';
@@ -19,7 +20,7 @@ export const svcQuestionsList = defineTool({
   output: listedQuestions,
   filters: ({ status = null }) => [{ input: 'status', given: status, known: questionStatuses }],
   work: ({ deal_id, status = null }) => [questions(deal_id, status?.toLowerCase() ?? null)],
-  answer: (found) =>
+  answer: ({ rows: found }) =>
     sharing(
       'questions',
       found.map(({ id, category, status, asked_at, question_text, distributed_response, ...held }) => ({
@@ -33,5 +34,7 @@ export const svcQuestionsList = defineTool({
       })),
       ['asked_by'],
     ),
+  hint: ({ status }, { more }) => cutHint(more, `the newest ${mostListedQuestions}`, { status }),
+  unseen: { things: 'questions', by: ['viewer', 'admin'] },
   page: 'questions',
 });

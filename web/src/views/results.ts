@@ -168,7 +168,7 @@ function payloadOf(given: unknown): OfferPayload {
   const amounts = ['purchase_price', ...parts.map(({ key }) => key)].map((key) => [key, decimalOf(payload[key])]);
   const contingency = payload['financing_contingency'];
   return {
-    ...payload,
+    ...objectOf(payload['other']),
     ...(Object.fromEntries(amounts) as Record<string, string | null>),
     currency: currencyOf(payload['currency']),
     financing_contingency: typeof contingency === 'boolean' ? contingency : null,
@@ -195,6 +195,7 @@ export function offersIn(answer: Row): OfferIn[] {
       proposed: !agreed && holder !== undefined && row['buyer_user_id'] === holder,
       accepted_at: instantOf(row['accepted_at']),
       declined_at: instantOf(row['declined_at']),
+      buyer_left: row['buyer_left'] === true,
       payload: payloadOf(row['payload']),
     };
   });
