@@ -22,9 +22,16 @@ export async function announceNode({ database, secrets }: CoreServices): Promise
   const announce = () => database.run(noteNode(id, place, secrets.keyIds));
   await announce();
   let last: Promise<unknown> = Promise.resolve();
+  let isUnderWay = false;
   const timer = setInterval(() => {
+    if (isUnderWay) return;
+    isUnderWay = true;
     // While the database is away, others report it.
-    last = last.then(announce).catch(() => {});
+    last = announce()
+      .catch(() => {})
+      .finally(() => {
+        isUnderWay = false;
+      });
   }, everyMillis).unref();
   return async () => {
     clearInterval(timer);

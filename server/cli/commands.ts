@@ -343,7 +343,7 @@ function addPeople(program: Command): void {
         ({ id, pseudonym, contacts }) =>
           contacts === undefined
             ? `The person is erased. In records of deals they are "${pseudonym}" (${id}). ${whatStays}`
-            : `The person has no account: ${contacts} ${contacts === 1 ? 'contact is' : 'contacts are'} erased. ${whatStays}`,
+            : `The person has no account. Erased: ${plural(contacts, 'contact')}. ${whatStays}`,
       )(options),
     );
 }

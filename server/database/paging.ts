@@ -100,8 +100,11 @@ export const wordsIn = (text: string): string[] =>
     .filter(Boolean)
     .map((word) => word.replace(/^[,;."“”()]+|[,;."“”()]+$/g, '') || word);
 
-/** Returns the different words of a search. */
-export const searchWords = (search: string): string[] => [...new Set(wordsIn(search))];
+/** At most this many words of a search on a page count: each is a condition of its own. */
+const mostWords = 20;
+
+/** Returns the different words of a search, at most 20. */
+export const searchWords = (search: string): string[] => [...new Set(wordsIn(search))].slice(0, mostWords);
 
 /**
  * Returns a LIKE pattern that matches the word anywhere. The database folds it as it does the rows (`app.folded`):

@@ -154,10 +154,10 @@ interface Unseen {
   readonly by: readonly (keyof typeof capacities)[];
 }
 
-/** Capacities in which people see a deal but not all kinds of its records, and what these people are called. */
+/** Capacities in which people see a deal but not all kinds of its records, and what somebody in them is. */
 const capacities = {
-  viewer: 'Viewers',
-  admin: 'Admins of the brokerage who are not on the deal',
+  viewer: 'a viewer of this deal',
+  admin: 'an admin of the brokerage and not on this deal',
 } as const;
 
 /** The hint beside a list of `unseen` records that is empty whatever there is. */
@@ -165,7 +165,7 @@ function unseenHint({ things, by }: Unseen, side: string | null): Hint | null {
   const who = by.find((one) => one === side);
   if (who === undefined) return null;
   return {
-    message: `${capacities[who]}, such as the user on this deal, are not shown its ${things}: that does not mean that there are none.`,
+    message: `The user is ${capacities[who]}, who is not shown its ${things}: there may be some.`,
   };
 }
 

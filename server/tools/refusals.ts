@@ -49,7 +49,7 @@ function resolveUrl(reason: GateReason, { baseUrl, clientId, dealId }: CallFacts
 const atResolveUrl: Readonly<Record<GateReason, string>> = {
   missing_scope: 'The user can allow it at resolve_url; calling again before that will not help.',
   missing_tool_grant:
-    'The user can allow it at resolve_url, and for this deal on its page, if it is not yet; calling again before that will not help.',
+    "The user can allow it at resolve_url, and on the deal's page, if writing is not allowed on this deal yet; calling again before that will not help.",
   missing_deal_opt_in:
     'The user sees at resolve_url what is missing and who can allow it; calling again before that will not help.',
 };

@@ -28,6 +28,10 @@ beforeAll(async () => {
   await service.sql('delete from normalizations where deal_id = $1', [deal]);
   const upload = async (by: keyof typeof uploaders, completed_at: string) => {
     await service.sql('update users set name = $2 where id = $1', [web.scene.people[by], uploaders[by]]);
+    await service.sql(`update participants set left_name = $2 where user_id = $1 and status = 'removed'`, [
+      web.scene.people[by],
+      uploaders[by],
+    ]);
     return insert(service, 'accounting_snapshots', {
       deal_id: deal,
       requested_by: web.scene.people[by],

@@ -467,7 +467,7 @@ check(
   {
     'among those by name': [
       `insert into contacts (brokerage_id, type, display_name, phone, archived_at)
-       select b.id, 'person', name, phone, archived_at
+       select b.id, 'person', v.name, v.phone, v.archived_at
        from brokerages b, (values ('Known Twice', '1 614 555 0142', null), ('Put Away', null, app.now())) v (name, phone, archived_at)`,
     ],
   },

@@ -128,7 +128,7 @@ test('tool calls, statements and exceeded rate limits are counted', async () => 
 test('runs of scheduled jobs are counted, failures separately', async () => {
   await service.sql('alter function app.purge_mails() rename to purge_mails_away');
   const stop = startScheduledJobs(service.services);
-  await expect.poll(() => sum('dealkeep_job_runs_total')).toBe(scheduledJobs.length + 2);
+  await expect.poll(() => sum('dealkeep_job_runs_total')).toBe(scheduledJobs.length + 3);
   stop();
   await service.sql('alter function app.purge_mails_away() rename to purge_mails');
   expect(await sum('dealkeep_job_failures_total')).toBe(1);
@@ -141,7 +141,7 @@ test('runs of scheduled jobs are counted, failures separately', async () => {
       'select job from app.job_runs where last_failure_at is not null and last_success_at is null',
     );
   await expect.poll(noted).toEqual([{ job: 'purge_mails' }]);
-  expect(await service.sql('select from app.job_runs')).toHaveLength(scheduledJobs.length + 2);
+  expect(await service.sql('select from app.job_runs')).toHaveLength(scheduledJobs.length + 3);
 });
 
 test('a scheduled job does not start again while its last run is in progress', async () => {
@@ -178,7 +178,7 @@ test('a scheduled job does not start again while its last run is in progress', a
   // A run that was skipped is not queued either.
   await expect
     .poll(async () => (await other.sql('select job from app.job_runs')).length)
-    .toBe(scheduledJobs.length + 2);
+    .toBe(scheduledJobs.length + 3);
   expect(began.toSorted()).toEqual(all);
   vi.advanceTimersByTime(3_600_000);
   await expect.poll(() => [...new Set(began)].every((job) => began.indexOf(job) < began.lastIndexOf(job))).toBe(true);

@@ -41,7 +41,7 @@ describe('an empty list', () => {
       expect(await asked(role)).toEqual({
         ...empty,
         hint: {
-          message: `${who}, such as the user on this deal, are not shown its ${things}: that does not mean that there are none.`,
+          message: `The user is ${who}, who is not shown its ${things}: there may be some.`,
         },
       });
     for (const role of ['broker', 'seller', 'new buyer', "exclusive buyer's advisor", 'outsider'] as const)
@@ -334,7 +334,7 @@ describe('the quality of earnings', () => {
   test('says that an adjustment of a month is in no year, and which labels are', async () => {
     expect((await adjust('broker', '2026-01'))['hint']).toEqual({
       message:
-        'Recorded for this month alone; it is in no year, TTM or multiple. known has the labels that are. The user can remove it at url.',
+        'Recorded for this month alone; it is in no year, TTM or multiple. known has the labels that count. The user can remove it at url.',
       known: { period_label: ['FY2025', '2026, 1 month'] },
     });
     expect(await adjust('exclusive buyer', 'FY2025')).not.toHaveProperty('hint');
@@ -460,7 +460,7 @@ describe('a refusal names the next step', () => {
     });
     const move = () => asking(service, broker).refused(moving, { source_id, commitment_status: 'applied' });
     expect((await move())['message']).toMatch(
-      /The user can allow it at resolve_url, and for this deal on its page, if it is not yet; calling again/,
+      /The user can allow it at resolve_url, and on the deal's page, if writing is not allowed on this deal yet; calling again/,
     );
     await allow(service, broker, [moving], [own.deal]);
     const { error, message } = await move();

@@ -3,6 +3,7 @@
 import { behindPlace, pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { activitySentence, type Details } from './actions.ts';
+import { nameOnDeal } from '../people/former-names.ts';
 import { clientName } from './records.ts';
 
 export interface Activity {
@@ -69,7 +70,7 @@ export const actorColumns = (record: string): string =>
 // Looked up for each record: joining whole tables would evaluate their policies for every person.
 /** SQL that joins what {@link actorColumns} reads. */
 export const actorJoins = (record: string): string =>
-  `left join lateral (select name from users where id = ${record}.user_id and ${record}.is_own limit 1) u on true
+  `left join lateral (select ${nameOnDeal('k', 'k.id', `${record}.deal_id`)} as name from users k where k.id = ${record}.user_id and ${record}.is_own limit 1) u on true
    left join lateral (select app.person_in_sight(${record}.user_id, ${record}.deal_id) as name where not ${record}.is_own) known on true`;
 
 /**

@@ -2,7 +2,7 @@
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { rows, type Statement } from '../../database/statement.ts';
-import { nameInBrokerage, nameOnDeal } from '../people/former-names.ts';
+import { nameInRecord } from '../people/former-names.ts';
 
 export interface AuditRecord {
   id: string;
@@ -46,8 +46,7 @@ export const clientName = (record: string): string =>
 const shown = (name: string, records: string) =>
   rows<Placed<AuditRecord>>(
     name,
-    `select a.id, a.at, a.user_id, case when a.deal_id is null then ${nameInBrokerage('u', 'a.user_id', 'a.brokerage_id')}
-         else ${nameOnDeal('u', 'a.user_id', 'a.deal_id')} end as user_name, a.client_id, ${clientName('a')} as client_name,
+    `select a.id, a.at, a.user_id, ${nameInRecord('u', 'a.user_id', 'a.deal_id', 'a.brokerage_id')} as user_name, a.client_id, ${clientName('a')} as client_name,
        a.key_id, k.name as key_name, a.deal_id,
        d.title as deal_title, host(a.address) as address, a.request_id, a.action, a.subject_id, a.outcome,
        case when made.name is null then a.details else a.details || jsonb_build_object('name', made.name) end as details,

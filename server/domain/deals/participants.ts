@@ -50,9 +50,9 @@ export interface Participant {
  * knows the person from another deal. Whoever has left the deal has the name of that day.
  */
 export const knownPerson = (name: string, id: string, deal: string): string =>
-  `left join (participants ${name}_part join users ${name}_user on ${name}_user.id = ${name}_part.user_id
-      cross join lateral (select ${name}_user.id, ${nameWith(`${name}_part`, `${name}_user`)} as name) ${name})
-    on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
+  `left join (participants ${name}_part join users ${name}_user on ${name}_user.id = ${name}_part.user_id)
+    on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}
+   cross join lateral (select ${name}_user.id, ${nameWith(`${name}_part`, `${name}_user`)} as name) ${name}`;
 
 /**
  * A person whose id a row holds: user id, name, and role on the deal; for an advisor the side, which is the role of the

@@ -115,7 +115,7 @@ export const presentAndFormerMembers = rows<PresentOrFormerMember, [brokerageId:
    from members m join users u on u.id = m.user_id
    where m.brokerage_id = $1 and m.joined_at is not null and m.status in ('active', 'removed')
      and $1::uuid = any ((select app.brokerages_as('admin'))::uuid[])
-   order by m.status, lower(u.name), m.user_id limit ${mostMembers}`,
+   order by m.status, lower(${nameWith('m', 'u')}), m.user_id limit ${mostMembers}`,
 );
 
 /** One member of a brokerage by user id, or null. */

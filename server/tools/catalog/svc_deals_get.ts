@@ -30,7 +30,7 @@ export const svcDealsGet = defineTool({
   hint: (_input, found) =>
     found?.more
       ? {
-          message: `These are ${mostParticipants} of the people on the deal, those who were removed last; url has all of them.`,
+          message: `These are ${mostParticipants} of the people on the deal: people who were removed are left out first. url has all of them.`,
         }
       : null,
   page: 'deal',

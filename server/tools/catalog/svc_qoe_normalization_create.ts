@@ -40,7 +40,7 @@ export const svcQoeNormalizationCreate = defineTool({
     if (month_labels.includes(period_label)) {
       const counting = period_labels.filter((label) => !month_labels.includes(label)).slice(0, mostKnown);
       return {
-        message: `Recorded for this month alone; it is in no year, TTM or multiple.${counting.length > 0 ? ' known has the labels that are.' : ''} The user can remove it at url.`,
+        message: `Recorded for this month alone; it is in no year, TTM or multiple.${counting.length > 0 ? ' known has the labels that count.' : ''} The user can remove it at url.`,
         ...(counting.length > 0 ? { known: { period_label: counting } } : {}),
       };
     }

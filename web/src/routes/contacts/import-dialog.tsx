@@ -82,7 +82,7 @@ function Summary({ rows }: Pick<ContactImport, 'rows'>) {
   return (
     <Notice tone="good" title={`${plural(fresh, 'contact')} can be imported`}>
       {known > 0
-        ? `${plural(known, 'row')} for a contact that you already have${archived > 0 ? ', also archived,' : ''} will be left out.`
+        ? `${plural(known, 'row')} will be left out: your brokerage already has the contact${archived > 0 ? ` (${formatCount(archived)} archived)` : ''}, or an earlier row is the same.`
         : 'None of them are in your contacts yet.'}
     </Notice>
   );

@@ -173,7 +173,7 @@ export default function OverviewTab() {
       <Columns
         main={
           // What waits stands first: once it is known, nothing below it moves.
-          home.isPending ? (
+          home.isPending && home.fetchStatus === 'fetching' && home.failureCount === 0 ? (
             <Loading>
               <SkeletonCard rows={8} height="h-16" />
             </Loading>

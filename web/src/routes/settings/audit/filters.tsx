@@ -56,7 +56,7 @@ export function Filters({ chosen, change, brokerageId }: FiltersProps) {
     value: user_id,
     label: is_member ? name : `${name} (former member)`,
   }));
-  if (chosen.name !== undefined && people.every(({ value }) => value !== chosen.person))
+  if (chosen.person !== 'anybody' && chosen.name !== undefined && people.every(({ value }) => value !== chosen.person))
     people.push({ value: chosen.person, label: chosen.name });
   return (
     <div
