@@ -10,6 +10,7 @@ import { lengths } from '../domain/lengths.ts';
 import { lifetimes } from '../domain/lifetimes.ts';
 import { memberRoles } from '../domain/people/member-roles.ts';
 import { invitationUrl } from '../http/links.ts';
+import { plural } from '../lib/plural.ts';
 import {
   brokerage,
   command,

@@ -388,7 +388,7 @@ test('somebody who is only a contact of brokerages is exported and erased by the
   await answeredAbout(service, { id: one, admin: admin.id }, duplicate, 'I got Zyxcontact, O.');
   // Invited to a deal in a sandbox, where their address is made into one of somebody fictive.
   await service.sql(
-    `with sandbox as (insert into brokerages (slug, name, sandbox_of) values ('zy-sandbox', 'Fir & Co', $1) returning id),
+    `with sandbox as (insert into brokerages (slug, name, sandbox_of, reset_at) values ('zy-sandbox', 'Fir & Co', $1, app.now()) returning id),
        deal as (insert into deals (organization_id, title) select id, 'Of a test' from sandbox returning id),
        fictive as (insert into users (email, name, sandbox_id, suspended_at)
          select app.sandbox_address(id, md5($2)), 'Zyx fictive', id, app.now() from sandbox returning id)
@@ -418,7 +418,7 @@ test('somebody who is only a contact of brokerages is exported and erased by the
   await service.sql('delete from vault.legal_holds where subject_id = $1', [other]);
 
   const erased = await run(['people', 'erase', address], env);
-  expect(erased).toMatchObject({ code: 0, stdout: expect.stringContaining('4 contacts are erased') });
+  expect(erased).toMatchObject({ code: 0, stdout: expect.stringContaining('Erased: 4 contacts.') });
   expect(await tablesWith(service, ['zyx', createHash('md5').update(address).digest('hex')])).toEqual([
     'public.contacts',
   ]);

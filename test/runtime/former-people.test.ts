@@ -137,8 +137,8 @@ test('whoever is invited back is called as when they left until they accept', as
       await service.sql(`update ${table} set status = $2 where user_id = $1`, [bo.id, status]);
   };
   await remove();
-  const events = (await updates()).length;
   await all('invited');
+  const events = (await updates()).length;
   await change();
   const invited = await lists();
   expect(invited).not.toMatch(/Afterwards|competitor/);
