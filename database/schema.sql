@@ -17322,4 +17322,4 @@ $function$;
 -- b46d4016c727d3328309bdc1fbacef40d1e3aad6383ee77c907741cc741587b0  781_contacts_by_folded_words.sql
 -- dce84cce9c7e29305a6cd5ab9c50f3e4251e47ec996bcb49133c821926a7df3f  782_searches_without_accents.sql
 -- 599d39d69a5d9eef5b2a3fd52f519d7eb75246cea146e0722775696db4f51e8d  783_contacts_by_written_words_no_more.sql
--- f7ac2b5b49ec1864f6b6164be6e3923702ca21e9c08a390819dc2d546aac0f57  784_contacts_known_already.sql
+-- 22c1dfebde9ec8396c48e774e8d9ae5796fcacf3c00cc6e524f72c2f144c7b08  784_contacts_known_already.sql

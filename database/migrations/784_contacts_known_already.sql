@@ -3,7 +3,8 @@
 -- A file of contacts was imported again and again as far as its contacts have no address, and brought back those that were archived.
 
 -- The contact that each given one is already, archived or not: by its address, or if it has none by type, name and phone number.
--- Each address is looked up by itself, in the order of an index (migration 711). However many contacts have the same name, they are read once for all given ones with that name, and these are not compared with each of them: how many there are cannot be told when the query is planned.
+-- Each address is looked up by itself, in the order of an index (migration 711). However many contacts have the same name, they are read once for all given ones with
+-- that name, and these are not compared with each of them: PostgreSQL, which cannot tell how many there are, might choose to.
 create function app.known_contacts(brokerage uuid, given jsonb) returns table (place integer, id uuid, archived boolean)
   language plpgsql stable security definer set search_path = '' set enable_nestloop = 'off' as $$
 #variable_conflict use_column
