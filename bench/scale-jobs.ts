@@ -482,7 +482,13 @@ export function jobsOf(
           {
             name: 'rename_oneself: broker of 1000',
             run: () =>
-              done(undone(database, enterWithSession(digestOf(broker.session_token)), renameOneself('Renamed', { address: null, requestId: null }))),
+              done(
+                undone(
+                  database,
+                  enterWithSession(digestOf(broker.session_token)),
+                  renameOneself('Renamed', { address: null, requestId: null }),
+                ),
+              ),
           },
         ]
       : []),

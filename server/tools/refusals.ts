@@ -108,7 +108,7 @@ const nextSteps: Readonly<Record<string, string>> = {
 
 /** What to do about a move that the database refused, where its message names none that is possible. */
 const nextStepOf = (code: string, message: string): string | undefined =>
-  code === 'move_not_allowed' && message.endsWith('it can go to: nothing.')
+  code === 'move_not_allowed' && message.startsWith('A financing source ') && message.endsWith('it can go to: nothing.')
     ? 'Add a new source instead.'
     : nextSteps[code];
 

@@ -35,8 +35,8 @@ describe('an empty list', () => {
   test.each(lists)('of %s says who is never shown such records, only to them', async (tool, empty, things) => {
     const asked = (role: Role) => as(role).ok(tool, { deal_id: scene.deal });
     for (const [role, who] of [
-      ['viewer', 'Viewers'],
-      ['admin', 'Admins of the brokerage who are not on the deal'],
+      ['viewer', 'a viewer of this deal'],
+      ['admin', 'an admin of the brokerage and not on this deal'],
     ] as const)
       expect(await asked(role)).toEqual({
         ...empty,

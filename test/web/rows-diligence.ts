@@ -80,8 +80,8 @@ export const totals = list<FinancingTotal>({
   kinds: 4,
   shown: (page) => linesOf(page.getByRole('main').locator('dl > div')),
   ask: async (person) => {
-    const { totals } = await person.call<{ totals: FinancingTotal[] }>('svc_financing_stack_get');
-    return totals.filter(({ commitment_status: status }) => status !== 'expired' && status !== 'withdrawn');
+    const { totals: all } = await person.call<{ totals: FinancingTotal[] }>('svc_financing_stack_get');
+    return all.filter(({ commitment_status: status }) => status !== 'expired' && status !== 'withdrawn');
   },
   facts: ({ commitment_status, total, currency }) => [
     word(commitmentStates, commitment_status),

@@ -311,7 +311,9 @@ export async function adoptStore(client: pg.ClientBase, storeId: string): Promis
 /** Sets for how many whole months audit records are kept; null for indefinitely. */
 export async function keepAudit(client: pg.ClientBase, months: number | null): Promise<{ months: number | null }> {
   return inTransaction(client, async () => {
-    const { rows } = await client.query<{ months: number | null }>('select months from vault.audit_retention for update');
+    const { rows } = await client.query<{ months: number | null }>(
+      'select months from vault.audit_retention for update',
+    );
     await client.query('update vault.audit_retention set months = $1', [months]);
     await record(client, 'audit.keep', null, 'audit_records', { before: rows[0]?.months ?? null, months });
     return { months };

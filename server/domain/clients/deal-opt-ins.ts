@@ -5,7 +5,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
-import { knownPerson } from '../deals/participants.ts';
+import { knownName, knownPerson } from '../deals/participants.ts';
 
 /** The two switches of a deal, as its page shows them. */
 export interface DealTools {
@@ -23,7 +23,7 @@ interface Switches {
 
 const switches = row<Switches, [dealId: string]>(
   'deal_tool_switches',
-  `select o.opted_in_at as granted_at, o.expires_at, u.name as by_name, s.stopped_at
+  `select o.opted_in_at as granted_at, o.expires_at, ${knownName('u')} as by_name, s.stopped_at
    from deals d
    left join deal_opt_ins o on o.deal_id = d.id and (o.expires_at is null or o.expires_at > app.now())
    left join deal_tool_stops s on s.deal_id = d.id
@@ -60,7 +60,7 @@ export const mostOptIns = 500;
 export const liveOptIns = rows<OptIn, []>(
   'live_opt_ins',
   `select o.deal_id, d.title as deal_title, o.opted_in_at as granted_at, o.expires_at, s.deal_id is not null as shut_off,
-     u.name as shut_off_by_name
+     ${knownName('u')} as shut_off_by_name
    from deal_opt_ins o
    join deals d on d.id = o.deal_id
    left join deal_tool_stops s on s.deal_id = o.deal_id

@@ -6,7 +6,7 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { cut } from '../cut.ts';
 import { onOpenDeal, seenDeal } from './deals.ts';
-import { knownPerson, personOnDeal, type Mentioned } from './participants.ts';
+import { knownName, knownPerson, personOnDeal, type Mentioned } from './participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const conditionStatuses = ['open', 'in_progress', 'satisfied', 'waived'] as const;
@@ -65,7 +65,7 @@ interface DealCondition extends ClosingCondition {
   moves: ConditionStatus[];
 }
 
-const fields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, owner.name as owner_name,
+const fields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, ${knownName('owner')} as owner_name,
   c.owner_user_id is not null as has_owner, c.deadline, c.completed_at, c.created_at,
   app.is_overdue(c.status, c.deadline) as overdue,
   array(select m.to_state from app.moves m

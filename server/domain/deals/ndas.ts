@@ -2,7 +2,7 @@
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { accountOf, knownPerson, ndaStatusNow, participantName, type NdaStatus } from './participants.ts';
+import { accountOf, knownName, knownPerson, ndaStatusNow, participantName, type NdaStatus } from './participants.ts';
 import { ndaTemplate } from './nda-template.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
@@ -30,7 +30,7 @@ export interface Nda {
 }
 
 const fields = `n.id, n.deal_id, n.participant_id, ${participantName} as participant_name, ${ndaStatusNow} as status, n.terms,
-  sender.name as sent_by_name, n.sent_at, n.signed_at, n.signed_name, host(n.signed_address) as signed_address, n.expires_at,
+  ${knownName('sender')} as sent_by_name, n.sent_at, n.signed_at, n.signed_name, host(n.signed_address) as signed_address, n.expires_at,
   n.revoked_at, n.replaced_at, p.user_id = (select app.user_id()) as mine`;
 
 const people = `join participants p on p.id = n.participant_id

@@ -45,14 +45,20 @@ export interface Participant {
 }
 
 /**
- * Joins the person whose user id is in `id` as `name` (so `name.id` and `name.name`), on the deal whose id is in
+ * Joins the person whose user id is in `id` as `name` (so `name.id`, and {@link knownName}), on the deal whose id is in
  * `deal`. The columns are null unless the caller may know that this person takes part in that deal, even if the caller
- * knows the person from another deal. Whoever has left the deal has the name of that day.
+ * knows the person from another deal.
  */
 export const knownPerson = (name: string, id: string, deal: string): string =>
-  `left join (participants ${name}_part join users ${name}_user on ${name}_user.id = ${name}_part.user_id)
-    on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}
-   cross join lateral (select ${name}_user.id, ${nameWith(`${name}_part`, `${name}_user`)} as name) ${name}`;
+  `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
+    on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
+
+// The index by which people are joined has no names: where one was a column of the join, PostgreSQL took another index,
+// and read all deals of the caller for each row.
+/** SQL: the name of a person joined by {@link knownPerson} as `name`; of whoever has left the deal, that of the day. */
+export const knownName = (name: string): string =>
+  `coalesce(case when ${name}_part.status <> 'active' then (
+     select l.left_name from participants l where l.id = ${name}_part.id) end, ${name}.name)`;
 
 /**
  * A person whose id a row holds: user id, name, and role on the deal; for an advisor the side, which is the role of the
@@ -73,7 +79,7 @@ export type Mentioned = readonly [
  * and when the caller may not know of the person.
  */
 export const mentioned = (name: string): string =>
-  `case when ${name}.id is not null then array[${name}.id::text, ${name}.name, ${name}_part.role,
+  `case when ${name}.id is not null then array[${name}.id::text, ${knownName(name)}, ${name}_part.role,
      case when ${name}_part.role = 'advisor' then (select a.role from participants a where a.id = ${name}_part.advises) end] end as ${name}_person`;
 
 /**

@@ -8,7 +8,7 @@ import { cut } from '../cut.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { changingStatus } from '../audit/status-changes.ts';
-import { knownPerson, mentioned, personOnDeal, type Mentioned } from '../deals/participants.ts';
+import { knownName, knownPerson, mentioned, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
@@ -159,7 +159,7 @@ interface FindingOnPage extends ListedFinding {
 
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const named = `${fields}, owner.name as owner_name, creator.name as created_by_name`;
+const named = `${fields}, ${knownName('owner')} as owner_name, ${knownName('creator')} as created_by_name`;
 
 /** The maximum number of findings on a deal's page. The pages use the same number. */
 export const mostFindings = 500;
@@ -175,11 +175,11 @@ export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
 const select = `
   select ${named}, ${commentCount},
     coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', u.id,
-        'created_by_name', u.name, 'created_at', ${instant('c.created_at')}) order by c.created_at, c.id)
+        'created_by_name', ${knownName('u')}, 'created_at', ${instant('c.created_at')}) order by c.created_at, c.id)
       from (${latest('finding_comments', 'created_at', 'body', 500)}) c
       ${knownPerson('u', 'c.created_by', 'f.deal_id')}), '[]') as comments,
     coalesce((select json_agg(json_build_object('from_status', h.from_status, 'to_status', h.to_status, 'notes', h.notes,
-        'changed_by_name', u.name, 'changed_at', ${instant('h.changed_at')}) order by h.changed_at, h.id)
+        'changed_by_name', ${knownName('u')}, 'changed_at', ${instant('h.changed_at')}) order by h.changed_at, h.id)
       from (${latest('finding_changes', 'changed_at', 'notes', 200)}) h
       ${knownPerson('u', 'h.changed_by', 'f.deal_id')}), '[]') as history
   from ${tables}`;

@@ -3,7 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
-import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
+import { knownName, knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const adjustmentCategories = ['owner_comp', 'related_party', 'one_time', 'other'] as const;
@@ -38,7 +38,7 @@ interface NormalizationOnPage {
 
 const normalizationSelect = `
   select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by,
-    u.name as created_by_name, n.created_at,
+    ${knownName('u')} as created_by_name, n.created_at,
     ${onOpenDeal('n')} and n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
   from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
 

@@ -5,7 +5,7 @@ import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { cut } from '../cut.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
-import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
+import { knownName, knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const questionCategories = [
@@ -82,7 +82,7 @@ interface QuestionOnPage extends Question {
 // The trigger in 006_questions.sql decides who may make which change of status; this query predicts it with the same
 // functions.
 const select = `
-  select q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,
+  select q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, ${knownName('asker')} as asked_by_name, a.answer_text,
     a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason, q.asked_by = (select app.user_id()) as mine,
     array_remove(array[
       case when open and broker and q.status = 'pending_broker_review' then 'release' end,
@@ -229,7 +229,7 @@ export const readAnswers = row<unknown, [dealId: string]>(
 type QuestionResource = Omit<QuestionOnPage, 'mine' | 'actions'>;
 
 const inOrder = {
-  columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,
+  columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, ${knownName('asker')} as asked_by_name, a.answer_text,
     a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason`,
   tables: `questions q ${knownPerson('asker', 'q.asked_by', 'q.deal_id')}
     left join question_answers a on a.question_id = q.id`,

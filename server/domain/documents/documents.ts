@@ -8,7 +8,7 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
-import { knownPerson } from '../deals/participants.ts';
+import { knownName, knownPerson } from '../deals/participants.ts';
 import { listOfDeal, orderedRows, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const confidentialities = ['public', 'nda_gated', 'selected_buyer_only'] as const;
@@ -166,7 +166,7 @@ export const previewedTypes = [
 export const mostDocumentsOfSource = 2000;
 
 const fields = (source: DocumentSource): string =>
-  `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, u.name as uploaded_by_name,
+  `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, ${knownName('u')} as uploaded_by_name,
   d.uploaded_by is not distinct from (select app.user_id()) as mine,
    '${source}' as source, ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, d.media_type,
    d.media_type in (${previewedTypes.map((type) => `'${type}'`).join(', ')}) as can_preview,
@@ -334,7 +334,7 @@ export interface RemovedDocument {
  */
 export const documentsToRestore = rows<RemovedDocument, [dealId: string]>(
   'documents_to_restore',
-  `select r.id, r.source, r.filename, r.removed_at, u.name as removed_by_name
+  `select r.id, r.source, r.filename, r.removed_at, ${knownName('u')} as removed_by_name
    from app.documents_to_restore($1) r ${knownPerson('u', 'r.removed_by', '$1')}
    order by r.removed_at desc, r.id desc`,
 );
@@ -405,7 +405,7 @@ interface DocumentOpening {
 export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
   'document_openings',
   `select o.id, u.id as user_id,
-     case when o.key_id is null then coalesce(u.name, 'Someone')
+     case when o.key_id is null then coalesce(${knownName('u')}, 'Someone')
        when o.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then coalesce('Key ' || k.name, 'An API key')
        else 'The brokerage' end as user_name, o.opened_at
    from document_openings o ${knownPerson('u', 'o.user_id', 'o.deal_id')}
@@ -449,7 +449,7 @@ const resourceColumns = (
   source: DocumentSource,
 ): string => `d.id, d.deal_id, '${source}' as source, d.filename, d.category,
   d.confidentiality, d.media_type, d.size_bytes::float8 as size_bytes, encode(d.sha256, 'hex') as sha256, d.uploaded_at,
-  ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, u.name as uploaded_by_name`;
+  ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, ${knownName('u')} as uploaded_by_name`;
 
 const documentResourceOf = (source: DocumentSource): string =>
   orderedRows({

@@ -8,7 +8,7 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { enteringRead, type EnteringRead } from '../clients/tokens.ts';
-import { knownPerson, type Mentioned } from '../deals/participants.ts';
+import { knownName, knownPerson, type Mentioned } from '../deals/participants.ts';
 import { cut, type Cut } from '../cut.ts';
 import { holdings, mostRows, noBooks, type Books } from '../diligence/books.ts';
 import { nameWith } from '../people/former-names.ts';
@@ -408,7 +408,7 @@ export const dealOfOffer = (id: string): Statement<string | null> =>
 
 const columnsOfRevision = (
   isAgreed: string,
-) => `o.id, o.deal_id, o.buyer_user_id, buyer.name as buyer_name, o.participant_id, o.revision_number, o.is_current,
+) => `o.id, o.deal_id, o.buyer_user_id, ${knownName('buyer')} as buyer_name, o.participant_id, o.revision_number, o.is_current,
   o.submitted_at, o.payload::text as payload, case when c.decision = 'accepted' then c.decided_at end as accepted_at,
   case when c.decision = 'declined' then c.decided_at end as declined_at, coalesce(${isAgreed}, false) as agreed`;
 const decidedRevisions = `offers o ${knownPerson('buyer', 'o.buyer_user_id', 'o.deal_id')}

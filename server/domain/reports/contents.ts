@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { knownPerson } from '../deals/participants.ts';
+import { knownName, knownPerson } from '../deals/participants.ts';
 import { booksOf } from '../diligence/books.ts';
 import { bridgeOf } from '../diligence/bridge.ts';
 import { answersInSight } from '../diligence/contradiction-answers.ts';
@@ -58,7 +58,7 @@ export const dealInReport = row<DealInReport, [dealId: string]>(
 /** The completed uploads to a deal's books and their uploaders, latest first, at most 200. */
 const uploadsInReport = rows<UploadInReport, [dealId: string]>(
   'uploads_in_report',
-  `select s.id, s.snapshot_type, s.source_name, s.completed_at, u.name as by
+  `select s.id, s.snapshot_type, s.source_name, s.completed_at, ${knownName('u')} as by
    from accounting_snapshots s ${knownPerson('u', 's.requested_by', 's.deal_id')}
    where s.deal_id = $1 and s.status = 'completed' order by s.completed_at desc, s.id desc limit 200`,
 );

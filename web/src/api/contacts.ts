@@ -8,7 +8,6 @@ import {
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
-import { refresh } from './refresh.ts';
 import type { Contact, ContactImport, ContactInput, Id, Items, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
 
@@ -44,7 +43,8 @@ type Pages = InfiniteData<Items<Contact>>;
 export function useContactActions(brokerageId: Id) {
   const client = useQueryClient();
   const everyList = { queryKey: keys.contacts(brokerageId) };
-  const again = () => refresh(client, everyList);
+  // At once, unlike changes by others: the person waits for it.
+  const again = () => client.invalidateQueries(everyList);
   /** Shows a changed contact at once: when archived or restored, it is removed from the lists that contain it. */
   const show = (contact: Contact) =>
     client.setQueriesData<Pages>(
@@ -86,7 +86,10 @@ export function useContactActions(brokerageId: Id) {
     }),
     erase: useMutation({
       mutationFn: (id: Id) => api.post('/web/contacts/:id/erase', { param: { id } }),
-      onSuccess: again,
+      onSuccess: (_, id) => {
+        client.removeQueries(contactQuery(id));
+        return again();
+      },
     }),
     importFile: useMutation({
       mutationFn: (file: File) => upload('/web/contacts/import', file, { query: { brokerage_id: brokerageId } }),

@@ -13,7 +13,7 @@ export const keys = {
   /** Offers compared, and measured against the books and the financing sources. */
   comparedOffers: (id: Id, ...rest: unknown[]) => ['deal', id, 'offers', 'compared', ...rest] as const,
   contacts: (...rest: unknown[]) => ['contacts', ...rest] as const,
-  contact: (id: Id) => ['contact', id] as const,
+  contact: (id: Id) => ['contacts', 'one', id] as const,
   /** The person's notifications, and the number of unread ones. */
   notifications: (...rest: unknown[]) => ['notifications', ...rest] as const,
   settings: (...rest: unknown[]) => ['settings', ...rest] as const,

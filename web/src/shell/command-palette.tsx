@@ -27,7 +27,7 @@ import { longestSearch } from '../components/input.tsx';
 import { announce } from '../lib/announce.ts';
 import { dealStates } from '../lib/states.ts';
 import { chooseTheme } from '../lib/theme.ts';
-import { folded, wordsOfSearch } from '../lib/folded.ts';
+import { folded, wordsOfLabel, wordsOfSearch } from '../lib/folded.ts';
 import { foundInWords } from '../lib/use-found.ts';
 import { useRested } from '../lib/use-rested.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
@@ -47,9 +47,9 @@ interface Local extends Option {
 }
 
 const local = (label: string, also: string, icon: Option['icon'], run: () => void): Local => ({
-  id: `local-${label}`,
+  id: `local-${wordsOfLabel(label).join('-')}`,
   label,
-  words: folded(`${label} ${also}`).split(/[^\p{L}\p{N}]+/u),
+  words: wordsOfLabel(`${label} ${also}`),
   icon,
   children: label,
   run,
@@ -197,8 +197,9 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
       done(() => void leave()),
     ),
   ];
-  const fittingPlaces = search === '' ? places : thatFit([...places, ...settings], words);
-  const fittingActions = thatFit(actions, words);
+  const labelWords = wordsOfLabel(search);
+  const fittingPlaces = search === '' ? places : thatFit([...places, ...settings], labelWords);
+  const fittingActions = thatFit(actions, labelWords);
   const dealOptions = bestFirst(foundDeals, search, ({ title }) => title).map((deal): Option => ({
     id: deal.id,
     icon: <Handshake />,
