@@ -3152,6 +3152,9 @@ AS $function$
 declare
   found_one public.users;
 begin
+  if address like '%@erased.invalid' then
+    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+  end if;
   loop
     insert into public.users (email, name, sandbox_id, suspended_at)
       values (address, known_as, of_sandbox, case when of_sandbox is not null then app.now() end) on conflict (email) do nothing;
@@ -5221,6 +5224,18 @@ begin
     cleared := cleared + part;
   end loop;
   return cleared;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.clear_answers_about(records uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  update public.webhook_deliveries d set answer = null where d.id = any (array(
+    select w.id from public.webhook_deliveries w where w.answer is not null and w.object_id = any (records)
+    order by w.id for no key update));
 end
 $function$;
 
@@ -7874,6 +7889,14 @@ begin
   perform from public.contacts c where c.id = any (targets) order by c.id for update;
   targets := array(select c.id from public.contacts c
     where c.id = any (targets) and (of_address is null or c.type = 'person' or (c.email is not null and lower(c.email) = of_address)));
+  select u.id, u.name into held from vault.legal_holds h join public.users u on u.id = h.subject_id
+    where h.kind = 'person' and u.email = any (array(select lower(c.email) from public.contacts c where c.id = any (targets) and c.email is not null))
+    order by u.id limit 1;
+  if found then
+    perform app.refuse('legal_hold', case by_whom when 'operator'
+      then format('A legal hold on the person "%s" stops this: when it has ended, dealkeep hold off person %s.', held.name, held.id)
+      else 'This contact must be kept for now because of a legal hold: the operator of this service can tell you more.' end);
+  end if;
   -- First answers that have them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice.
   named := array(select t.id::text from unnest(targets) t (id)
     union select to_json(lower(c.email))::text from public.contacts c where c.id = any (targets) and c.email is not null);
@@ -7894,7 +7917,33 @@ begin
     counted := counted + 1;
     perform app.audit('contact.erase', erased.id::text, 'done', erased.brokerage_id, null, address, request_id, jsonb_build_object('by', by_whom));
   end loop;
+  perform app.clear_answers_about(targets);
+  if of_address is not null then
+    perform app.erase_in_sandboxes(of_address);
+  end if;
   return counted;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.erase_in_sandboxes(of_address text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  fictive uuid[];
+  emails text[];
+begin
+  select array_agg(u.id), array_agg(u.email) into fictive, emails from public.users u
+    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(of_address);
+  update public.participants p set left_name = null, left_email = null, invited_name = 'Former participant',
+      invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+    where p.user_id = any (fictive);
+  -- Whoever has a list of addresses finds out which of them the digest was made of.
+  update public.users u set name = 'Former participant', email = app.sandbox_address(u.sandbox_id, 'erased-' || gen_random_uuid())
+    where u.id = any (fictive);
+  delete from vault.mail_counts m using unnest(emails) f (email)
+    where app.counted_of(m.subject) @> array[f.email] and right(m.subject, length(f.email) + 4) = ' to ' || f.email;
 end
 $function$;
 
@@ -7941,8 +7990,6 @@ declare
   known_to uuid[];
   known_as uuid[];
   own_clients uuid[];
-  fictive uuid[];
-  fictive_emails text[];
   contacts uuid[];
   reach timestamptz;
 begin
@@ -8055,15 +8102,7 @@ begin
     from (select k.id, num_nonnulls(k.invited_name, k.invited_email) > 0 as is_invited from public.participants k
       where k.user_id = person and num_nonnulls(k.invited_name, k.invited_email, k.left_name, k.left_email) > 0) n
     where p.id = n.id;
-  -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
-  select array_agg(u.id), array_agg(u.email) into fictive, fictive_emails from public.users u
-    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email);
-  update public.participants p set left_name = null, left_email = null, invited_name = 'Former participant',
-      invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
-    where p.user_id = any (fictive);
-  -- Whoever has a list of addresses finds out which of them the digest was made of.
-  update public.users u set name = 'Former participant', email = app.sandbox_address(u.sandbox_id, 'erased-' || gen_random_uuid())
-    where u.id = any (fictive);
+  perform app.erase_in_sandboxes(erased.email);
   update public.ndas n set signed_name = pseudonym, signed_address = null
     from public.participants p
     where p.user_id = person and n.participant_id = p.id and num_nonnulls(n.signed_name, n.signed_address) > 0;
@@ -8106,8 +8145,6 @@ begin
     where o.caused_by = person and o.facts <> '{}' and jsonb_typeof(o.facts) = 'object';
   delete from vault.mail_counts m
     where app.counted_of(m.subject) @> array[erased.email] and right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
-  delete from vault.mail_counts m using unnest(fictive_emails) f (email)
-    where app.counted_of(m.subject) @> array[f.email] and right(m.subject, length(f.email) + 4) = ' to ' || f.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
   -- Of very many records the older ones are cleared by app.clear_addresses.
@@ -8124,14 +8161,10 @@ begin
     where p.user_id = person and a.deal_id = p.deal_id and a.action = 'invitation.decline' and a.subject_id = p.id::text
       and a.details ? 'name';
 
-  -- With what it was sent a receiver may answer, and when it fails its answer is kept.
-  update public.webhook_deliveries d set answer = null where d.id = any (array(
-    select w.id from public.webhook_deliveries w
-    where w.answer is not null and w.object_id = any (contacts || array(
-      select p.id from public.participants p where p.user_id = person
-      union all
-      select n.id from public.participants p join public.ndas n on n.participant_id = p.id where p.user_id = person))
-    order by w.id for no key update));
+  perform app.clear_answers_about(contacts || array(
+    select p.id from public.participants p where p.user_id = person
+    union all
+    select n.id from public.participants p join public.ndas n on n.participant_id = p.id where p.user_id = person));
 
   insert into public.audit_records (brokerage_id, user_id, request_id, action, subject_id, outcome, details)
     select k.id, case when themself and k.subject = person then person end, erase_person.request_id, 'person.erase', k.subject::text, 'done',
@@ -8725,6 +8758,8 @@ declare
   before constant timestamptz := app.now() - interval '30 days';
   people uuid[];
   gone uuid[];
+  cleared uuid[];
+  part record;
 begin
   lock table vault.legal_holds in row share mode;
   people := array(
@@ -8746,9 +8781,23 @@ begin
   update public.members m set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
     where m.user_id = any (people) and m.joined_at is null and m.status = 'removed' and m.invited_email not like 'erased-%' and m.updated_at <= before
       and not exists (select from vault.legal_holds h where h.subject_id in (m.user_id, m.brokerage_id));
-  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+  cleared := array(
+    select p.id from public.participants p
     where p.user_id = any (people) and p.joined_at is null and p.status = 'removed' and p.invited_email not like 'erased-%' and p.updated_at <= before
-      and not exists (select from vault.legal_holds h where h.subject_id in (p.user_id, p.deal_id, p.brokerage_id));
+      and not exists (select from vault.legal_holds h where h.subject_id in (p.user_id, p.deal_id, p.brokerage_id))
+    order by p.id for no key update);
+  -- Names that declined invitations were for, in the trail: the declined ones of a brokerage, by their index, from the first invitation of these until the last was over.
+  for part in
+    select p.brokerage_id, array_agg(p.id::text) as ids, min(p.created_at) as first_at, max(p.updated_at) as last_at
+    from public.participants p where p.id = any (cleared) group by p.brokerage_id order by p.brokerage_id
+  loop
+    update public.audit_records a set details = a.details || '{"name": "Former participant"}'
+      where a.brokerage_id = part.brokerage_id and a.action collate "C" = 'invitation.decline' and a.action not like 'tool:%'
+        and a.at between part.first_at and part.last_at + interval '1 minute' and a.subject_id = any (part.ids) and a.details ? 'name';
+  end loop;
+  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+    where p.id = any (cleared);
+  perform app.clear_answers_about(cleared || array(select n.id from public.ndas n where n.participant_id = any (cleared)));
   gone := array(select u.id from public.users u
     where u.id = any (people) and u.erased_at is null and u.sandbox_id is null
       and not exists (select from vault.passwords w where w.user_id = u.id)
@@ -9390,6 +9439,10 @@ begin
     and (d.id = any (app.deals_acting_as('broker')) or d.organization_id = any (app.brokerages_as('admin'))))
   then
     raise insufficient_privilege using message = 'not a broker of this deal';
+  end if;
+  -- What an erasure left in place of an address (app.account_at): in sandboxes another address would be made of it.
+  if address like '%@erased.invalid' then
+    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
   end if;
   if sandbox is not null then
     address := coalesce((select u.email from public.users u where u.email = address and u.sandbox_id = sandbox), app.sandbox_address(sandbox, md5(address)));
@@ -10208,6 +10261,7 @@ CREATE OR REPLACE FUNCTION app.known_contacts(brokerage uuid, given jsonb)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET enable_nestloop TO 'off'
 AS $function$
 #variable_conflict use_column
 begin
@@ -10215,30 +10269,38 @@ begin
     return;
   end if;
   return query
-    select g.place, k.id, k.archived
-    from jsonb_to_recordset(given) g (place integer, type text, display_name text, email text, phone text)
+    with asked as materialized (
+      select g.place, g.type, lower(g.display_name) as name, lower(g.email) as email, regexp_replace(coalesce(g.phone, ''), '[^0-9]', '', 'g') as digits
+      from jsonb_to_recordset(given) g (place integer, type text, display_name text, email text, phone text)
+    ), namesakes as materialized (
+      select distinct on (n.type, n.name, k.digits) n.type, n.name, k.digits, k.id, k.archived
+      from (select distinct a.type, a.name from asked a where a.email is null) n
+      cross join lateral (
+        select c.id, false as archived, regexp_replace(coalesce(c.phone, ''), '[^0-9]', '', 'g') as digits from public.contacts c
+          where c.brokerage_id = brokerage and c.archived_at is null
+            and "left"(lower(c.display_name), 100) = "left"(n.name, 100) and lower(c.display_name) = n.name and c.type = n.type
+        union all
+        select c.id, true, regexp_replace(coalesce(c.phone, ''), '[^0-9]', '', 'g') from public.contacts c
+          where c.brokerage_id = brokerage and c.archived_at is not null
+            and "left"(lower(c.display_name), 100) = "left"(n.name, 100) and lower(c.display_name) = n.name and c.type = n.type
+        offset 0) k
+      order by n.type, n.name, k.digits, k.archived, k.id
+    )
+    select a.place, k.id, k.archived
+    from asked a
     cross join lateral (
       select o.id, o.archived from (
         (select c.id, false as archived from public.contacts c
-         where g.email is not null and c.brokerage_id = brokerage and c.archived_at is null and c.email is not null and lower(c.email) = lower(g.email)
+         where c.brokerage_id = brokerage and c.archived_at is null and c.email is not null and lower(c.email) = a.email
          order by c.brokerage_id, lower(c.email), c.id limit 1)
         union all
         (select c.id, true from public.contacts c
-         where g.email is not null and c.brokerage_id = brokerage and c.archived_at is not null and c.email is not null and lower(c.email) = lower(g.email)
-         order by c.brokerage_id, lower(c.email), c.id limit 1)
-        union all
-        (select c.id, false from public.contacts c
-         where g.email is null and c.brokerage_id = brokerage and c.archived_at is null
-           and "left"(lower(c.display_name), 100) = "left"(lower(g.display_name), 100) and lower(c.display_name) = lower(g.display_name) and c.type = g.type
-           and regexp_replace(coalesce(c.phone, ''), '[^0-9]', '', 'g') = regexp_replace(coalesce(g.phone, ''), '[^0-9]', '', 'g')
-         order by c.brokerage_id, "left"(lower(c.display_name), 100), c.id limit 1)
-        union all
-        (select c.id, true from public.contacts c
-         where g.email is null and c.brokerage_id = brokerage and c.archived_at is not null
-           and "left"(lower(c.display_name), 100) = "left"(lower(g.display_name), 100) and lower(c.display_name) = lower(g.display_name) and c.type = g.type
-           and regexp_replace(coalesce(c.phone, ''), '[^0-9]', '', 'g') = regexp_replace(coalesce(g.phone, ''), '[^0-9]', '', 'g')
-         order by c.brokerage_id, "left"(lower(c.display_name), 100), c.id limit 1)) o
-      order by o.archived limit 1) k;
+         where c.brokerage_id = brokerage and c.archived_at is not null and c.email is not null and lower(c.email) = a.email
+         order by c.brokerage_id, lower(c.email), c.id limit 1)) o
+      order by o.archived limit 1) k
+    where a.email is not null
+    union all
+    select a.place, k.id, k.archived from asked a join namesakes k on k.type = a.type and k.name = a.name and k.digits = a.digits where a.email is null;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.known_contacts(uuid,jsonb) TO dealkeep_server;
@@ -11578,10 +11640,11 @@ begin
   elsif new.joined_at is null and new.invited_email is null then
     select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
   end if;
-  if new.status <> 'removed' then
+  -- Inviting somebody back tells nobody what they are called now: that takes their answer.
+  if new.status = 'active' then
     new.left_name := null;
     new.left_email := null;
-  elsif new.joined_at is not null and old.status is distinct from 'removed' then
+  elsif new.status = 'removed' and new.joined_at is not null and (tg_op = 'INSERT' or old.status = 'active') then
     select u.name, u.email into new.left_name, new.left_email from public.users u where u.id = new.user_id;
   end if;
   return new;
@@ -11638,13 +11701,13 @@ begin
   end if;
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
     select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p
-    where p.user_id = new.id and p.joined_at is not null and (p.status <> 'removed' or new.erased_at is not null);
+    where p.user_id = new.id and p.joined_at is not null and (p.status = 'active' or new.erased_at is not null);
   -- Where they left before this was written down, they are called as until now.
   if new.erased_at is null then
     update public.participants p set left_name = old.name, left_email = old.email
-      where p.user_id = new.id and p.status = 'removed' and p.joined_at is not null and p.left_name is null;
+      where p.user_id = new.id and p.status <> 'active' and p.joined_at is not null and p.left_name is null;
     update public.members m set left_name = old.name, left_email = old.email
-      where m.user_id = new.id and m.status = 'removed' and m.joined_at is not null and m.left_name is null;
+      where m.user_id = new.id and m.status <> 'active' and m.joined_at is not null and m.left_name is null;
   end if;
   return null;
 end
@@ -15358,6 +15421,7 @@ AS $function$
 declare
   deal uuid;
   part uuid;
+  lapsed uuid[];
 begin
   if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
     perform app.refuse('name_missing', 'Enter your full name to sign.');
@@ -15369,7 +15433,10 @@ begin
     return false;
   end if;
   -- What has ended has ended, with the places in the workspace, also where that was not noted yet.
-  update public.ndas n set status = 'expired' where n.participant_id = part and n.status = 'active' and n.expires_at <= app.now();
+  with ended as (
+    update public.ndas n set status = 'expired' where n.participant_id = part and n.status = 'active' and n.expires_at <= app.now()
+      returning n.id)
+    select array(select e.id from ended e) into lapsed;
   update public.ndas n
     set status = 'active', signed_at = app.now(), signed_name = trim(sign_nda.signed_name),
       signed_address = sign_nda.signed_address
@@ -15386,6 +15453,10 @@ begin
   if app.actual_state(deal) = 'withdrawn' then
     perform app.refuse('deal_withdrawn', 'The deal is withdrawn: NDAs are no longer signed on it.');
   end if;
+  -- Nobody ended it, as where a job notes it.
+  insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome)
+    select d.organization_id, d.id, 'nda.expire', e.id::text, 'done' from unnest(lapsed) e (id) join public.deals d on d.id = deal;
+  perform app.queue_ended_ndas(lapsed, null);
   return true;
 end
 $function$;
@@ -17227,20 +17298,21 @@ $function$;
 -- fbba7c41570c4bb3ee8824e66eceeaf006f5c9be51386bfeb73f9c871d819216  711_addresses_of_an_import_in_index_order.sql
 -- d442e9bb3d2ee3e1b6a46b6d8221fe293152c24588c5998cebc5a095a9909278  720_address_changes_end_with_sessions.sql
 -- 72e70f0154f74a8fe49c32a3200833f4c17bf16bd91aa537159775ba2cb279e1  721_nodes_and_their_keys.sql
--- af18691cff0bfa76fab88f128891a2ee61cfab9c11468a120fc823b0fe884c81  730_questions_come_back_from_nobody.sql
+-- cfc34194f598ce0a9957fd643bbdb49248f58fc487162eb9f4d786d45935608e  730_questions_come_back_from_nobody.sql
 -- 56c25c45ef46d3df957e811e799dbac13e49afbdb81812aafb6ac7ba772f0239  731_activity_further_back.sql
--- 32c08204ef4e2ac9545febc1e69f5f8ff517d35d398861f00343f718f151c040  732_ndas_that_follow_each_other.sql
--- 4555f0d63a221c00edfd172258cb9f6322e75acbfd01e98f6a9edb96d567bf18  733_invited_again_at_their_address.sql
+-- 80a2c5f7af9be97a045db50cf141527e20dd563de413cfad15baa848a4e27ce9  732_ndas_that_follow_each_other.sql
+-- d15b311446c8a8d29fbbb3655deea236e7810568af1684ba4d97c643dc0d9fa4  733_invited_again_at_their_address.sql
+-- 23b587f83423fba1025a77cf2e0b3cd3c74ade707215521db589a437d75ce1e3  734_questions_that_waited_for_nobody.sql
 -- 4c932780fa12c9bccaf1a98767da2fd506cf3465a772477cdfa1765d7cd1779a  741_addresses_by_key.sql
 -- 1489cbfc14ebdee6deb9b53bf65b41997f5e58a70b99ab241d72629709efa087  742_addresses_of_keys_and_of_nobody.sql
 -- 75b9e06817b5897da1b9336f06be024dc40700f17032d2c8909ce8cf971df719  743_answers_by_record.sql
--- 06a0ef793e93e942060587114c348a3f1499c3d15e74e74245bf5ef089b7295a  744_who_left_is_called_as_then.sql
--- 2c1e64198ddbd5de91246afbf2ab9889acaf87c7fcc8bf8aa7a391972ae462bc  745_erased_people_lead_nowhere.sql
--- 5160112ae379aac4d087f5d96bedc239586e57fff7642c9261cf81ad02d117f1  750_contacts_erased.sql
+-- f4520aa2b092bea3366e1d8caf814168810b6c12a21b60547eaa4db0902ee76b  744_who_left_is_called_as_then.sql
+-- fd18dd23ed771193582473fdde75af31c63a44981b83cac18d4d9afb28fc5825  745_erased_people_lead_nowhere.sql
+-- c9cb4b3fcd34926a1c7b80e632536b37424e5edba5b3e3fd6d1c260f1dfa3c1b  750_contacts_erased.sql
 -- f92912532a161802df96d291533a091c1b43055d70aa3b31df6f0fce3b16ba48  751_everything_about_a_person.sql
 -- 62f0df5843d2af71cc399533c19d21a82e2b9397bbd5673314e11ea2c928e9e6  752_no_names_of_keys_in_the_trail.sql
 -- cf3952db73bcbdc5eecb67dfcfbaf7c48eda117831362cd259c4068b6eaa36bd  753_indexes_of_what_is_cleared.sql
--- 50efe144f5e482d3f0b1f30127f11090dfda4c7a0ec8c83fcfa7e8dd911ae684  754_withdrawn_invitations_forgotten.sql
+-- dae682205d795b44e1ebb1985572ef1c407d11e9616e7902fd6ffb35b68d19f8  754_withdrawn_invitations_forgotten.sql
 -- d83012c4c23d4d473f164d1174b5fbd1059283432dc5486f564db657c2810739  760_clients_of_audit_records.sql
 -- e4cf17c304df4171d39e579f4895ba0b89ddbfa9deb281bf2dd9b876ab0b507b  761_hosts_of_webhooks_in_the_trail.sql
 -- ac86b57474f01e563f2f83d9568849525c9337e3122376d6aab2211a0b775c77  762_what_ends_by_itself_in_the_trail.sql
@@ -17250,4 +17322,4 @@ $function$;
 -- b46d4016c727d3328309bdc1fbacef40d1e3aad6383ee77c907741cc741587b0  781_contacts_by_folded_words.sql
 -- dce84cce9c7e29305a6cd5ab9c50f3e4251e47ec996bcb49133c821926a7df3f  782_searches_without_accents.sql
 -- 599d39d69a5d9eef5b2a3fd52f519d7eb75246cea146e0722775696db4f51e8d  783_contacts_by_written_words_no_more.sql
--- 2ba8fea5df0917a2a456b81115682975848fd52dd1f7bcb4a97c8ab26a6b234b  784_contacts_known_already.sql
+-- 22c1dfebde9ec8396c48e774e8d9ae5796fcacf3c00cc6e524f72c2f144c7b08  784_contacts_known_already.sql

@@ -48,6 +48,7 @@ AS $function$
 declare
   deal uuid;
   part uuid;
+  lapsed uuid[];
 begin
   if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
     perform app.refuse('name_missing', 'Enter your full name to sign.');
@@ -59,7 +60,10 @@ begin
     return false;
   end if;
   -- What has ended has ended, with the places in the workspace, also where that was not noted yet.
-  update public.ndas n set status = 'expired' where n.participant_id = part and n.status = 'active' and n.expires_at <= app.now();
+  with ended as (
+    update public.ndas n set status = 'expired' where n.participant_id = part and n.status = 'active' and n.expires_at <= app.now()
+      returning n.id)
+    select array(select e.id from ended e) into lapsed;
   update public.ndas n
     set status = 'active', signed_at = app.now(), signed_name = trim(sign_nda.signed_name),
       signed_address = sign_nda.signed_address
@@ -76,6 +80,10 @@ begin
   if app.actual_state(deal) = 'withdrawn' then
     perform app.refuse('deal_withdrawn', 'The deal is withdrawn: NDAs are no longer signed on it.');
   end if;
+  -- Nobody ended it, as where a job notes it.
+  insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome)
+    select d.organization_id, d.id, 'nda.expire', e.id::text, 'done' from unnest(lapsed) e (id) join public.deals d on d.id = deal;
+  perform app.queue_ended_ndas(lapsed, null);
   return true;
 end
 $function$;

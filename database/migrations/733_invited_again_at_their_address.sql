@@ -23,6 +23,10 @@ begin
   then
     raise insufficient_privilege using message = 'not a broker of this deal';
   end if;
+  -- What an erasure left in place of an address (app.account_at): in sandboxes another address would be made of it.
+  if address like '%@erased.invalid' then
+    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+  end if;
   if sandbox is not null then
     address := coalesce((select u.email from public.users u where u.email = address and u.sandbox_id = sandbox), app.sandbox_address(sandbox, md5(address)));
   elsif address like '%.sandbox.invalid' then

@@ -20,10 +20,11 @@ begin
   elsif new.joined_at is null and new.invited_email is null then
     select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
   end if;
-  if new.status <> 'removed' then
+  -- Inviting somebody back tells nobody what they are called now: that takes their answer.
+  if new.status = 'active' then
     new.left_name := null;
     new.left_email := null;
-  elsif new.joined_at is not null and old.status is distinct from 'removed' then
+  elsif new.status = 'removed' and new.joined_at is not null and (tg_op = 'INSERT' or old.status = 'active') then
     select u.name, u.email into new.left_name, new.left_email from public.users u where u.id = new.user_id;
   end if;
   return new;
@@ -46,13 +47,13 @@ begin
   end if;
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
     select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p
-    where p.user_id = new.id and p.joined_at is not null and (p.status <> 'removed' or new.erased_at is not null);
+    where p.user_id = new.id and p.joined_at is not null and (p.status = 'active' or new.erased_at is not null);
   -- Where they left before this was written down, they are called as until now.
   if new.erased_at is null then
     update public.participants p set left_name = old.name, left_email = old.email
-      where p.user_id = new.id and p.status = 'removed' and p.joined_at is not null and p.left_name is null;
+      where p.user_id = new.id and p.status <> 'active' and p.joined_at is not null and p.left_name is null;
     update public.members m set left_name = old.name, left_email = old.email
-      where m.user_id = new.id and m.status = 'removed' and m.joined_at is not null and m.left_name is null;
+      where m.user_id = new.id and m.status <> 'active' and m.joined_at is not null and m.left_name is null;
   end if;
   return null;
 end

@@ -16,6 +16,36 @@ create or replace function app.with_duplicates(contacts uuid[]) returns uuid[]
     select c.id from public.contacts c where c.merged_into = any (array(select s.id from same s)) and c.type = 'person') a
 $$;
 
+-- With what it was sent a receiver may answer, and when it fails its answer is kept: clears those about these records.
+create function app.clear_answers_about(records uuid[]) returns void
+  language plpgsql set search_path = '' as $$
+begin
+  update public.webhook_deliveries d set answer = null where d.id = any (array(
+    select w.id from public.webhook_deliveries w where w.answer is not null and w.object_id = any (records)
+    order by w.id for no key update));
+end
+$$;
+
+-- Clears what was typed about the person with an address in sandboxes, where somebody fictive has an address made of theirs.
+create function app.erase_in_sandboxes(of_address text) returns void
+  language plpgsql set search_path = '' as $$
+declare
+  fictive uuid[];
+  emails text[];
+begin
+  select array_agg(u.id), array_agg(u.email) into fictive, emails from public.users u
+    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(of_address);
+  update public.participants p set left_name = null, left_email = null, invited_name = 'Former participant',
+      invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+    where p.user_id = any (fictive);
+  -- Whoever has a list of addresses finds out which of them the digest was made of.
+  update public.users u set name = 'Former participant', email = app.sandbox_address(u.sandbox_id, 'erased-' || gen_random_uuid())
+    where u.id = any (fictive);
+  delete from vault.mail_counts m using unnest(emails) f (email)
+    where app.counted_of(m.subject) @> array[f.email] and right(m.subject, length(f.email) + 4) = ' to ' || f.email;
+end
+$$;
+
 CREATE OR REPLACE FUNCTION app.erase_person(person uuid, by_whom text, request_id text)
  RETURNS text
  LANGUAGE plpgsql
@@ -37,8 +67,6 @@ declare
   known_to uuid[];
   known_as uuid[];
   own_clients uuid[];
-  fictive uuid[];
-  fictive_emails text[];
   contacts uuid[];
   reach timestamptz;
 begin
@@ -151,15 +179,7 @@ begin
     from (select k.id, num_nonnulls(k.invited_name, k.invited_email) > 0 as is_invited from public.participants k
       where k.user_id = person and num_nonnulls(k.invited_name, k.invited_email, k.left_name, k.left_email) > 0) n
     where p.id = n.id;
-  -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
-  select array_agg(u.id), array_agg(u.email) into fictive, fictive_emails from public.users u
-    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email);
-  update public.participants p set left_name = null, left_email = null, invited_name = 'Former participant',
-      invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
-    where p.user_id = any (fictive);
-  -- Whoever has a list of addresses finds out which of them the digest was made of.
-  update public.users u set name = 'Former participant', email = app.sandbox_address(u.sandbox_id, 'erased-' || gen_random_uuid())
-    where u.id = any (fictive);
+  perform app.erase_in_sandboxes(erased.email);
   update public.ndas n set signed_name = pseudonym, signed_address = null
     from public.participants p
     where p.user_id = person and n.participant_id = p.id and num_nonnulls(n.signed_name, n.signed_address) > 0;
@@ -202,8 +222,6 @@ begin
     where o.caused_by = person and o.facts <> '{}' and jsonb_typeof(o.facts) = 'object';
   delete from vault.mail_counts m
     where app.counted_of(m.subject) @> array[erased.email] and right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
-  delete from vault.mail_counts m using unnest(fictive_emails) f (email)
-    where app.counted_of(m.subject) @> array[f.email] and right(m.subject, length(f.email) + 4) = ' to ' || f.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
   -- Of very many records the older ones are cleared by app.clear_addresses.
@@ -220,14 +238,10 @@ begin
     where p.user_id = person and a.deal_id = p.deal_id and a.action = 'invitation.decline' and a.subject_id = p.id::text
       and a.details ? 'name';
 
-  -- With what it was sent a receiver may answer, and when it fails its answer is kept.
-  update public.webhook_deliveries d set answer = null where d.id = any (array(
-    select w.id from public.webhook_deliveries w
-    where w.answer is not null and w.object_id = any (contacts || array(
-      select p.id from public.participants p where p.user_id = person
-      union all
-      select n.id from public.participants p join public.ndas n on n.participant_id = p.id where p.user_id = person))
-    order by w.id for no key update));
+  perform app.clear_answers_about(contacts || array(
+    select p.id from public.participants p where p.user_id = person
+    union all
+    select n.id from public.participants p join public.ndas n on n.participant_id = p.id where p.user_id = person));
 
   insert into public.audit_records (brokerage_id, user_id, request_id, action, subject_id, outcome, details)
     select k.id, case when themself and k.subject = person then person end, erase_person.request_id, 'person.erase', k.subject::text, 'done',

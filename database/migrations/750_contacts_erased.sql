@@ -31,6 +31,14 @@ begin
   perform from public.contacts c where c.id = any (targets) order by c.id for update;
   targets := array(select c.id from public.contacts c
     where c.id = any (targets) and (of_address is null or c.type = 'person' or (c.email is not null and lower(c.email) = of_address)));
+  select u.id, u.name into held from vault.legal_holds h join public.users u on u.id = h.subject_id
+    where h.kind = 'person' and u.email = any (array(select lower(c.email) from public.contacts c where c.id = any (targets) and c.email is not null))
+    order by u.id limit 1;
+  if found then
+    perform app.refuse('legal_hold', case by_whom when 'operator'
+      then format('A legal hold on the person "%s" stops this: when it has ended, dealkeep hold off person %s.', held.name, held.id)
+      else 'This contact must be kept for now because of a legal hold: the operator of this service can tell you more.' end);
+  end if;
   -- First answers that have them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice.
   named := array(select t.id::text from unnest(targets) t (id)
     union select to_json(lower(c.email))::text from public.contacts c where c.id = any (targets) and c.email is not null);
@@ -51,6 +59,10 @@ begin
     counted := counted + 1;
     perform app.audit('contact.erase', erased.id::text, 'done', erased.brokerage_id, null, address, request_id, jsonb_build_object('by', by_whom));
   end loop;
+  perform app.clear_answers_about(targets);
+  if of_address is not null then
+    perform app.erase_in_sandboxes(of_address);
+  end if;
   return counted;
 end
 $$;

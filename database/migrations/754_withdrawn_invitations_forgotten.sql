@@ -1,6 +1,32 @@
 -- compatible: clears what nobody uses any more.
 -- An invitation that was withdrawn or declined kept name and address for ever, and so did the account that was made for it; a deleted client of a person kept its name and addresses.
 
+-- Who has nothing but the placeholder that an erasure leaves is not invited again by it: that would be the account of somebody whom nobody knows.
+CREATE OR REPLACE FUNCTION app.account_at(address text, known_as text, of_sandbox uuid DEFAULT NULL::uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  found_one public.users;
+begin
+  if address like '%@erased.invalid' then
+    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+  end if;
+  loop
+    insert into public.users (email, name, sandbox_id, suspended_at)
+      values (address, known_as, of_sandbox, case when of_sandbox is not null then app.now() end) on conflict (email) do nothing;
+    select u.* into found_one from public.users u where u.email = address for share;
+    exit when found;
+  end loop;
+  if found_one.erased_at is not null then
+    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+  end if;
+  return found_one.id;
+end
+$function$;
+
 -- What app.forget_unattached did with accounts that nothing is left of.
 create function app.forget_accounts(gone uuid[]) returns void
   language plpgsql security definer set search_path = '' as $$
@@ -70,6 +96,8 @@ declare
   before constant timestamptz := app.now() - interval '30 days';
   people uuid[];
   gone uuid[];
+  cleared uuid[];
+  part record;
 begin
   lock table vault.legal_holds in row share mode;
   people := array(
@@ -91,9 +119,23 @@ begin
   update public.members m set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
     where m.user_id = any (people) and m.joined_at is null and m.status = 'removed' and m.invited_email not like 'erased-%' and m.updated_at <= before
       and not exists (select from vault.legal_holds h where h.subject_id in (m.user_id, m.brokerage_id));
-  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+  cleared := array(
+    select p.id from public.participants p
     where p.user_id = any (people) and p.joined_at is null and p.status = 'removed' and p.invited_email not like 'erased-%' and p.updated_at <= before
-      and not exists (select from vault.legal_holds h where h.subject_id in (p.user_id, p.deal_id, p.brokerage_id));
+      and not exists (select from vault.legal_holds h where h.subject_id in (p.user_id, p.deal_id, p.brokerage_id))
+    order by p.id for no key update);
+  -- Names that declined invitations were for, in the trail: the declined ones of a brokerage, by their index, from the first invitation of these until the last was over.
+  for part in
+    select p.brokerage_id, array_agg(p.id::text) as ids, min(p.created_at) as first_at, max(p.updated_at) as last_at
+    from public.participants p where p.id = any (cleared) group by p.brokerage_id order by p.brokerage_id
+  loop
+    update public.audit_records a set details = a.details || '{"name": "Former participant"}'
+      where a.brokerage_id = part.brokerage_id and a.action collate "C" = 'invitation.decline' and a.action not like 'tool:%'
+        and a.at between part.first_at and part.last_at + interval '1 minute' and a.subject_id = any (part.ids) and a.details ? 'name';
+  end loop;
+  update public.participants p set invited_name = 'Former participant', invited_email = 'erased-' || gen_random_uuid() || '@erased.invalid'
+    where p.id = any (cleared);
+  perform app.clear_answers_about(cleared || array(select n.id from public.ndas n where n.participant_id = any (cleared)));
   gone := array(select u.id from public.users u
     where u.id = any (people) and u.erased_at is null and u.sandbox_id is null
       and not exists (select from vault.passwords w where w.user_id = u.id)

@@ -3,7 +3,7 @@
  * prevents it.
  */
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
@@ -15,6 +15,7 @@ import { whileChanging } from '../locks.ts';
 import { addBrokerage, addClient, addPerson, connect } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { cleanUp, run } from './program.ts';
+import { answeredAbout } from './answered.ts';
 import { deliverToFiles, fileMailer, mailFiles, readers } from './mail-files.ts';
 import { tablesWith } from './tables-with.ts';
 
@@ -384,6 +385,17 @@ test('somebody who is only a contact of brokerages is exported and erased by the
      select id, 'once', sha256(''), app.now(), $1 from api_keys where brokerage_id = $2`,
     [JSON.stringify({ status: 200, body: { id: person, displayName: 'Only Zyxcontact' } }), one],
   );
+  await answeredAbout(service, { id: one, admin: admin.id }, duplicate, 'I got Zyxcontact, O.');
+  // Invited to a deal in a sandbox, where their address is made into one of somebody fictive.
+  await service.sql(
+    `with sandbox as (insert into brokerages (slug, name, sandbox_of, reset_at) values ('zy-sandbox', 'Fir & Co', $1, app.now()) returning id),
+       deal as (insert into deals (organization_id, title) select id, 'Of a test' from sandbox returning id),
+       fictive as (insert into users (email, name, sandbox_id, suspended_at)
+         select app.sandbox_address(id, md5($2)), 'Zyx fictive', id, app.now() from sandbox returning id)
+     insert into participants (deal_id, user_id, role, status, invited_name, invited_email)
+     select deal.id, fictive.id, 'buyer', 'invited', 'Zyx typed', $2 from deal, fictive`,
+    [one, address],
+  );
   await fileMailer(service.config).send({
     messageId: 'about@x',
     to: 'somebody@people.example',
@@ -406,8 +418,10 @@ test('somebody who is only a contact of brokerages is exported and erased by the
   await service.sql('delete from vault.legal_holds where subject_id = $1', [other]);
 
   const erased = await run(['people', 'erase', address], env);
-  expect(erased).toMatchObject({ code: 0, stdout: expect.stringContaining('4 contacts are erased') });
-  expect(await tablesWith(service, ['zyx'])).toEqual(['public.contacts']);
+  expect(erased).toMatchObject({ code: 0, stdout: expect.stringContaining('Erased: 4 contacts.') });
+  expect(await tablesWith(service, ['zyx', createHash('md5').update(address).digest('hex')])).toEqual([
+    'public.contacts',
+  ]);
   expect(
     await service.sql(
       `select id, display_name, email, phone, external_id, archived_at is not null as archived from contacts where brokerage_id in ($1, $2) order by id`,

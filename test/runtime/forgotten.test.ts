@@ -5,6 +5,7 @@ import { scheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openAccount } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
+import { answeredAbout } from './answered.ts';
 import { tablesWith } from './tables-with.ts';
 
 let service: TestService;
@@ -90,6 +91,55 @@ test('withdrawn invitations lose name and address after thirty days, and so do a
   const anew = await admin.ask(`/brokerages/${brokerage}/members`, { email, name: 'Zyxinvitee', role: 'staff' });
   expect(anew.status).toBe(201);
   expect(await invited(email)).toMatchObject([{ status: 'invited', invited_name: 'Zyxinvitee' }]);
+});
+
+test('a declined invitation to a deal leaves no name in the trail, nor in answers of webhooks, and cannot be repeated', async () => {
+  const account = await openAccount(service, { email: 'zyxdeclines@people.example', name: 'Somebody Real' });
+  admin = await signInAs(service, service.scene.people['admin']!);
+  const guest = { email: account.email, name: 'Zyxdeclined', role: 'buyer', deliver: 'link' };
+  const part = (await admin.ask(`/deals/${deal}/participants`, guest)).body.participant.id as string;
+  const invitation = `/deals/${deal}/participants/${part}/invitation`;
+  const decline = async () =>
+    expect((await (await signInAs(service, account.id)).ask(`/invitations/${part}/decline`, {})).status).toBe(204);
+  await decline();
+  // Twice, on different days.
+  await inDays(3);
+  admin = await signInAs(service, service.scene.people['admin']!);
+  expect((await admin.ask(invitation, { deliver: 'link' })).status).toBe(200);
+  await decline();
+  await answeredAbout(service, { id: brokerage, admin: service.scene.people['admin']! }, part, 'I got Zyxdeclined.');
+  const names = () =>
+    service.sql<{ name: string }>(
+      `select details ->> 'name' as name from audit_records where action = 'invitation.decline' and subject_id = $1`,
+      [part],
+    );
+
+  await inDays(29);
+  expect(await names()).toEqual([{ name: 'Zyxdeclined' }, { name: 'Zyxdeclined' }]);
+  await inDays(2);
+  expect(await names()).toEqual([{ name: 'Former participant' }, { name: 'Former participant' }]);
+  expect(await tablesWith(service, ['zyxdeclined'])).toEqual([]);
+
+  admin = await signInAs(service, service.scene.people['admin']!);
+  const count = async () => (await service.sql('select count(*)::int as people from users'))[0];
+  const before = await count();
+  const [placeholder] = await service.sql<{ email: string; mails: number }>(
+    'select invited_email as email from participants where id = $1',
+    [part],
+  );
+  for (const [path, body] of [
+    [invitation, { deliver: 'mail' }],
+    [`/deals/${deal}/participants`, { ...guest, email: placeholder!.email }],
+    [`/brokerages/${brokerage}/members`, { ...guest, email: placeholder!.email, role: 'staff' }],
+  ] as const) {
+    const { status, body: answer } = await admin.ask(path, body);
+    expect([path, status, answer.error?.code]).toEqual([path, 409, 'address_not_taken']);
+  }
+  expect(await count()).toEqual(before);
+  expect(await service.sql(`select from vault.outbox where recipient like '%@erased.invalid'`)).toEqual([]);
+  expect(await service.sql('select user_id, status from participants where id = $1', [part])).toEqual([
+    { user_id: account.id, status: 'removed' },
+  ]);
 });
 
 test('a deleted client loses its name and addresses after thirty days', async () => {

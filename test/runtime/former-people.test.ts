@@ -125,6 +125,46 @@ test('whoever is there again, or has never left, is called as they are now', asy
   expect(after).not.toContain(newName());
 });
 
+test('whoever is invited back is called as when they left until they accept', async () => {
+  const lists = async () => {
+    const admin = await signInAs(service, tenant.admin);
+    const { status, body } = await admin.ask(`/brokerages/${tenant.id}/members`);
+    expect(status).toBe(200);
+    return (await told()) + JSON.stringify(body);
+  };
+  const all = async (status: string) => {
+    for (const table of ['participants', 'members'])
+      await service.sql(`update ${table} set status = $2 where user_id = $1`, [bo.id, status]);
+  };
+  await remove();
+  await all('invited');
+  const events = (await updates()).length;
+  await change();
+  const invited = await lists();
+  expect(invited).not.toMatch(/Afterwards|competitor/);
+  for (const known of [bo.name, bo.email]) expect(invited.split(known).length).toBeGreaterThan(4);
+  expect(await updates()).toHaveLength(events);
+  // Nor does withdrawing the invitation, or declining it.
+  await all('removed');
+  expect(await lists()).not.toMatch(/Afterwards|competitor/);
+  await all('invited');
+  await all('active');
+  const after = await lists();
+  expect(after).toContain(newName());
+  expect(after).not.toContain(bo.name);
+});
+
+test('whoever left before names were written down and is invited back is called as before their next change', async () => {
+  await remove();
+  for (const table of ['participants', 'members'])
+    await service.sql(
+      `update ${table} set status = 'invited', left_name = null, left_email = null where user_id = $1`,
+      [bo.id],
+    );
+  await change();
+  expect(await told()).not.toMatch(/Afterwards|competitor/);
+});
+
 test('whoever is erased after leaving has lost the name and address of that day, too', async () => {
   await remove();
   await change();

@@ -122,6 +122,14 @@ test('neither a contact nor an invitation nor their audit records lead to what t
     [invites.id, account.id],
   );
   expect(addresses).toEqual([{ same: false }]);
+  // What stands there in place of an address is nobody's.
+  const [left] = await service.sql<{ email: string }>(
+    'select invited_email as email from members where brokerage_id = $1 and user_id = $2',
+    [invites.id, account.id],
+  );
+  const again = await admin.ask(`/brokerages/${invites.id}/members`, { ...invitation, email: left!.email });
+  expect([again.status, again.body.error.code]).toEqual([409, 'address_not_taken']);
+  expect(await service.sql('select from users where email = $1', [left!.email])).toEqual([]);
 });
 
 test('no mail names the person as they were called when they caused it', async () => {
@@ -158,6 +166,13 @@ test('no digest of the address stays in sandboxes', async () => {
   // The invitation is answered in the sandbox as before.
   const people = await ask('GET', `/deals/${deal['id']}/participants`);
   expect(people.body!['data']).toContainEqual(expect.objectContaining({ name: 'Former participant', role: 'buyer' }));
+  const [left] = await service.sql<{ email: string }>(
+    `select invited_email as email from participants where deal_id = $1 and invited_name = 'Former participant'`,
+    [deal['id']],
+  );
+  const again = await ask('POST', `/deals/${deal['id']}/invitations`, { ...invitation, email: left!.email });
+  expect(again.status).toBe(409);
+  expect(again.text).toContain('No e-mail can be sent to this address.');
 });
 
 test('the audit trail keeps no address from which only they used a key, nor that of a failed sign-in for more than 30 days', async () => {

@@ -134,6 +134,14 @@ describe('members of the brokerage', () => {
     await service.sql(`insert into vault.legal_holds (kind, subject_id) values ${hold}`);
     expect(await erase('admin')).toMatchObject({ status: 409, body: { error: { code: 'legal_hold' } } });
     await service.sql(`delete from vault.legal_holds where (kind, subject_id::text) = ${hold}`);
+    // Of an account with the address of the duplicate, too.
+    const [account] = await service.sql<{ id: string }>(
+      `insert into users (email, name) values ('zenobia.twice@example.test', 'Zenobia') returning id`,
+    );
+    await service.sql(`update contacts set email = 'Zenobia.Twice@example.test' where id = $1`, [duplicate]);
+    await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [account!.id]);
+    expect(await erase('admin')).toMatchObject({ status: 409, body: { error: { code: 'legal_hold' } } });
+    await service.sql('delete from vault.legal_holds where subject_id = $1', [account!.id]);
 
     expect((await erase('admin')).status).toBe(204);
     for (const one of [id, duplicate])
@@ -467,6 +475,28 @@ describe('importing', () => {
     );
     expect(await wholeList({ search: 'twice' })).toHaveLength(3);
     expect(await wholeList({ search: 'filed' })).toEqual([]);
+  });
+
+  test('recognizes each of thousands of contacts with the same name', async () => {
+    const count = 4_000;
+    const phone = (n: number) => `+1 614 ${1_000_000 + n}`;
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name, phone)
+       select $1, 'person', 'Reception', '1614' || 1000000 + n from generate_series(1, $2::int) n`,
+      [scene.brokerage, count],
+    );
+    onTestFinished(async () => {
+      await service.sql(`delete from contacts where display_name = 'Reception'`);
+    });
+    const lines = Array.from({ length: count }, (_, n) => `reception,${phone(n + 1)}`);
+    const begun = performance.now();
+    const { body } = await send('broker', '/contacts/import/preview', ['name,phone', ...lines].join('\n'));
+    // Each compared with each took many times as long.
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(body.rows).toHaveLength(count);
+    expect(new Set(body.rows.map(({ duplicate_of }: { duplicate_of: string | null }) => duplicate_of)).size).toBe(
+      count,
+    );
   });
 
   const look = async (csv: string) => {

@@ -162,6 +162,32 @@ describe('an NDA', () => {
     }
   });
 
+  test('that ended unnoticed is recorded as ended when the next is signed', async () => {
+    const { service, scene } = web;
+    const [broker, buyer] = [await web.as('broker'), await web.as('exclusive buyer')];
+    const participant_id = scene.participants['exclusive buyer'];
+    const [inForce] = await service.sql<{ id: string }>(
+      `update ndas set expires_at = $2 where participant_id = $1 and status = 'active' returning id`,
+      [participant_id, service.clock.inDays(0.04)],
+    );
+    const sent = await broker.ask(`/deals/${deal}/ndas`, { participant_id, terms: 'Anew.', expires_at: null });
+    expect(sent.status).toBe(201);
+    service.clock.advance(0.05 * 86_400_000);
+    try {
+      expect((await buyer.ask(`/ndas/${sent.body.id}/sign`, { signed_name: 'E. Buyer' })).status).toBe(200);
+      expect((await trail(service, 'nda.expire')).filter(({ subject_id }) => subject_id === inForce!.id)).toEqual([
+        expect.objectContaining({ user_id: null, deal_id: deal, outcome: 'done', details: {} }),
+      ]);
+      expect(
+        await service.sql(`select actor_id from vault.events where kind = 'nda_ended' and subject_id = $1`, [
+          inForce!.id,
+        ]),
+      ).toEqual([{ actor_id: null }]);
+    } finally {
+      service.clock.advance(-0.05 * 86_400_000);
+    }
+  });
+
   test('counts as expired right after its expiry, and a new one can be sent', async () => {
     const broker = await web.as('broker');
     const participant_id = web.scene.participants['new buyer'];

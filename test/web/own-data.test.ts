@@ -71,8 +71,8 @@ test('an export hides the role of a renewed invitation until the e-mail address 
     brokerage_id: scene.brokerage,
     joined_at: expect.any(String),
     created_at: expect.any(String),
-    left_name: null,
-    left_email: null,
+    left_name: 'viewer',
+    left_email: 'viewer@example.test',
   });
   await service.sql('update vault.passwords set address_proven_at = app.now() where user_id = $1', [
     scene.people['viewer'],

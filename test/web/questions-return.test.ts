@@ -1,5 +1,6 @@
 /** Questions that wait for the seller of a deal come back to its broker with the last seller who leaves. */
 
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { whileChanging } from '../locks.ts';
 import { doesIn, notifiedIn } from './notified.ts';
@@ -88,6 +89,21 @@ test('a question comes back when two sellers leave at once, or one during its re
   ] as const;
   await whileChanging(web.service, release, () => leaves(last));
   expect(await seen('broker', first)).toMatchObject(backWithBroker);
+});
+
+test('a question that waited in vain before comes back with a migration of its own, which holds no lock on people', async () => {
+  const { service } = web;
+  const migration = (name: string) =>
+    readFile(new URL(`../../database/migrations/${name}.sql`, import.meta.url), 'utf8');
+  expect(await migration('730_questions_come_back_from_nobody')).not.toMatch(/^update /im);
+  const seller = await joins('outsider');
+  const id = await released();
+  await service.sql('alter table participants disable trigger return_questions');
+  await leaves(seller);
+  await service.sql('alter table participants enable trigger return_questions');
+  expect(await seen('broker', id)).toMatchObject({ status: 'with_seller' });
+  await service.sql(await migration('734_questions_that_waited_for_nobody'));
+  expect(await seen('broker', id)).toMatchObject(backWithBroker);
 });
 
 test('an answered question stays, and so do those of a closed deal', async () => {

@@ -1,7 +1,8 @@
 /**
  * What people are called where they once took part. Whoever has left a deal or a brokerage is called there as on that
- * day (`left_name`, written by the database): nobody follows them to another name or employer. It is null while they
- * take part, and where they left before this was written down and have kept their name.
+ * day (`left_name`, written by the database): nobody follows them to another name or employer. An
+ * invitation to come back leaves it until they accept. It is null while they take part, and where they left before this
+ * was written down and have kept their name.
  */
 
 /** SQL: the name of the person with a participation or membership, both joined. */

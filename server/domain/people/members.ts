@@ -2,14 +2,14 @@
 
 import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
-import { nameWith } from './former-names.ts';
+import { emailWith, nameWith } from './former-names.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import type { MemberRole } from './member-roles.ts';
 
-// For a member who has not accepted the invitation, the name and address as typed are shown, whatever else the caller
-// knows of the account with that address.
-const nameOf = 'case when m.joined_at is null then m.invited_name else u.name end';
-const emailOf = 'case when m.joined_at is null then m.invited_email else u.email end';
+// For a member who has never accepted an invitation, the name and address as typed are shown, whatever else the caller
+// knows of the account with that address; for one who has left and is invited again, those of the day they left.
+const nameOf = `case when m.joined_at is null then m.invited_name else ${nameWith('m', 'u')} end`;
+const emailOf = `case when m.joined_at is null then m.invited_email else ${emailWith('m', 'u')} end`;
 
 /** A deal of which a member is the only broker. */
 interface DealRunAlone {
