@@ -26,7 +26,10 @@ export const folded = (text: string): string =>
     .replace(/[ßæœøłđıς’‘ʼ“”]/gu, (letter) => letters[letter] ?? letter);
 
 /** The words of a label, folded, as searches look for them. */
-export const wordsOfLabel = (label: string): string[] => folded(label).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+export const wordsOfLabel = (label: string): string[] =>
+  folded(label)
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean);
 
 /** The words of a search, folded, without the punctuation around them. */
 export const wordsOfSearch = (search: string): string[] =>
