@@ -388,7 +388,9 @@ describe('webhooks in the settings', () => {
       `select user_id, details from audit_records where action = 'webhook.create' and subject_id = $1`,
       [body.webhook.id],
     );
-    expect(acts).toEqual([{ user_id: scene.tenant.admin, details: { key_id: scene.key.id, host: expect.any(String) } }]);
+    expect(acts).toEqual([
+      { user_id: scene.tenant.admin, details: { key_id: scene.key.id, host: expect.any(String) } },
+    ]);
   });
 
   test('an admin sees a count of at most 1,000 waiting deliveries, per webhook and in total', async () => {
