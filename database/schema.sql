@@ -3235,7 +3235,8 @@ begin
         else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
       where s.side is not null
         and exists (select from vault.deals_of_people k where k.user_id = me and k.deal_id = p.deal_id) order by p.id desc limit 50) o
-    join vault.deal_activity k on k.deal_id = o.deal_id and k.at > since
+    -- Deal by deal: PostgreSQL would read the activity of the platform for fifty of them.
+    cross join lateral (select d.at, d.record_id from vault.deal_activity d where d.deal_id = o.deal_id and d.at > since offset 0) k
     order by k.at desc, k.record_id desc
   loop
     exit when part.last_at < since;
@@ -17299,7 +17300,7 @@ $function$;
 -- d442e9bb3d2ee3e1b6a46b6d8221fe293152c24588c5998cebc5a095a9909278  720_address_changes_end_with_sessions.sql
 -- 72e70f0154f74a8fe49c32a3200833f4c17bf16bd91aa537159775ba2cb279e1  721_nodes_and_their_keys.sql
 -- cfc34194f598ce0a9957fd643bbdb49248f58fc487162eb9f4d786d45935608e  730_questions_come_back_from_nobody.sql
--- 56c25c45ef46d3df957e811e799dbac13e49afbdb81812aafb6ac7ba772f0239  731_activity_further_back.sql
+-- b0fdf42edf55816aa67a72362f0e10cd2a7b539a1a84275d59d4135cdd242350  731_activity_further_back.sql
 -- 80a2c5f7af9be97a045db50cf141527e20dd563de413cfad15baa848a4e27ce9  732_ndas_that_follow_each_other.sql
 -- d15b311446c8a8d29fbbb3655deea236e7810568af1684ba4d97c643dc0d9fa4  733_invited_again_at_their_address.sql
 -- 23b587f83423fba1025a77cf2e0b3cd3c74ade707215521db589a437d75ce1e3  734_questions_that_waited_for_nobody.sql

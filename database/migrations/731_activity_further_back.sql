@@ -50,7 +50,8 @@ begin
         else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
       where s.side is not null
         and exists (select from vault.deals_of_people k where k.user_id = me and k.deal_id = p.deal_id) order by p.id desc limit 50) o
-    join vault.deal_activity k on k.deal_id = o.deal_id and k.at > since
+    -- Deal by deal: PostgreSQL would read the activity of the platform for fifty of them.
+    cross join lateral (select d.at, d.record_id from vault.deal_activity d where d.deal_id = o.deal_id and d.at > since offset 0) k
     order by k.at desc, k.record_id desc
   loop
     exit when part.last_at < since;
