@@ -353,10 +353,11 @@ test('a download in an expired session continues after the person signs in again
   await add('Leases.pdf', aPdf());
   await givePassword('viewer');
   const page = await roomOf('viewer');
-  const link = page.getByRole('link', { name: 'Download Leases.pdf' });
+  const link = page.getByRole('link', { name: 'Download Leases.pdf', includeHidden: true });
   await link.waitFor();
   await page.context().clearCookies();
-  await link.click();
+  // Not by the pointer: a list that is just refetched may have opened the dialog in front of the link already.
+  await link.dispatchEvent('click');
   const dialog = page.getByRole('dialog', { name: 'Sign in again' });
   await dialog.getByLabel('Password', { exact: true }).fill(password);
   const download = page.waitForEvent('download');
@@ -368,7 +369,7 @@ test('an upload in an expired session is sent after the person signs in again', 
   await givePassword('broker');
   const page = await roomOf('broker');
   await page.getByRole('button', { name: 'Upload' }).click();
-  const files = page.getByRole('dialog', { name: 'Upload documents' }).locator('input[type=file]');
+  const files = page.getByRole('dialog', { name: 'Upload documents', includeHidden: true }).locator('input[type=file]');
   await files.waitFor({ state: 'attached' });
   await page.context().clearCookies();
   await files.setInputFiles({ name: 'Deed.pdf', mimeType: 'application/pdf', buffer: aPdf() });
