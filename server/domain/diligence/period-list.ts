@@ -96,8 +96,8 @@ interface BooksAndPeriods extends ListedPeriods {
 
 /**
  * The books of the deal that the transaction is narrowed to, as far as the caller sees them, and the periods of every
- * upload, latest first, at most {@link mostPeriods}; optionally only from `start` on and up to `end`. Without these, the list is the
- * same object for the same books.
+ * upload, latest first, at most {@link mostPeriods}; optionally only from `start` on and up to `end`. Without these,
+ * the list is the same object for the same books.
  */
 export function booksAndPeriods(dealId: string, start: Day | null, end: Day | null): Statement<BooksAndPeriods> {
   const { held, take } = holdings(dealId);
