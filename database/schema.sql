@@ -494,15 +494,15 @@ CREATE TABLE public.contacts (
 );
 CREATE INDEX contacts_archived ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NOT NULL;
 CREATE INDEX contacts_archived_by_email ON public.contacts USING btree (brokerage_id, lower(email), id) WHERE archived_at IS NOT NULL AND email IS NOT NULL;
-CREATE INDEX contacts_archived_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NOT NULL;
+CREATE INDEX contacts_archived_by_folded_name ON public.contacts USING btree (brokerage_id, app.folded("left"(display_name, 100)), id) WHERE archived_at IS NOT NULL;
 CREATE INDEX contacts_archived_by_update ON public.contacts USING btree (brokerage_id, type, updated_at, id) WHERE archived_at IS NOT NULL;
 CREATE INDEX contacts_by_author ON public.contacts USING btree (created_by) WHERE created_by IS NOT NULL;
 CREATE INDEX contacts_by_email ON public.contacts USING btree (brokerage_id, lower(email), id) WHERE archived_at IS NULL AND email IS NOT NULL;
 CREATE UNIQUE INDEX contacts_by_external_id ON public.contacts USING btree (brokerage_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX contacts_by_folded_name ON public.contacts USING btree (brokerage_id, app.folded("left"(display_name, 100)), id) WHERE archived_at IS NULL;
 CREATE INDEX contacts_by_folded_words ON public.contacts USING gin (brokerage_id, app.contact_words(display_name, email, phone) extensions.gin_trgm_ops);
-CREATE INDEX contacts_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NULL;
 CREATE INDEX contacts_by_type ON public.contacts USING btree (brokerage_id, type, created_at DESC, id DESC) WHERE archived_at IS NULL;
-CREATE INDEX contacts_by_type_and_name ON public.contacts USING btree (brokerage_id, type, "left"(lower(display_name), 100), id) WHERE archived_at IS NULL;
+CREATE INDEX contacts_by_type_and_folded_name ON public.contacts USING btree (brokerage_id, type, app.folded("left"(display_name, 100)), id) WHERE archived_at IS NULL;
 CREATE INDEX contacts_by_update ON public.contacts USING btree (brokerage_id, type, updated_at, id) WHERE archived_at IS NULL;
 CREATE INDEX contacts_in_order ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NULL;
 CREATE INDEX contacts_merged ON public.contacts USING btree (merged_into) WHERE merged_into IS NOT NULL;
@@ -5486,7 +5486,7 @@ CREATE OR REPLACE FUNCTION app.contact_list(brokerage uuid, archived boolean, pa
 AS $function$
 declare
   by_name constant boolean := ltrim(sort, '-') = 'display_name';
-  key constant text := case when by_name then '"left"(lower(c.display_name), 100)' else 'c.created_at' end;
+  key constant text := case when by_name then 'app.folded("left"(c.display_name, 100))' else 'c.created_at' end;
   backwards constant boolean := starts_with(sort, '-');
 begin
   if not brokerage = any (app.brokerages_for('contacts:read')) or (archived and app.key_id() is not null) then
@@ -5513,7 +5513,7 @@ begin
     case when archived then 'not' end,
     'and ' || vault.contact_has(patterns),
     case when after_key is not null
-      then format('and (%s, c.id) %s ($2::%s, $3)', key, case when backwards then '<' else '>' end, case when by_name then 'text' else 'timestamptz' end) end,
+      then format('and (%s, c.id) %s (%s, $3)', key, case when backwards then '<' else '>' end, case when by_name then 'app.folded($2)' else '$2::timestamptz' end) end,
     case when backwards then 'desc' else 'asc' end)
     using brokerage, after_key, after_id, most;
 end
@@ -5570,14 +5570,14 @@ CREATE OR REPLACE FUNCTION app.contacts_that_fit(archived text, of_type text, of
 AS $function$
 declare
   brokerage constant uuid := case when app.key_id() is not null then (app.brokerages_for('contacts:read'))[1] end;
-  key constant text := case sort when 'displayName' then '"left"(lower(c.display_name), 100)' when 'updatedAt' then 'c.updated_at' else 'c.created_at' end;
+  key constant text := case sort when 'displayName' then 'app.folded("left"(c.display_name, 100))' when 'updatedAt' then 'c.updated_at' else 'c.created_at' end;
   direction constant text := case when starts_with(sort, '-') then 'desc' else 'asc' end;
   picked constant text := concat_ws(' and ',
     case when of_email is not null then 'c.email is not null and lower(c.email) = lower($2)' end,
     vault.contact_has(patterns));
   narrowed constant text := concat(case when since is not null then ' and c.updated_at >= $3' end,
-    case when after_key is not null then format(' and (%s, c.id) %s ($5::%s, $6)', key, case direction when 'desc' then '<' else '>' end,
-      case when sort = 'displayName' then 'text' else 'timestamptz' end) end);
+    case when after_key is not null then format(' and (%s, c.id) %s (%s, $6)', key, case direction when 'desc' then '<' else '>' end,
+      case when sort = 'displayName' then 'app.folded($5)' else '$5::timestamptz' end) end);
   in_order constant text := format('order by %1$s %2$s, c.id %2$s', key, direction);
   -- Of what is picked out by address or words, few are left: they are sorted.
   ordered constant text := format('select c.*, (%s)::text as place from %s c where c.brokerage_id = $1 and %%s %s %s limit $7',
@@ -10271,19 +10271,19 @@ begin
   end if;
   return query
     with asked as materialized (
-      select g.place, g.type, lower(g.display_name) as name, lower(g.email) as email, regexp_replace(coalesce(g.phone, ''), '[^0-9]', '', 'g') as digits
+      select g.place, g.type, lower(g.display_name) as name, app.folded("left"(g.display_name, 100)) as key, lower(g.email) as email, regexp_replace(coalesce(g.phone, ''), '[^0-9]', '', 'g') as digits
       from jsonb_to_recordset(given) g (place integer, type text, display_name text, email text, phone text)
     ), namesakes as materialized (
       select distinct on (n.type, n.name, k.digits) n.type, n.name, k.digits, k.id, k.archived
-      from (select distinct a.type, a.name from asked a where a.email is null) n
+      from (select distinct a.type, a.name, a.key from asked a where a.email is null) n
       cross join lateral (
         select c.id, false as archived, regexp_replace(coalesce(c.phone, ''), '[^0-9]', '', 'g') as digits from public.contacts c
           where c.brokerage_id = brokerage and c.archived_at is null
-            and "left"(lower(c.display_name), 100) = "left"(n.name, 100) and lower(c.display_name) = n.name and c.type = n.type
+            and app.folded("left"(c.display_name, 100)) = n.key and lower(c.display_name) = n.name and c.type = n.type
         union all
         select c.id, true, regexp_replace(coalesce(c.phone, ''), '[^0-9]', '', 'g') from public.contacts c
           where c.brokerage_id = brokerage and c.archived_at is not null
-            and "left"(lower(c.display_name), 100) = "left"(n.name, 100) and lower(c.display_name) = n.name and c.type = n.type
+            and app.folded("left"(c.display_name, 100)) = n.key and lower(c.display_name) = n.name and c.type = n.type
         offset 0) k
       order by n.type, n.name, k.digits, k.archived, k.id
     )
@@ -17324,3 +17324,6 @@ $function$;
 -- dce84cce9c7e29305a6cd5ab9c50f3e4251e47ec996bcb49133c821926a7df3f  782_searches_without_accents.sql
 -- 599d39d69a5d9eef5b2a3fd52f519d7eb75246cea146e0722775696db4f51e8d  783_contacts_by_written_words_no_more.sql
 -- 22c1dfebde9ec8396c48e774e8d9ae5796fcacf3c00cc6e524f72c2f144c7b08  784_contacts_known_already.sql
+-- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
+-- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
+-- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql

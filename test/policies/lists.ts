@@ -401,7 +401,7 @@ check(
   'app.contact_list lists the archived contacts that row-level security shows people, by their names',
   `select c.id, c.display_name from app.contact_list($1, true, '{}', '-display_name', null, null, 500) c`,
   `select c.id, c.display_name from contacts c where c.brokerage_id = $1 and c.archived_at is not null
-     and (select app.key_id()) is null order by "left"(lower(c.display_name), 100) desc, c.id desc`,
+     and (select app.key_id()) is null order by app.folded("left"(c.display_name, 100)) desc, c.id desc`,
   ({ scene }) => [scene.brokerage],
 );
 
@@ -413,7 +413,7 @@ for (const [how, pattern] of [
     `app.contact_list finds the contacts that row-level security shows people by what is ${how}`,
     `select c.id, c.display_name from app.contact_list($1, false, array[$2], 'display_name', null, null, 30) c`,
     `select c.id, c.display_name from contacts c where c.brokerage_id = $1 and c.archived_at is null
-       and app.contact_words(c.display_name, c.email, c.phone) like $2 order by "left"(lower(c.display_name), 100), c.id limit 30`,
+       and app.contact_words(c.display_name, c.email, c.phone) like $2 order by app.folded("left"(c.display_name, 100)), c.id limit 30`,
     ({ scene }) => [scene.brokerage, pattern],
     {
       'among many': [
@@ -424,7 +424,7 @@ for (const [how, pattern] of [
 
 for (const [which, condition, sort, order] of [
   ['false', 'c.archived_at is null', '-createdAt', 'c.created_at desc, c.id desc'],
-  ['only', 'c.archived_at is not null', 'displayName', '"left"(lower(c.display_name), 100), c.id'],
+  ['only', 'c.archived_at is not null', 'displayName', 'app.folded("left"(c.display_name, 100)), c.id'],
   ['true', 'true', 'updatedAt', 'c.updated_at, c.id'],
 ] as const)
   check(

@@ -803,6 +803,7 @@ describe('the list of deals', () => {
       ['alpha', '5'],
       ['Gamma', '12'],
       ['delta', null],
+      ['Épsilon', '7'],
     ] as const)
       await web.service.sql('insert into deals (organization_id, title, asking_price) values ($1, $2, $3)', [
         web.scene.brokerage,
@@ -828,6 +829,11 @@ describe('the list of deals', () => {
       expect([sort, paged]).toEqual([sort, ids(whole)]);
       expect(new Set(paged).size).toBe(paged.length);
     }
+    const titles = (await admin.ask('/deals?sort=title&limit=200')).body.items.map(
+      ({ title }: { title: string }) => title,
+    );
+    const added = new Set(['Alpha', 'beta', 'delta', 'Épsilon', 'Gamma']);
+    expect(titles.filter((title: string) => added.has(title))).toEqual([...added]);
     const prices = (await admin.ask('/deals?sort=asking_price&limit=200')).body.items.map(
       (one: { asking_price: string | null }) => one.asking_price,
     );

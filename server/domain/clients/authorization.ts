@@ -52,7 +52,7 @@ export const ownBrokerageNames: () => Statement<string[]> = () =>
 
 const brokerageNames = rows<{ name: string }, []>(
   'own_brokerage_names',
-  `select name from brokerages where id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[]) order by lower(name), id`,
+  `select name from brokerages where id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[]) order by app.folded(name), id`,
 );
 
 /** The PKCE challenge of a verifier by S256 (RFC 7636, section 4.6), or '' when the verifier is malformed. */

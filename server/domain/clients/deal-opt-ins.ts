@@ -65,7 +65,7 @@ export const liveOptIns = rows<OptIn, []>(
    join deals d on d.id = o.deal_id
    left join deal_tool_stops s on s.deal_id = o.deal_id
    ${knownPerson('u', 's.stopped_by', 'd.id')}
-   where o.expires_at is null or o.expires_at > app.now() order by lower(d.title), d.id limit ${mostOptIns}`,
+   where o.expires_at is null or o.expires_at > app.now() order by app.folded(d.title), d.id limit ${mostOptIns}`,
 );
 
 const optIn = row<{ done: boolean }>('opt_in_deal', 'select app.opt_in_deal($1, $2, $3, $4) as done');

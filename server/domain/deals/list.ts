@@ -19,7 +19,7 @@ const path = `array[${dealStates.map((state) => `'${state}'`).join(', ')}]`;
 const keys = {
   updated_at: { sql: () => 's.active_at', type: 'timestamptz' },
   created_at: { sql: () => 's.created_at', type: 'timestamptz' },
-  title: { sql: () => 'lower(s.title)', type: 'text' },
+  title: { sql: () => 'app.folded(s.title)', type: 'text' },
   asking_price: {
     sql: (descending: boolean) => `coalesce(s.asking_price, ${descending ? '-1' : '1e17'})`,
     type: 'numeric',

@@ -38,7 +38,7 @@ const memberSelect = `
  */
 export const membersOnPage = rows<MemberOnPage, [dealId: string]>(
   'qoe_members_on_page',
-  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, lower(u.name), p.id limit ${mostPeople}`,
+  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, app.folded(u.name), p.id limit ${mostPeople}`,
 );
 
 /** The member with this participant id if the caller sees them, otherwise null. */

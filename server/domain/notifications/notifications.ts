@@ -137,7 +137,7 @@ interface DealNotificationChoice {
 export const dealNotificationChoices = rows<DealNotificationChoice, []>(
   'deal_notification_choices',
   `select c.deal_id, d.title as deal_title, c.delivery
-   from app.deal_notification_choices() c join deals d on d.id = c.deal_id order by lower(d.title), d.id`,
+   from app.deal_notification_choices() c join deals d on d.id = c.deal_id order by app.folded(d.title), d.id`,
 );
 
 const dealChoice = row<{ delivery: DealDelivery | null }, [dealId: string]>(
