@@ -287,6 +287,57 @@ describe('a response with Retry-After', () => {
   });
 });
 
+test.each([408, 502, 503, 504])('a response %d of a proxy is retried where that is safe', async (status) => {
+  const { asked, to } = await proxied(says(status, 'text/html', 'Later.'), says(200, 'application/json', empty));
+  expect((await to().listContacts()).data).toEqual([]);
+  expect(asked).toHaveLength(2);
+});
+
+test('a redirect is not followed, and says where it leads', async () => {
+  const { asked, to } = await proxied(says(301, 'text/html', '', { Location: 'https://dealkeep.example.com/' }));
+  expect(await failed(to().listContacts())).toMatchObject({
+    name: 'Redirected',
+    message: expect.stringContaining('https://dealkeep.example.com/'),
+  });
+  expect(asked).toHaveLength(1);
+});
+
+test('what cannot be right is a TypeError that does not contain the key, and is not sent', async () => {
+  const { asked, to } = await proxied(says(200, 'application/json', empty));
+  const key = 'dk_test_first\nsecond';
+  const made = (options: object) => new Dealkeep({ url: 'https://dealkeep.example.com', key: 'dk_test_', ...options });
+  const wrong: readonly (() => unknown)[] = [
+    () => made({ url: undefined }),
+    () => made({ url: 'dealkeep.example.com' }),
+    () => made({ url: 'dealkeep.example.com:443' }),
+    () => made({ key }),
+    () => made({ key: undefined }),
+    () => to({ key: async () => key }).listContacts(),
+    ...['', '.', '..', undefined].map(
+      (externalId) => () => to().getContactByExternalId({ externalId: externalId as string }),
+    ),
+    () => to().listContacts({ ifMatch: '"x"' } as object),
+  ];
+  for (const attempt of wrong) {
+    const error = await failed((async () => attempt())());
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as TypeError).message).not.toMatch(/first|second/);
+  }
+  expect(asked).toEqual([]);
+});
+
+test('a url may end as those of the reference do', async () => {
+  const { token } = await tenant.key();
+  const dealkeep = new Dealkeep({ url: `${service.restUrl}/`, key: `${token}\n` });
+  expect((await dealkeep.listContacts()).data).toBeDefined();
+});
+
+test('a file that stops arriving ends with the time limit of its call', async () => {
+  const { to } = await proxied((response) => response.writeHead(200, { 'Content-Length': 10 }).write('abc'));
+  const file = await to().getDocumentContent({ documentId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30' }, { timeout: 50 });
+  expect(await failed(file.text())).toMatchObject({ name: 'TimeoutError' });
+});
+
 test('each error of the service has a class of its own, with its details', async () => {
   const dealkeep = await client();
   const nobody = await failed(dealkeep.getContact({ contactId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30' }));
@@ -307,7 +358,7 @@ test('each error of the service has a class of its own, with its details', async
   expect(over).toBeInstanceOf(RateLimited);
   expect((over as RateLimited).retryAfter).toBeGreaterThan(0);
   const proxy = async () => new Response('<h1>Bad Gateway</h1>', { status: 502 });
-  const broken = await failed((await client({ fetch: disturbed(proxy).fetch })).listContacts());
+  const broken = await failed((await client({ fetch: disturbed(proxy).fetch, attempts: 1 })).listContacts());
   expect(broken).toMatchObject({ code: 'http_502', message: 'The service answered 502.' });
   const gone = new Dealkeep({ url: 'http://127.0.0.1:1', key: 'dk_test_', attempts: 1 });
   expect(await failed(gone.listContacts())).toBeInstanceOf(NotReached);
@@ -392,10 +443,19 @@ test('following yields changes after the cursor as they come, until it is aborte
   expect(told).toEqual(made);
 });
 
-describe('following ends', () => {
-  const page = (hasMore: boolean) =>
-    says(200, 'application/json', JSON.stringify({ data: [], pagination: { hasMore, nextCursor: 'x' } }));
+const page = (hasMore: boolean) =>
+  says(200, 'application/json', JSON.stringify({ data: [], pagination: { hasMore, nextCursor: 'x' } }));
 
+test('following goes on after the service was away', async () => {
+  const { asked, to } = await proxied(page(true), (response) => response.socket?.destroy(), page(true));
+  const ended = new AbortController();
+  let seen = 0;
+  for await (const _ of to({ attempts: 1 }).follow({ every: 0.01 }, { signal: ended.signal }))
+    if ((seen += 1) === 2) ended.abort();
+  expect([seen, asked.length]).toEqual([2, 3]);
+});
+
+describe('following ends', () => {
   test.each([
     ['before it began', page(true), 0],
     ['while it waits', page(false), 1],
@@ -462,6 +522,8 @@ describe('verification of a webhook', () => {
     const old = `whsec_${randomBytes(24).toString('base64')}`;
     const bytes = new TextEncoder().encode(body);
     const headers = new Headers(signed({}, old));
+    const likeHeaders = { get: (name: string) => headers.get(name) };
+    expect(await verifyWebhook({ body, headers: likeHeaders, secret: old, now })).toEqual(expected);
     expect(await verifyWebhook({ body: bytes, headers, secret: [secret, old], now })).toEqual(expected);
     expect(
       await verifyWebhook({
@@ -471,6 +533,13 @@ describe('verification of a webhook', () => {
         now: new Date(1_763_640_000_000),
       }),
     ).toEqual(expected);
+  });
+
+  test.each([
+    ['without a secret', { secret: undefined as unknown as string }],
+    ['with a body that was parsed', { body: JSON.parse(body) as string }],
+  ])('called %s throws a TypeError', async (_, changes) => {
+    await expect(verifyWebhook({ body, headers: signed(), secret, now, ...changes })).rejects.toBeInstanceOf(TypeError);
   });
 
   test.each([

@@ -1,6 +1,6 @@
 /** Sends requests: adds the key and idempotency keys, and retries when that is safe. */
 
-import { errorOf, NotReached, type DealkeepError } from './errors.ts';
+import { errorOf, NotReached, RateLimited, Redirected, ServiceFailed, type DealkeepError } from './errors.ts';
 import { Calls, operations, type Event, type ListName, type Operations } from './generated.ts';
 import type { CallOptions, DealkeepOptions } from './options.ts';
 import { retryAfterOf } from './retry-after.ts';
@@ -35,6 +35,8 @@ interface Rules {
   readonly canRepeat: boolean;
   /** Whether the request is safe to repeat. */
   readonly isSafe: boolean;
+  /** Whether the time limit also applies while a file arrives. */
+  readonly limitsFile: boolean;
   readonly answers: 'file' | 'json' | 'nothing';
 }
 
@@ -46,11 +48,32 @@ interface Answer {
 
 const idempotent = new Set(['GET', 'HEAD', 'PUT', 'DELETE']);
 
+/** Responses that pass by themselves, although something may have been done: also those of a proxy in front of the service. */
+const passing = new Set([408, 502, 503, 504]);
+
 const isGiven = (value: unknown): value is string | number | boolean => value !== undefined && value !== null;
+
+/** The part of a path with this value. Throws a TypeError for one that would lead to another path. */
+function segment(name: string, value: unknown): string {
+  if (!isGiven(value) || /^\.{0,2}$/.test(String(value)))
+    throw new TypeError(`${name} is ${JSON.stringify(value)}: give the id of a record.`);
+  return encodeURIComponent(String(value));
+}
+
+/** Throws a TypeError for an input that the operation does not have: it would be left out without a word. */
+function checkInputs({ path, query, headers, body }: Route, input: Input): void {
+  const known = new Set([
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
+    ...Object.keys({ ...query, ...headers }),
+    ...(body === null ? [] : ['body']),
+  ]);
+  const unknown = Object.keys(input).find((name) => isGiven(input[name]) && !known.has(name));
+  if (unknown !== undefined) throw new TypeError(`This operation does not have ${unknown}.`);
+}
 
 /** The path and the query, with the values of the input. */
 function target({ path, query }: Route, input: Input): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, input[name]));
   const asked = new URLSearchParams();
   for (const [name, sent] of Object.entries(query)) if (isGiven(input[name])) asked.append(sent, String(input[name]));
   return asked.size === 0 ? filled : `${filled}?${asked.toString()}`;
@@ -104,6 +127,34 @@ async function contentOf(response: Response, answers: Rules['answers']): Promise
 /** Half a second, doubled for each attempt and shortened at random, so that many clients do not retry at the same time. */
 const backOff = (attempt: number): number => 0.5 * 2 ** (attempt - 1) * (1 - Math.random() / 2);
 
+/** The origin of the service, without a slash at the end. Throws a TypeError for what is not one. */
+function originOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol) || parsed.search + parsed.hash + parsed.username !== '')
+    throw new TypeError('url must be the origin of the service, such as https://dealkeep.example.com.');
+  return url.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
+}
+
+/** The key without surrounding white space. Throws a TypeError, which does not contain it, if it cannot be sent. */
+function sendable(key: string | undefined): string {
+  const trimmed = key?.trim() ?? '';
+  if (!/^[\x21-\x7e]+$/.test(trimmed))
+    throw new TypeError(
+      'key is empty, or has a space, a line break or another character that no key has: copy it again.',
+    );
+  return trimmed;
+}
+
+/** Why no response came, as far as the runtime says. */
+function reasonOf(error: unknown): string {
+  const innermost = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return innermost instanceof Error ? innermost.message : String(innermost);
+}
+
+/** Whether waiting may help: the service was not reached, was busy or failed. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof NotReached || error instanceof ServiceFailed || error instanceof RateLimited;
+
 /** Whether the service itself says that a record does not exist: a 404 of a proxy, or for an unknown path, has another code. */
 const isGone = ({ status, code }: DealkeepError): boolean => status === 404 && code.endsWith('_not_found');
 
@@ -120,7 +171,8 @@ export class Dealkeep extends Calls {
     fetch = globalThis.fetch,
   }: DealkeepOptions) {
     super();
-    const base = `${url.replace(/\/+$/, '')}/api/v1`;
+    const base = `${originOf(url)}/api/v1`;
+    if (typeof key !== 'function') sendable(key);
     this.#options = { base, key, attempts, longestWait, timeout, fetch: fetch.bind(globalThis) };
   }
 
@@ -145,6 +197,7 @@ export class Dealkeep extends Calls {
   /**
    * Yields pages of events in the order in which the changes were committed, until `signal` is aborted. While nothing is new it asks again every `every` seconds (10). `after` is the
    * `cursor` of the last page that you have processed, or "latest"; without it, the oldest event that is kept comes first. Throws {@link CursorExpired} if the cursor is too old.
+   * After the first page it goes on when the service was away or failed for a while.
    */
   async *follow(
     { after, every = 10, ...input }: FollowInput = {},
@@ -152,9 +205,20 @@ export class Dealkeep extends Calls {
   ): AsyncGenerator<{ readonly data: readonly Event[]; readonly cursor: string }, void, undefined> {
     const { signal } = options;
     let cursor = after;
+    let hasBegun = false;
     try {
       while (!options.signal?.aborted) {
-        const { data, pagination } = await this.listEvents({ limit: 200, ...input, after: cursor }, options);
+        const page = await this.listEvents({ limit: 200, ...input, after: cursor }, options).catch((error: unknown) => {
+          // If nothing ever came, the address or the key may be wrong.
+          if (!hasBegun || !mayPass(error)) throw error;
+          return error instanceof RateLimited ? error.retryAfter : every;
+        });
+        if (typeof page === 'number') {
+          await pause(Math.max(page, every), signal);
+          continue;
+        }
+        hasBegun = true;
+        const { data, pagination } = page;
         cursor = pagination.nextCursor ?? cursor;
         if (cursor !== undefined) yield { data, cursor };
         if (!pagination.hasMore) await pause(every, signal);
@@ -171,6 +235,7 @@ export class Dealkeep extends Calls {
   ): Promise<Operations[Name]['output']> {
     const route: Route = operations[name];
     const given = input as Input;
+    checkInputs(route, given);
     const headers = headersOf(route, given);
     const body = given['body'];
     const isJson = route.body !== null && /json/.test(route.body);
@@ -188,6 +253,7 @@ export class Dealkeep extends Calls {
       timeout: timeout ?? (body === undefined || isJson ? this.#options.timeout : null),
       canRepeat: isJson || !isStream,
       isSafe: idempotent.has(route.method) || headers.has('Idempotency-Key'),
+      limitsFile: timeout !== undefined,
       answers: route.isFile ? 'file' : route.isEmpty ? 'nothing' : 'json',
     });
     const tag = response.headers.get('etag');
@@ -209,8 +275,8 @@ export class Dealkeep extends Calls {
         if (response.ok) return answer;
         // With 429 nothing was done; with 503 and 500 that is not known. 500 is not retried: it does not pass by itself.
         const isBusy = response.status === 429;
-        const mayRepeat = isBusy || (response.status === 503 && isSafe);
-        wait = retryAfterOf(response) ?? backOff(attempt);
+        const mayRepeat = isBusy || (passing.has(response.status) && isSafe);
+        wait = Math.max(retryAfterOf(response) ?? 0, backOff(attempt));
         if (isLast || !mayRepeat || wait > longestWait) {
           const error = await errorOf(response);
           if (mayBeDone && init.method === 'DELETE' && isGone(error)) return { response, answered: undefined };
@@ -227,10 +293,10 @@ export class Dealkeep extends Calls {
     }
   }
 
-  async #send(path: string, init: RequestInit, { signal, timeout, answers }: Rules): Promise<Answer> {
+  async #send(path: string, init: RequestInit, { signal, timeout, limitsFile, answers }: Rules): Promise<Answer> {
     const { base, key, fetch } = this.#options;
     const headers = new Headers(init.headers);
-    headers.set('Authorization', `Bearer ${typeof key === 'string' ? key : await key()}`);
+    headers.set('Authorization', `Bearer ${sendable(typeof key === 'function' ? await key() : key)}`);
     const limit = timeout === null ? null : AbortSignal.timeout(timeout);
     const late = new AbortController();
     let isStream = false;
@@ -239,17 +305,23 @@ export class Dealkeep extends Calls {
       const response = await fetch(base + path, {
         ...init,
         headers,
-        redirect: 'error',
+        redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
       });
-      // A file is passed on while it arrives, without a time limit.
-      isStream = response.ok && answers === 'file';
-      return { response, answered: response.ok && !isStream ? await contentOf(response, answers) : response };
+      // The key is not sent to another address.
+      if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+        await response.body?.cancel();
+        throw new Redirected(response.headers.get('location'));
+      }
+      // A file is passed on while it arrives, without a time limit unless the call has one.
+      isStream = response.ok && answers === 'file' && !limitsFile;
+      return { response, answered: response.ok && answers !== 'file' ? await contentOf(response, answers) : response };
     } catch (error) {
-      if (signal?.aborted) throw error;
-      throw new NotReached('The service could not be reached, or did not send a complete response in time.', {
-        cause: error,
-      });
+      if (signal?.aborted || error instanceof Redirected) throw error;
+      throw new NotReached(
+        `The service could not be reached, or did not send a complete response in time: ${reasonOf(error)}`,
+        { cause: error },
+      );
     }
   }
 }

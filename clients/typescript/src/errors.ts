@@ -88,6 +88,15 @@ export class NotReached extends Error {
   override readonly name = 'NotReached';
 }
 
+/** The address answers with a redirect, as one with http instead of https does: give `url` as it should be. The request was not sent again. */
+export class Redirected extends Error {
+  override readonly name = 'Redirected';
+
+  constructor(location: string | null) {
+    super(`The service is not at this url: it redirects to ${location ?? 'another address'}.`);
+  }
+}
+
 const byCode: Readonly<Record<string, typeof DealkeepError>> = {
   validation_error: InvalidRequest,
   invalid_token: KeyRefused,

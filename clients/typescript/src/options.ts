@@ -9,7 +9,7 @@ export interface DealkeepOptions {
   readonly attempts?: number;
   /** Maximum wait between two attempts, in seconds; if the service asks for more, the error is thrown at once. Default 60. */
   readonly longestWait?: number;
-  /** Time limit of each attempt, in milliseconds; default 30,000. Uploads have no limit unless the call sets one. */
+  /** Time limit of each attempt, in milliseconds; default 30,000. Uploads, and files while they arrive, have no limit unless the call sets one. */
   readonly timeout?: number;
   /** Used instead of the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
@@ -18,6 +18,6 @@ export interface DealkeepOptions {
 export interface CallOptions {
   /** Cancels the call, including its retries. */
   readonly signal?: AbortSignal;
-  /** Time limit of each attempt of this call, in milliseconds, instead of the client's; also applies to uploads. */
+  /** Time limit of each attempt of this call, in milliseconds, instead of the client's; also applies to uploads and to files while they arrive. */
   readonly timeout?: number;
 }

@@ -5,7 +5,8 @@ import type { WebhookEvent } from './generated.ts';
 export interface WebhookRequest {
   /** The raw body, before anything parsed it. */
   readonly body: string | Uint8Array;
-  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers:
+    { get(name: string): string | null | undefined } | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The secret of the webhook, `whsec_…`; both secrets while one is being replaced. */
   readonly secret: string | readonly string[];
   /** Maximum difference between the timestamp of the request and the clock here, in seconds; default 300. */
@@ -29,7 +30,8 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {
 }
 
 function headerOf(headers: WebhookRequest['headers'], name: string): string {
-  if (headers instanceof Headers) return headers.get(name) ?? '';
+  // Not only of the global class: a runtime or a test may have its own.
+  if (typeof headers.get === 'function') return headers.get(name) ?? '';
   const value = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1] ?? '';
   return typeof value === 'string' ? value : value.join(' ');
 }
@@ -67,12 +69,16 @@ export async function verifyWebhook<Event = WebhookEvent>({
     throw new WebhookRefused('The header webhook-id, webhook-timestamp or webhook-signature is missing or invalid.');
   if (Math.abs(now.getTime() / 1_000 - Number(timestamp)) > tolerance)
     throw new WebhookRefused('The timestamp is too old, or the clocks differ.');
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body))
+    throw new TypeError('body must be the raw body of the request, before anything parsed it.');
+  const secrets = [secret].flat().filter((one) => typeof one === 'string' && one !== '');
+  if (secrets.length === 0) throw new TypeError('secret is missing: give the secret of the webhook.');
   const text = signedText(id, timestamp, body);
   const given = signatures
     .split(' ')
     .filter((one) => one.startsWith('v1,'))
     .slice(0, mostSignatures);
-  for (const one of typeof secret === 'string' ? [secret] : secret) {
+  for (const one of secrets) {
     const key = await keyOf(one);
     for (const signature of given) {
       const bytes = bytesOf(signature.slice('v1,'.length));
