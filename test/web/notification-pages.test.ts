@@ -143,6 +143,31 @@ test('a broker sends reminders for an NDA, a condition and a question, once each
   await testPage.close();
 });
 
+test('an open page leaves a deal that the person was removed from, and shows an invitation to come back, accepted by a double click', async () => {
+  const { deal, participants } = web.scene;
+  const broker = await web.as('broker');
+  const { cookie } = await web.as('new buyer');
+  const told = async () => {
+    while ((await web.service.database.run(createNotifications(100))) > 0);
+  };
+  const testPage = await openTestPage(browser, web.service.origin, { cookie });
+  const { page } = testPage;
+  await testPage.go(`/deals/${deal}/people`);
+  await page.getByRole('heading', { name: 'Corner bakery' }).waitFor();
+  const row = `/deals/${deal}/participants/${participants['new buyer']}`;
+  expect((await broker.ask(row, undefined, 'DELETE')).status).toBe(200);
+  await told();
+  await page.getByRole('heading', { name: 'You cannot open this' }).waitFor();
+  await testPage.visit('/');
+  expect((await broker.ask(`${row}/invitation`, {})).status).toBe(200);
+  await told();
+  await page.getByRole('button', { name: 'Accept the invitation to Corner bakery' }).dblclick();
+  await page.waitForURL(`**/deals/${deal}`);
+  await page.getByRole('heading', { name: 'Corner bakery' }).waitFor();
+  expect(await page.getByText('It does not exist').count()).toBe(0);
+  await testPage.close();
+});
+
 test('rapid changes of notification settings are all saved', async () => {
   const { cookie, ask: asks } = await web.as('other buyer');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });

@@ -37,7 +37,10 @@ function buttonClass({ kind = 'secondary', size = 'md' }: Look, className?: stri
 }
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
-  /** Whether the action is in progress: the button keeps its width, shows a spinner and ignores clicks. */
+  /**
+   * Whether the action is in progress: the button keeps its width, shows a spinner and ignores clicks. A button that has
+   * it also ignores the second click of a double click, which can come when the action is already done.
+   */
   pending?: boolean;
   /**
    * Whether there is nothing to do, as after saving: the button ignores clicks but keeps the focus, which `disabled`
@@ -50,7 +53,7 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
 
 /** A button. It submits a form only with `type="submit"`. */
 export function Button(props: ButtonProps) {
-  const { kind, size, pending = false, idle = false, icon, className, children, onClick, ...rest } = props;
+  const { kind, size, pending, idle = false, icon, className, children, onClick, ...rest } = props;
   return (
     <button
       type="button"
@@ -59,7 +62,8 @@ export function Button(props: ButtonProps) {
       aria-disabled={pending || idle || undefined}
       className={buttonClass({ ...(kind && { kind }), ...(size && { size }) }, className)}
       onClick={(event) => {
-        if (pending || idle) event.preventDefault();
+        const isRepeated = pending !== undefined && event.detail > 1;
+        if (pending || idle || isRepeated) event.preventDefault();
         else onClick?.(event);
       }}
     >

@@ -104,6 +104,9 @@ export const questionStates: Record<T.QuestionStatus, Look> = {
   withdrawn: look('Withdrawn'),
 };
 
+/** The state of a question that nobody answered before the sale ended. */
+export const questionNotAnswered: Look = look('Not answered');
+
 /** The answers to contradictory figures that a broker can choose from. */
 export const contradictionAnswers: Record<T.ContradictionStatus, string> = {
   explained: 'Explained: the figures are right',

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { MailX, Unlink } from 'lucide-react';
+import { useState } from 'react';
 import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
 import type { Id } from '../api/shapes.ts';
@@ -32,14 +33,43 @@ function useWelcome() {
   };
 }
 
-function AcceptForm({ token, invitation }: { token: string; invitation: Invitation }) {
+/** Whether an error says that the link was used or withdrawn, or has expired. */
+const isOver = (error: unknown): boolean => error instanceof ApiError && error.code === 'link_expired';
+
+/** Where somebody goes whose invitation no longer works. */
+function Onward() {
+  const session = useQuery(sessionQuery);
+  if (session.isPending) return null;
+  return session.data ? (
+    <ButtonLink to="/deals" kind="primary">
+      Go to your deals
+    </ButtonLink>
+  ) : (
+    <ButtonLink to="/sign-in" kind="primary">
+      Sign in
+    </ButtonLink>
+  );
+}
+
+interface FormProps {
+  token: string;
+  invitation: Invitation;
+  /** Called when the link turns out to be used or withdrawn, or to have expired, since the page was opened. */
+  onOver: () => void;
+}
+
+function AcceptForm({ token, invitation, onOver }: FormProps) {
   const welcome = useWelcome();
   const form = useForm({
     initial: { name: invitation.name, password: '' },
     draft: null,
     check: (values) => required(values, { name: 'Enter your name.', password: 'Choose a password.' }),
     about: { password_refused: 'password' },
-    submit: (values) => acceptInvitation({ token, ...values }),
+    submit: (values) =>
+      acceptInvitation({ token, ...values }).catch((error: unknown) => {
+        if (isOver(error)) onOver();
+        throw error;
+      }),
     onDone: welcome,
   });
   return (
@@ -59,10 +89,14 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
 }
 
 /** For a person with an account: joins when they are signed in with it; otherwise they sign in first and come back. */
-function JoinForm({ token, invitation }: { token: string; invitation: Invitation }) {
+function JoinForm({ token, invitation, onOver }: FormProps) {
   const session = useQuery(sessionQuery);
   const welcome = useWelcome();
-  const join = useMutation({ mutationFn: () => joinByInvitation(token), onSuccess: welcome });
+  const join = useMutation({
+    mutationFn: () => joinByInvitation(token),
+    onSuccess: welcome,
+    onError: (error) => isOver(error) && onOver(),
+  });
   if (session.isPending) return <Skeleton className="h-9 w-full" />;
   const email = session.data?.user.email;
   if (email === undefined) {
@@ -102,10 +136,11 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
 }
 
 /** For a forwarded link: the page must not reveal whether the invited address has an account. */
-function AnyForm({ token, invitation }: { token: string; invitation: Invitation }) {
+function AnyForm(form: FormProps) {
+  const { invitation } = form;
   const session = useQuery(sessionQuery);
   if (session.isPending) return <Skeleton className="h-64 w-full" />;
-  if (session.data?.user.email === invitation.email) return <JoinForm token={token} invitation={invitation} />;
+  if (session.data?.user.email === invitation.email) return <JoinForm {...form} />;
   return (
     <div className="flex flex-col gap-5">
       <div className="flex flex-col gap-3">
@@ -119,7 +154,7 @@ function AnyForm({ token, invitation }: { token: string; invitation: Invitation 
       </div>
       <div className="flex flex-col gap-3 border-t border-line pt-5">
         <p className="text-soft">If you do not have one yet, choose a name and a password.</p>
-        <AcceptForm token={token} invitation={invitation} />
+        <AcceptForm {...form} />
       </div>
     </div>
   );
@@ -130,6 +165,9 @@ const roles: Readonly<Record<string, string>> = roleInWords;
 
 function InvitationCard({ token, invitation }: { token: string; invitation: Invitation }) {
   const { brokerage_name: brokerage, deal_title: deal, role } = invitation;
+  const [over, setOver] = useState(false);
+  const form = { token, invitation, onOver: () => setOver(true) };
+  if (over) return <DeadLink />;
   return (
     <>
       <SignedOutTitle title={deal ?? `Join ${brokerage}`}>
@@ -138,11 +176,11 @@ function InvitationCard({ token, invitation }: { token: string; invitation: Invi
       </SignedOutTitle>
       <Card>
         {invitation.has_password === null ? (
-          <AnyForm token={token} invitation={invitation} />
+          <AnyForm {...form} />
         ) : invitation.has_password ? (
-          <JoinForm token={token} invitation={invitation} />
+          <JoinForm {...form} />
         ) : (
-          <AcceptForm token={token} invitation={invitation} />
+          <AcceptForm {...form} />
         )}
       </Card>
     </>
@@ -152,18 +190,9 @@ function InvitationCard({ token, invitation }: { token: string; invitation: Invi
 function DeadLink() {
   return (
     <Card>
-      <EmptyState
-        level={1}
-        icon={MailX}
-        title="This invitation no longer works"
-        action={
-          <ButtonLink to="/sign-in" kind="primary">
-            Sign in
-          </ButtonLink>
-        }
-      >
-        If you accepted it before, sign in. If it was withdrawn or has expired, ask the person who invited you for a new
-        link.
+      <EmptyState level={1} icon={MailX} title="This invitation no longer works" action={<Onward />}>
+        If you accepted it before, you find the deal among yours when you are signed in. If it was withdrawn or has
+        expired, ask the person who invited you for a new link.
       </EmptyState>
     </Card>
   );

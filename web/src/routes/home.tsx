@@ -230,8 +230,8 @@ function HomeView({ home }: { home: Home }) {
           </ul>
         </Card>
       )}
-      {states.length === 0 && invitations.length === 0 ? (
-        <NothingYet />
+      {states.length === 0 ? (
+        invitations.length === 0 && <NothingYet />
       ) : (
         <Columns
           main={

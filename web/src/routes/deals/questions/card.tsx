@@ -10,7 +10,7 @@ import { NewBadge } from '../../../components/new-badge.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { questionCategories, questionStates } from '../../../lib/states.ts';
+import { questionCategories, questionNotAnswered, questionStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { RemindButton } from '../remind-button.tsx';
 import type { QuestionStep } from './dialogs.tsx';
@@ -29,14 +29,16 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const about = { 'aria-describedby': text };
   const { release, withdraw } = useQuestionActions(question.deal_id);
   const can = new Set(question.actions);
-  const { side, capacities, participants } = useDeal();
+  const { deal, side, capacities, participants } = useDeal();
   const isNew = useIsNew(question.deal_id, 'questions');
   const hasSeller = participants.some(({ role, status }) => role === 'seller' && status === 'active');
+  const isOver = deal.state === 'closed' || deal.state === 'withdrawn';
+  const isOpen = question.status === 'pending_broker_review' || question.status === 'with_seller';
   const waits = capacities.can_review_questions && question.status === 'with_seller' && hasSeller;
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
-        <StatePill look={questionStates[question.status]} />
+        <StatePill look={isOver && isOpen ? questionNotAnswered : questionStates[question.status]} />
         <Badge>{questionCategories[question.category]}</Badge>
         <span>
           {question.mine ? 'You' : (question.asked_by_name ?? 'A buyer')} asked <Time at={question.asked_at} />
