@@ -12,7 +12,7 @@ const hintsOf = (needsNda: boolean): Record<ParticipantRole, string> => ({
   buyer: needsNda
     ? 'Sees the brokers, and once their NDA is active the sellers and most documents; never another buyer.'
     : 'Sees the sellers and brokers but no other buyer. Most documents need an NDA first.',
-  advisor: 'Sees what the person they advise sees.',
+  advisor: 'Sees what the person they advise sees, once that person has joined.',
   viewer:
     'Sees everyone on the deal, including every buyer, and its stage, exclusivity and closing conditions. For someone who helps a buyer, choose Advisor.',
 });
@@ -36,9 +36,9 @@ export function InviteToDealDialog({ onClose, onInvited }: InviteToDealDialogPro
       initialRole="buyer"
       advisor={{
         role: 'advisor',
-        of: advisable.map(({ id, name, role }) => ({
+        of: advisable.map(({ id, name, role, status }) => ({
           value: id,
-          label: `${name} (${participantRoles[role].label.toLowerCase()})`,
+          label: `${name} (${participantRoles[role].label.toLowerCase()}${status === 'invited' ? ', invited' : ''})`,
         })),
       }}
       send={(values) => invite.mutateAsync({ ...values, advises: values.role === 'advisor' ? values.advises : null })}
