@@ -9378,20 +9378,35 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.invitation(bytea) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.invite_member(to_brokerage uuid, given_email text, given_name text, as_role text, token bytea, mailed boolean, address inet, request_id text)
+CREATE OR REPLACE FUNCTION app.invite_member(to_brokerage uuid, given_email text, given_name text, as_role text, token bytea, mailed boolean, address inet, request_id text, again uuid DEFAULT NULL::uuid)
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
+  typed text := lower(given_email);
   invited uuid;
+  present text;
   known_as uuid;
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     raise insufficient_privilege using message = 'not an admin of this brokerage';
   end if;
-  invited := app.account_at(lower(given_email), given_name);
+  -- Whoever was once a member is invited themselves, whatever address they have now.
+  select m.user_id into invited from public.members m
+    where m.brokerage_id = to_brokerage and m.person_id = again and m.joined_at is not null;
+  if found then
+    select u.email into present from public.users u where u.id = invited and u.erased_at is null for share;
+    if not found then
+      perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+    end if;
+    if invite_member.mailed then
+      typed := present;
+    end if;
+  else
+    invited := app.account_at(typed, given_name);
+  end if;
   if exists (select from public.members m
     where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active')
   then
@@ -9400,12 +9415,12 @@ begin
   update public.members m set user_id = invited
     where m.brokerage_id = to_brokerage
       and m.user_id = (select o.user_id from public.members o
-        where o.brokerage_id = to_brokerage and o.joined_at is null and o.invited_email = lower(given_email) order by o.user_id limit 1)
+        where o.brokerage_id = to_brokerage and o.joined_at is null and o.invited_email = typed order by o.user_id limit 1)
       and m.user_id <> invited and m.joined_at is null
       and not exists (select from public.members o where o.brokerage_id = to_brokerage and o.user_id = invited);
   -- Or they have just accepted.
   insert into public.members as m (brokerage_id, user_id, role, status, invited_name, invited_email)
-    values (to_brokerage, invited, as_role, 'invited', given_name, lower(given_email))
+    values (to_brokerage, invited, as_role, 'invited', given_name, typed)
     on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
       invited_name = excluded.invited_name, invited_email = excluded.invited_email
     where m.status <> 'active'
@@ -9420,9 +9435,9 @@ begin
   return known_as;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.invite_member(uuid,text,text,text,bytea,boolean,inet,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.invite_member(uuid,text,text,text,bytea,boolean,inet,text,uuid) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.invite_to_deal(deal_id uuid, email text, name text, role text, advises uuid)
+CREATE OR REPLACE FUNCTION app.invite_to_deal(deal_id uuid, email text, name text, role text, advises uuid, again uuid DEFAULT NULL::uuid, mailed boolean DEFAULT true)
  RETURNS TABLE(participant_id uuid)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -9431,6 +9446,7 @@ AS $function$
 #variable_conflict use_column
 declare
   sandbox uuid;
+  typed text := lower(invite_to_deal.email);
   address text := lower(invite_to_deal.email);
   invited uuid;
   part record;
@@ -9441,16 +9457,29 @@ begin
   then
     raise insufficient_privilege using message = 'not a broker of this deal';
   end if;
-  -- What an erasure left in place of an address (app.account_at): in sandboxes another address would be made of it.
-  if address like '%@erased.invalid' then
-    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+  -- Whoever once took part is invited themselves, whatever address they have now.
+  select p.user_id into invited from public.participants p
+    where p.id = invite_to_deal.again and p.deal_id = invite_to_deal.deal_id and p.joined_at is not null;
+  if found then
+    select u.email into address from public.users u where u.id = invited and u.erased_at is null for share;
+    if not found then
+      perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+    end if;
+    if invite_to_deal.mailed then
+      typed := address;
+    end if;
+  else
+    -- What an erasure left in place of an address (app.account_at): in sandboxes another address would be made of it.
+    if address like '%@erased.invalid' then
+      perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+    end if;
+    if sandbox is not null then
+      address := coalesce((select u.email from public.users u where u.email = address and u.sandbox_id = sandbox), app.sandbox_address(sandbox, md5(address)));
+    elsif address like '%.sandbox.invalid' then
+      perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+    end if;
+    invited := app.account_at(address, invite_to_deal.name, sandbox);
   end if;
-  if sandbox is not null then
-    address := coalesce((select u.email from public.users u where u.email = address and u.sandbox_id = sandbox), app.sandbox_address(sandbox, md5(address)));
-  elsif address like '%.sandbox.invalid' then
-    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
-  end if;
-  invited := app.account_at(address, invite_to_deal.name, sandbox);
   -- Who leaves the brokerage meanwhile is waited for, or waits and leaves this deal too. app.link_deal_invitation asks again who may invite.
   perform from public.members m
     where m.brokerage_id = (select d.organization_id from public.deals d where d.id = invite_to_deal.deal_id) and m.user_id in (app.user_id(), invited)
@@ -9458,7 +9487,7 @@ begin
   -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
   perform from public.participants p
     where p.deal_id = invite_to_deal.deal_id
-      and (p.user_id = invited or p.id = invite_to_deal.advises or (p.joined_at is null and p.invited_email = lower(invite_to_deal.email)))
+      and (p.user_id = invited or p.id = invite_to_deal.advises or (p.joined_at is null and p.invited_email = typed))
     order by p.advises is not null, p.id for no key update;
   if sandbox is null and app.key_id() is not null
     and (invite_to_deal.role = 'broker'
@@ -9472,7 +9501,7 @@ begin
   end if;
   update public.participants p set user_id = invited
     where p.id = (select o.id from public.participants o
-        where o.deal_id = invite_to_deal.deal_id and o.joined_at is null and o.invited_email = lower(invite_to_deal.email) order by o.id limit 1)
+        where o.deal_id = invite_to_deal.deal_id and o.joined_at is null and o.invited_email = typed order by o.id limit 1)
       and p.user_id <> invited and p.joined_at is null
       and not exists (select from public.participants o where o.deal_id = invite_to_deal.deal_id and o.user_id = invited);
   select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
@@ -9485,7 +9514,7 @@ begin
   return query
     insert into public.participants as p (deal_id, user_id, role, advises, invited_name, invited_email)
     values (invite_to_deal.deal_id, invited, invite_to_deal.role, invite_to_deal.advises, invite_to_deal.name,
-      lower(invite_to_deal.email))
+      typed)
     on conflict (deal_id, user_id) do update
       set status = 'invited', role = excluded.role, advises = excluded.advises, invited_name = excluded.invited_name,
         invited_email = excluded.invited_email
@@ -9496,7 +9525,7 @@ begin
   end if;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.invite_to_deal(uuid,text,text,text,uuid) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.invite_to_deal(uuid,text,text,text,uuid,uuid,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.is_administered(deal uuid, administered uuid[])
  RETURNS boolean
@@ -13689,6 +13718,23 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.recipient_known_as(mail uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select nullif(coalesce(p.left_email, m.left_email), o.recipient) from vault.outbox o
+    join vault.invitations i on i.digest = o.link
+    left join public.participants p on p.id = i.participant_id
+    left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id
+    where o.id = mail and o.brokerage_id = any (app.brokerages_as('admin')));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.recipient_known_as(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.record(user_id uuid, action text, outcome text, details jsonb, address inet, request_id text)
  RETURNS void
  LANGUAGE sql
@@ -17327,3 +17373,4 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
+-- 7bf84d8d001696089a04219cc2adaf67ee6a85b0b061d8a21edd62e9e1c9669a  830_invited_again_themselves.sql
