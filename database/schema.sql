@@ -3539,6 +3539,11 @@ begin
     return null;
   end if;
   select p.joined_at is not null, p.invited_name into had_joined, known_as from public.participants p where p.id = participation;
+  if exists (select from public.participants p where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
+    and p.brokerage_id = any (app.barred_in(app.identity())))
+  then
+    perform app.refuse_without_factor(app.user_id());
+  end if;
   update public.participants p set status = case when accepts then 'active' else 'removed' end
     from public.deals d
     where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
@@ -6126,6 +6131,7 @@ AS $function$
     join public.deals d on d.id = p.deal_id
     join public.brokerages b on b.id = d.organization_id
     where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)
+      and not d.organization_id = any (app.barred_in((select app.identity())))
       and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)) i
   where i.nth <= 20
   order by i.updated_at desc, i.id desc limit 200
@@ -16414,6 +16420,10 @@ begin
   if not found then
     return false;
   end if;
+  -- Whoever opens an account with the link has not entered, and is no member yet.
+  if exists (select from public.participants p where p.id = used.participant_id and p.brokerage_id = any (app.barred_in(app.identity()))) then
+    perform app.refuse_without_factor(person);
+  end if;
   if used.brokerage_id is not null then
     update public.members m set status = 'active'
       where m.brokerage_id = used.brokerage_id and m.user_id = person and m.status = 'invited';
@@ -17374,3 +17384,4 @@ $function$;
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
 -- 7bf84d8d001696089a04219cc2adaf67ee6a85b0b061d8a21edd62e9e1c9669a  830_invited_again_themselves.sql
+-- 2cdaaf74e9c905b1849bb4e9cd04b425a745e957d527bdc6a0c22137af412f50  831_invitations_of_barred_brokerages.sql
