@@ -9363,7 +9363,7 @@ RETURN NULLIF(split_part(app.identity(), ','::text, nth), ''::text);
 GRANT EXECUTE ON FUNCTION app.identity_part(integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.invitation(token bytea)
- RETURNS TABLE(user_id uuid, email text, name text, role text, brokerage_name text, deal_id uuid, deal_title text, has_password boolean)
+ RETURNS TABLE(user_id uuid, email text, name text, role text, brokerage_name text, deal_id uuid, deal_title text, has_password boolean, moved boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -9372,7 +9372,8 @@ begin
   return query
     select u.id, coalesce(m.invited_email, p.invited_email, u.email), coalesce(m.invited_name, p.invited_name, u.name),
       coalesce(m.role, p.role), b.name, d.id, d.title,
-      case when i.mailed then exists (select from vault.passwords w where w.user_id = u.id) end
+      case when i.mailed then exists (select from vault.passwords w where w.user_id = u.id) end,
+      i.mailed and u.email <> coalesce(m.invited_email, p.invited_email, u.email)
     from vault.invitations i
     join public.users u on u.id = i.user_id
     left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id and m.status = 'invited'
@@ -17385,3 +17386,4 @@ $function$;
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
 -- 7bf84d8d001696089a04219cc2adaf67ee6a85b0b061d8a21edd62e9e1c9669a  830_invited_again_themselves.sql
 -- 2cdaaf74e9c905b1849bb4e9cd04b425a745e957d527bdc6a0c22137af412f50  831_invitations_of_barred_brokerages.sql
+-- 2b57f6363d854961403d9f27b74837f84e30baebe222734436bf40f3fdc13614  832_invitations_of_who_moved.sql

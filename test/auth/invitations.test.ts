@@ -116,14 +116,45 @@ describe('an invitation to a brokerage', () => {
     expect(opened).toBe(false);
 
     const other = await signedInVisitor(service, await openAccount(service));
-    expect((await look(token, other)).status).toBe(200);
-    expect((await other.change('/api/auth/invitation/join', { token })).status).toBe(410);
+    expect((await look(token, other)).body).toMatchObject({ yours: false });
+    expect(await other.change('/api/auth/invitation/join', { token })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'other_account' } },
+    });
     expect(await membership(account.email)).toMatchObject({ status: 'invited' });
 
     const guest = await signedInVisitor(service, account);
     const done = await guest.change('/api/auth/invitation/join', { token });
     expect([done.status, done.body]).toEqual([200, { accepted: true, deal_id: null }]);
     expect(await membership(account.email)).toEqual({ role: 'staff', status: 'active' });
+  });
+
+  it('is accepted by the invited account after it moved to another address, and by nobody who has the old one', async () => {
+    const account = await openAccount(service);
+    const { email } = account;
+    await asAdmin.ask(members(), { email, name: 'Guest', role: 'staff' });
+    await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(email);
+    const token = await mailedToken(service, 'Ada Admin invites you');
+    await service.sql('update users set email = $2 where id = $1', [account.id, `moved-${email}`]);
+    const stranger = await openAccount(service, { email });
+    const owner = await signedInVisitor(service, stranger);
+    const moved = { email, has_password: true, moved: true };
+    expect((await look(token)).body).toMatchObject({ ...moved, yours: null });
+    expect((await look(token, owner)).body).toMatchObject({ ...moved, yours: false });
+    for (const refused of [
+      await owner.change('/api/auth/invitation/join', { token }),
+      await owner.json('/api/auth/invitation/accept', { token, name: 'X', password: newPassword() }),
+    ]) {
+      expect(refused).toMatchObject({ status: 409, body: { error: { code: 'other_account' } } });
+      expect(JSON.stringify(refused.body)).not.toContain('moved');
+    }
+
+    const guest = await signedInVisitor(service, { ...account, email: `moved-${email}` });
+    expect((await look(token, guest)).body).toMatchObject({ ...moved, yours: true });
+    expect((await guest.change('/api/auth/invitation/join', { token })).status).toBe(200);
+    expect(await membership(`moved-${email}`)).toEqual({ role: 'staff', status: 'active' });
+    expect(await membership(email)).toBeUndefined();
+    expect((await guest.change('/api/auth/invitation/join', { token })).status).toBe(410);
   });
 
   it('is accepted only once when several requests arrive at the same time', async () => {

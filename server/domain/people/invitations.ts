@@ -102,12 +102,14 @@ export interface Invitation {
    * disclosed, because the link was handed over.
    */
   has_password: boolean | null;
+  /** Whether the invited account has another address by now; false if the link was handed over. */
+  moved: boolean;
 }
 
 /** The invitation of a link, or null when the link is used, expired, withdrawn or unknown. */
 export const findInvitation: (token: Buffer) => Statement<Invitation | null> = row(
   'find_invitation',
-  `select user_id, email, name, role, brokerage_name, deal_id, deal_title, has_password from app.invitation($1)`,
+  `select user_id, email, name, role, brokerage_name, deal_id, deal_title, has_password, moved from app.invitation($1)`,
 );
 
 const accept = row<{ done: boolean }>('accept_invitation', 'select app.accept_invitation($1, $2, $3, $4) as done');

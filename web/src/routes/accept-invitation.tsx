@@ -68,22 +68,39 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
   if (email === undefined) {
     return (
       <div className="flex flex-col gap-4">
-        <p className="text-soft">
-          You already have an account for <strong className="font-medium text-ink">{invitation.email}</strong>. Sign in
-          to accept.
-        </p>
+        {invitation.moved ? (
+          <p className="text-soft">
+            This invitation was sent to an account that has another address by now. Sign in with that account to accept,
+            or ask for a new invitation.
+          </p>
+        ) : (
+          <p className="text-soft">
+            You already have an account for <strong className="font-medium text-ink">{invitation.email}</strong>. Sign
+            in to accept.
+          </p>
+        )}
         <ButtonLink to="/sign-in" search={{ return_to: paths.acceptInvitation }} kind="primary">
           Sign in
         </ButtonLink>
       </div>
     );
   }
-  if (email !== invitation.email) {
+  // Whoever has changed their address since accepts with the account that was invited.
+  const yours = invitation.yours ?? email === invitation.email;
+  if (!yours) {
+    const another = invitation.moved || email === invitation.email;
     return (
       <div className="flex flex-col gap-4">
-        <Notice tone="warn" title={`This invitation is for ${invitation.email}`}>
-          You are signed in as {email}. Sign out, and sign in as {invitation.email} to accept.
-        </Notice>
+        {another ? (
+          <Notice tone="warn" title="This invitation was sent to another account">
+            You are signed in as {email}. Sign out, and sign in with the account that was invited, or ask for a new
+            invitation.
+          </Notice>
+        ) : (
+          <Notice tone="warn" title={`This invitation is for ${invitation.email}`}>
+            You are signed in as {email}. Sign out, and sign in as {invitation.email} to accept.
+          </Notice>
+        )}
         <ButtonLink to="/sign-out" search={{ return_to: paths.acceptInvitation }} kind="primary">
           Sign out
         </ButtonLink>
@@ -105,7 +122,8 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
 function AnyForm({ token, invitation }: { token: string; invitation: Invitation }) {
   const session = useQuery(sessionQuery);
   if (session.isPending) return <Skeleton className="h-64 w-full" />;
-  if (session.data?.user.email === invitation.email) return <JoinForm token={token} invitation={invitation} />;
+  if (invitation.yours || session.data?.user.email === invitation.email)
+    return <JoinForm token={token} invitation={invitation} />;
   return (
     <div className="flex flex-col gap-5">
       <div className="flex flex-col gap-3">
