@@ -4361,6 +4361,7 @@ AS $function$
 declare
   change vault.address_changes;
   old_address text;
+  unused uuid;
 begin
   -- The account first, as whoever sets a new password does, but not yet as for another address: who has a deal and names the account would wait for this, and this for the deal.
   perform from public.users u
@@ -4371,7 +4372,9 @@ begin
   if not found then
     return;
   end if;
-  if exists (select from public.users u where u.email = change.new_email) then
+  -- An account that was only made for an invitation; whoever invites it or opens it meanwhile is waited for, or waits.
+  select u.id into unused from public.users u where u.email = change.new_email for no key update;
+  if found and not app.is_unused(unused) then
     perform app.refuse('address_taken', 'This address belongs to another account: choose another one.');
   end if;
   -- Invitations that wait were meant for whoever reads the old mailbox, which nobody here has shown to be theirs.
@@ -4380,6 +4383,9 @@ begin
     perform app.lock_parts(change.user_id);
     update public.members m set status = 'removed' where m.user_id = change.user_id and m.status = 'invited';
     update public.participants p set status = 'removed' where p.user_id = change.user_id and p.status = 'invited';
+  end if;
+  if unused is not null then
+    perform app.take_over_invitations(unused, change.user_id);
   end if;
   select u.email into old_address from public.users u where u.id = change.user_id;
   update public.users u set email = change.new_email where u.id = change.user_id;
@@ -9810,6 +9816,25 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_unread(uuid,uuid,timestamp with time zone) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_unused(account uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.users u
+      where u.id = account and u.suspended_at is null and u.erased_at is null and u.sandbox_id is null)
+    and not exists (select from vault.passwords w where w.user_id = account)
+    and not exists (select from vault.passkeys k where k.user_id = account)
+    and not exists (select from vault.password_resets r where r.user_id = account)
+    and not exists (select from vault.sessions s where s.user_id = account)
+    and not exists (select from public.members m where m.user_id = account and (m.joined_at is not null or m.status = 'active'))
+    and not exists (select from public.participants p where p.user_id = account and (p.joined_at is not null or p.status = 'active'))
+    and not exists (select from app.hold_on_person(account));
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.issue_api_key(brokerage_id uuid, issued_by uuid, name text, environment text, scopes text[], ceiling integer, expires_at timestamp with time zone, digest bytea, last_four text)
  RETURNS uuid
@@ -15919,6 +15944,37 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.take_over_invitations(unused uuid, person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  brokerages uuid[];
+  parts uuid[];
+begin
+  perform from public.members m where m.user_id in (unused, person) order by m.brokerage_id, m.user_id for no key update;
+  perform app.lock_parts(unused);
+  update public.members m set status = 'removed'
+    where m.user_id = unused and m.status = 'invited'
+      and exists (select from public.members o where o.brokerage_id = m.brokerage_id and o.user_id = person);
+  update public.participants p set status = 'removed'
+    where p.user_id = unused and p.status = 'invited'
+      and exists (select from public.participants o where o.deal_id = p.deal_id and o.user_id = person);
+  brokerages := array(select m.brokerage_id from public.members m where m.user_id = unused and m.status = 'invited');
+  update public.members m set user_id = person where m.user_id = unused and m.status = 'invited';
+  parts := array(select p.id from public.participants p where p.user_id = unused and p.status = 'invited');
+  update public.participants p set user_id = person where p.id = any (parts);
+  with theirs as (
+    update vault.invitations i set user_id = person
+      where i.user_id = unused and (i.brokerage_id = any (brokerages) or i.participant_id = any (parts))
+      returning i.digest)
+  update vault.outbox o set recipient_id = person from theirs t where o.recipient_id = unused and o.link = t.digest;
+  perform app.forget_accounts(array[unused]);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.take_question()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -17387,3 +17443,4 @@ $function$;
 -- 7bf84d8d001696089a04219cc2adaf67ee6a85b0b061d8a21edd62e9e1c9669a  830_invited_again_themselves.sql
 -- 2cdaaf74e9c905b1849bb4e9cd04b425a745e957d527bdc6a0c22137af412f50  831_invitations_of_barred_brokerages.sql
 -- 2b57f6363d854961403d9f27b74837f84e30baebe222734436bf40f3fdc13614  832_invitations_of_who_moved.sql
+-- ac4011c728499c95cf6722edd7e7f9abaffca19285997d0fac7d23551d66df0f  833_addresses_that_were_invited.sql
