@@ -9401,6 +9401,8 @@ declare
   typed text := lower(given_email);
   invited uuid;
   present text;
+  elsewhere record;
+  other uuid;
   known_as uuid;
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
@@ -9424,6 +9426,19 @@ begin
     where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active')
   then
     perform app.refuse('already_member', 'This person is a member already.');
+  end if;
+  -- As in app.invite_to_deal().
+  select m.invited_email, m.invited_name into elsewhere from public.members m
+    where m.brokerage_id = to_brokerage and m.user_id = invited
+      and m.joined_at is null and m.invited_email <> typed and m.invited_email not like '%@erased.invalid';
+  if found then
+    other := app.account_at(elsewhere.invited_email, elsewhere.invited_name);
+    update public.members m set user_id = other
+      where m.brokerage_id = to_brokerage and m.user_id = invited and m.joined_at is null
+        and not exists (select from public.members o where o.brokerage_id = to_brokerage and o.user_id = other);
+    if found then
+      update vault.invitations i set user_id = other where i.user_id = invited and i.brokerage_id = to_brokerage and i.used_at is null;
+    end if;
   end if;
   update public.members m set user_id = invited
     where m.brokerage_id = to_brokerage
@@ -9462,6 +9477,8 @@ declare
   typed text := lower(invite_to_deal.email);
   address text := lower(invite_to_deal.email);
   invited uuid;
+  elsewhere record;
+  other uuid;
   part record;
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
@@ -9493,6 +9510,13 @@ begin
     end if;
     invited := app.account_at(address, invite_to_deal.name, sandbox);
   end if;
+  -- What the account was invited to at another address, and has not answered, is left to whoever has that address: one entry would otherwise turn into the other.
+  select p.id, p.invited_email, p.invited_name into elsewhere from public.participants p
+    where p.deal_id = invite_to_deal.deal_id and p.user_id = invited and sandbox is null
+      and p.joined_at is null and p.invited_email <> typed and p.invited_email not like '%@erased.invalid';
+  if found then
+    other := app.account_at(elsewhere.invited_email, elsewhere.invited_name);
+  end if;
   -- Who leaves the brokerage meanwhile is waited for, or waits and leaves this deal too. app.link_deal_invitation asks again who may invite.
   perform from public.members m
     where m.brokerage_id = (select d.organization_id from public.deals d where d.id = invite_to_deal.deal_id) and m.user_id in (app.user_id(), invited)
@@ -9511,6 +9535,12 @@ begin
   then
     perform app.refuse('not_a_member',
       'A key invites brokers and their advisors from among the members of the brokerage: anybody else is invited on the page of the deal.');
+  end if;
+  update public.participants p set user_id = other
+    where p.id = elsewhere.id and p.user_id = invited and p.joined_at is null
+      and not exists (select from public.participants o where o.deal_id = invite_to_deal.deal_id and o.user_id = other);
+  if found then
+    update vault.invitations i set user_id = other where i.participant_id = elsewhere.id and i.used_at is null;
   end if;
   update public.participants p set user_id = invited
     where p.id = (select o.id from public.participants o
@@ -17444,3 +17474,4 @@ $function$;
 -- 2cdaaf74e9c905b1849bb4e9cd04b425a745e957d527bdc6a0c22137af412f50  831_invitations_of_barred_brokerages.sql
 -- 2b57f6363d854961403d9f27b74837f84e30baebe222734436bf40f3fdc13614  832_invitations_of_who_moved.sql
 -- ac4011c728499c95cf6722edd7e7f9abaffca19285997d0fac7d23551d66df0f  833_addresses_that_were_invited.sql
+-- c97ae7fa5d204f6e08508a593c52785726a64a0f0563a9a5f64db0694a8c0356  834_invited_at_two_addresses.sql

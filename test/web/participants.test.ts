@@ -626,6 +626,26 @@ test('whoever is invited again after their account moved to another address show
       expect(await listed(), of).toEqual([first]);
       await invite(after);
       expect(await listed(), of).toEqual([first, expect.stringContaining(`${after} invited`)]);
+
+      // Nor when the present address is invited first: the earlier invitation is then for whoever has its address.
+      const earlier = `earlier-${before}`;
+      const present = `present-${before}`;
+      const all = async () => JSON.stringify((await ask(of === 'deal' ? `/deals/${scene.deal}` : list)).body);
+      const typed = { email: earlier, name: 'Someone', role, deliver: 'link' };
+      const { body } = await ask(list, typed);
+      await service.sql('update users set email = $2 where email = $1', [earlier, present]);
+      const again = await ask(list, { ...typed, email: present });
+      expect(again.status, JSON.stringify(again.body)).toBe(201);
+      const entry = ({ participant, member }: Answer['body']) => participant?.id ?? member.user_id;
+      expect(entry(again.body), of).not.toBe(entry(body));
+      expect([await all(), await all()], of).toEqual([
+        expect.stringContaining(earlier),
+        expect.stringContaining(present),
+      ]);
+      const token = new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token');
+      const fields = { token, name: 'Someone else', password: newPassword() };
+      const opened = await new Visitor(service.origin).json('/api/auth/invitation/accept', fields);
+      expect([opened.status, opened.body], of).toMatchObject([200, { user: { email: earlier } }]);
     }
 
     // The same by the button: there is one person, with the id of before.
