@@ -3539,6 +3539,11 @@ begin
     return null;
   end if;
   select p.joined_at is not null, p.invited_name into had_joined, known_as from public.participants p where p.id = participation;
+  if exists (select from public.participants p where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
+    and p.brokerage_id = any (app.barred_in(app.identity())))
+  then
+    perform app.refuse_without_factor(app.user_id());
+  end if;
   update public.participants p set status = case when accepts then 'active' else 'removed' end
     from public.deals d
     where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
@@ -4356,6 +4361,7 @@ AS $function$
 declare
   change vault.address_changes;
   old_address text;
+  unused uuid;
 begin
   -- The account first, as whoever sets a new password does, but not yet as for another address: who has a deal and names the account would wait for this, and this for the deal.
   perform from public.users u
@@ -4366,7 +4372,9 @@ begin
   if not found then
     return;
   end if;
-  if exists (select from public.users u where u.email = change.new_email) then
+  -- An account that was only made for an invitation; whoever invites it or opens it meanwhile is waited for, or waits.
+  select u.id into unused from public.users u where u.email = change.new_email for no key update;
+  if found and not app.is_unused(unused) then
     perform app.refuse('address_taken', 'This address belongs to another account: choose another one.');
   end if;
   -- Invitations that wait were meant for whoever reads the old mailbox, which nobody here has shown to be theirs.
@@ -4375,6 +4383,9 @@ begin
     perform app.lock_parts(change.user_id);
     update public.members m set status = 'removed' where m.user_id = change.user_id and m.status = 'invited';
     update public.participants p set status = 'removed' where p.user_id = change.user_id and p.status = 'invited';
+  end if;
+  if unused is not null then
+    perform app.take_over_invitations(unused, change.user_id);
   end if;
   select u.email into old_address from public.users u where u.id = change.user_id;
   update public.users u set email = change.new_email where u.id = change.user_id;
@@ -6126,6 +6137,7 @@ AS $function$
     join public.deals d on d.id = p.deal_id
     join public.brokerages b on b.id = d.organization_id
     where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)
+      and not d.organization_id = any (app.barred_in((select app.identity())))
       and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)) i
   where i.nth <= 20
   order by i.updated_at desc, i.id desc limit 200
@@ -9357,7 +9369,7 @@ RETURN NULLIF(split_part(app.identity(), ','::text, nth), ''::text);
 GRANT EXECUTE ON FUNCTION app.identity_part(integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.invitation(token bytea)
- RETURNS TABLE(user_id uuid, email text, name text, role text, brokerage_name text, deal_id uuid, deal_title text, has_password boolean)
+ RETURNS TABLE(user_id uuid, email text, name text, role text, brokerage_name text, deal_id uuid, deal_title text, has_password boolean, moved boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -9366,7 +9378,8 @@ begin
   return query
     select u.id, coalesce(m.invited_email, p.invited_email, u.email), coalesce(m.invited_name, p.invited_name, u.name),
       coalesce(m.role, p.role), b.name, d.id, d.title,
-      case when i.mailed then exists (select from vault.passwords w where w.user_id = u.id) end
+      case when i.mailed then exists (select from vault.passwords w where w.user_id = u.id) end,
+      i.mailed and u.email <> coalesce(m.invited_email, p.invited_email, u.email)
     from vault.invitations i
     join public.users u on u.id = i.user_id
     left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id and m.status = 'invited'
@@ -9378,34 +9391,64 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.invitation(bytea) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.invite_member(to_brokerage uuid, given_email text, given_name text, as_role text, token bytea, mailed boolean, address inet, request_id text)
+CREATE OR REPLACE FUNCTION app.invite_member(to_brokerage uuid, given_email text, given_name text, as_role text, token bytea, mailed boolean, address inet, request_id text, again uuid DEFAULT NULL::uuid)
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
+  typed text := lower(given_email);
   invited uuid;
+  present text;
+  elsewhere record;
+  other uuid;
   known_as uuid;
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     raise insufficient_privilege using message = 'not an admin of this brokerage';
   end if;
-  invited := app.account_at(lower(given_email), given_name);
+  -- Whoever was once a member is invited themselves, whatever address they have now.
+  select m.user_id into invited from public.members m
+    where m.brokerage_id = to_brokerage and m.person_id = again and m.joined_at is not null;
+  if found then
+    select u.email into present from public.users u where u.id = invited and u.erased_at is null for share;
+    if not found then
+      perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+    end if;
+    if invite_member.mailed then
+      typed := present;
+    end if;
+  else
+    invited := app.account_at(typed, given_name);
+  end if;
   if exists (select from public.members m
     where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active')
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
+  -- As in app.invite_to_deal().
+  select m.invited_email, m.invited_name into elsewhere from public.members m
+    where m.brokerage_id = to_brokerage and m.user_id = invited
+      and m.joined_at is null and m.invited_email <> typed and m.invited_email not like '%@erased.invalid';
+  if found then
+    other := app.account_at(elsewhere.invited_email, elsewhere.invited_name);
+    update public.members m set user_id = other
+      where m.brokerage_id = to_brokerage and m.user_id = invited and m.joined_at is null
+        and not exists (select from public.members o where o.brokerage_id = to_brokerage and o.user_id = other);
+    if found then
+      update vault.invitations i set user_id = other where i.user_id = invited and i.brokerage_id = to_brokerage and i.used_at is null;
+    end if;
+  end if;
   update public.members m set user_id = invited
     where m.brokerage_id = to_brokerage
       and m.user_id = (select o.user_id from public.members o
-        where o.brokerage_id = to_brokerage and o.joined_at is null and o.invited_email = lower(given_email) order by o.user_id limit 1)
+        where o.brokerage_id = to_brokerage and o.joined_at is null and o.invited_email = typed order by o.user_id limit 1)
       and m.user_id <> invited and m.joined_at is null
       and not exists (select from public.members o where o.brokerage_id = to_brokerage and o.user_id = invited);
   -- Or they have just accepted.
   insert into public.members as m (brokerage_id, user_id, role, status, invited_name, invited_email)
-    values (to_brokerage, invited, as_role, 'invited', given_name, lower(given_email))
+    values (to_brokerage, invited, as_role, 'invited', given_name, typed)
     on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
       invited_name = excluded.invited_name, invited_email = excluded.invited_email
     where m.status <> 'active'
@@ -9420,9 +9463,9 @@ begin
   return known_as;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.invite_member(uuid,text,text,text,bytea,boolean,inet,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.invite_member(uuid,text,text,text,bytea,boolean,inet,text,uuid) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.invite_to_deal(deal_id uuid, email text, name text, role text, advises uuid)
+CREATE OR REPLACE FUNCTION app.invite_to_deal(deal_id uuid, email text, name text, role text, advises uuid, again uuid DEFAULT NULL::uuid, mailed boolean DEFAULT true)
  RETURNS TABLE(participant_id uuid)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -9431,8 +9474,11 @@ AS $function$
 #variable_conflict use_column
 declare
   sandbox uuid;
+  typed text := lower(invite_to_deal.email);
   address text := lower(invite_to_deal.email);
   invited uuid;
+  elsewhere record;
+  other uuid;
   part record;
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
@@ -9441,16 +9487,36 @@ begin
   then
     raise insufficient_privilege using message = 'not a broker of this deal';
   end if;
-  -- What an erasure left in place of an address (app.account_at): in sandboxes another address would be made of it.
-  if address like '%@erased.invalid' then
-    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+  -- Whoever once took part is invited themselves, whatever address they have now.
+  select p.user_id into invited from public.participants p
+    where p.id = invite_to_deal.again and p.deal_id = invite_to_deal.deal_id and p.joined_at is not null;
+  if found then
+    select u.email into address from public.users u where u.id = invited and u.erased_at is null for share;
+    if not found then
+      perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+    end if;
+    if invite_to_deal.mailed then
+      typed := address;
+    end if;
+  else
+    -- What an erasure left in place of an address (app.account_at): in sandboxes another address would be made of it.
+    if address like '%@erased.invalid' then
+      perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+    end if;
+    if sandbox is not null then
+      address := coalesce((select u.email from public.users u where u.email = address and u.sandbox_id = sandbox), app.sandbox_address(sandbox, md5(address)));
+    elsif address like '%.sandbox.invalid' then
+      perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+    end if;
+    invited := app.account_at(address, invite_to_deal.name, sandbox);
   end if;
-  if sandbox is not null then
-    address := coalesce((select u.email from public.users u where u.email = address and u.sandbox_id = sandbox), app.sandbox_address(sandbox, md5(address)));
-  elsif address like '%.sandbox.invalid' then
-    perform app.refuse('address_not_taken', 'No e-mail can be sent to this address.');
+  -- What the account was invited to at another address, and has not answered, is left to whoever has that address: one entry would otherwise turn into the other.
+  select p.id, p.invited_email, p.invited_name into elsewhere from public.participants p
+    where p.deal_id = invite_to_deal.deal_id and p.user_id = invited and sandbox is null
+      and p.joined_at is null and p.invited_email <> typed and p.invited_email not like '%@erased.invalid';
+  if found then
+    other := app.account_at(elsewhere.invited_email, elsewhere.invited_name);
   end if;
-  invited := app.account_at(address, invite_to_deal.name, sandbox);
   -- Who leaves the brokerage meanwhile is waited for, or waits and leaves this deal too. app.link_deal_invitation asks again who may invite.
   perform from public.members m
     where m.brokerage_id = (select d.organization_id from public.deals d where d.id = invite_to_deal.deal_id) and m.user_id in (app.user_id(), invited)
@@ -9458,7 +9524,7 @@ begin
   -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
   perform from public.participants p
     where p.deal_id = invite_to_deal.deal_id
-      and (p.user_id = invited or p.id = invite_to_deal.advises or (p.joined_at is null and p.invited_email = lower(invite_to_deal.email)))
+      and (p.user_id = invited or p.id = invite_to_deal.advises or (p.joined_at is null and p.invited_email = typed))
     order by p.advises is not null, p.id for no key update;
   if sandbox is null and app.key_id() is not null
     and (invite_to_deal.role = 'broker'
@@ -9470,9 +9536,15 @@ begin
     perform app.refuse('not_a_member',
       'A key invites brokers and their advisors from among the members of the brokerage: anybody else is invited on the page of the deal.');
   end if;
+  update public.participants p set user_id = other
+    where p.id = elsewhere.id and p.user_id = invited and p.joined_at is null
+      and not exists (select from public.participants o where o.deal_id = invite_to_deal.deal_id and o.user_id = other);
+  if found then
+    update vault.invitations i set user_id = other where i.participant_id = elsewhere.id and i.used_at is null;
+  end if;
   update public.participants p set user_id = invited
     where p.id = (select o.id from public.participants o
-        where o.deal_id = invite_to_deal.deal_id and o.joined_at is null and o.invited_email = lower(invite_to_deal.email) order by o.id limit 1)
+        where o.deal_id = invite_to_deal.deal_id and o.joined_at is null and o.invited_email = typed order by o.id limit 1)
       and p.user_id <> invited and p.joined_at is null
       and not exists (select from public.participants o where o.deal_id = invite_to_deal.deal_id and o.user_id = invited);
   select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
@@ -9485,7 +9557,7 @@ begin
   return query
     insert into public.participants as p (deal_id, user_id, role, advises, invited_name, invited_email)
     values (invite_to_deal.deal_id, invited, invite_to_deal.role, invite_to_deal.advises, invite_to_deal.name,
-      lower(invite_to_deal.email))
+      typed)
     on conflict (deal_id, user_id) do update
       set status = 'invited', role = excluded.role, advises = excluded.advises, invited_name = excluded.invited_name,
         invited_email = excluded.invited_email
@@ -9496,7 +9568,7 @@ begin
   end if;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.invite_to_deal(uuid,text,text,text,uuid) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.invite_to_deal(uuid,text,text,text,uuid,uuid,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.is_administered(deal uuid, administered uuid[])
  RETURNS boolean
@@ -9774,6 +9846,25 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_unread(uuid,uuid,timestamp with time zone) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_unused(account uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.users u
+      where u.id = account and u.suspended_at is null and u.erased_at is null and u.sandbox_id is null)
+    and not exists (select from vault.passwords w where w.user_id = account)
+    and not exists (select from vault.passkeys k where k.user_id = account)
+    and not exists (select from vault.password_resets r where r.user_id = account)
+    and not exists (select from vault.sessions s where s.user_id = account)
+    and not exists (select from public.members m where m.user_id = account and (m.joined_at is not null or m.status = 'active'))
+    and not exists (select from public.participants p where p.user_id = account and (p.joined_at is not null or p.status = 'active'))
+    and not exists (select from app.hold_on_person(account));
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.issue_api_key(brokerage_id uuid, issued_by uuid, name text, environment text, scopes text[], ceiling integer, expires_at timestamp with time zone, digest bytea, last_four text)
  RETURNS uuid
@@ -13689,6 +13780,23 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.recipient_known_as(mail uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select nullif(coalesce(p.left_email, m.left_email), o.recipient) from vault.outbox o
+    join vault.invitations i on i.digest = o.link
+    left join public.participants p on p.id = i.participant_id
+    left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id
+    where o.id = mail and o.brokerage_id = any (app.brokerages_as('admin')));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.recipient_known_as(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.record(user_id uuid, action text, outcome text, details jsonb, address inet, request_id text)
  RETURNS void
  LANGUAGE sql
@@ -15866,6 +15974,37 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.take_over_invitations(unused uuid, person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  brokerages uuid[];
+  parts uuid[];
+begin
+  perform from public.members m where m.user_id in (unused, person) order by m.brokerage_id, m.user_id for no key update;
+  perform app.lock_parts(unused);
+  update public.members m set status = 'removed'
+    where m.user_id = unused and m.status = 'invited'
+      and exists (select from public.members o where o.brokerage_id = m.brokerage_id and o.user_id = person);
+  update public.participants p set status = 'removed'
+    where p.user_id = unused and p.status = 'invited'
+      and exists (select from public.participants o where o.deal_id = p.deal_id and o.user_id = person);
+  brokerages := array(select m.brokerage_id from public.members m where m.user_id = unused and m.status = 'invited');
+  update public.members m set user_id = person where m.user_id = unused and m.status = 'invited';
+  parts := array(select p.id from public.participants p where p.user_id = unused and p.status = 'invited');
+  update public.participants p set user_id = person where p.id = any (parts);
+  with theirs as (
+    update vault.invitations i set user_id = person
+      where i.user_id = unused and (i.brokerage_id = any (brokerages) or i.participant_id = any (parts))
+      returning i.digest)
+  update vault.outbox o set recipient_id = person from theirs t where o.recipient_id = unused and o.link = t.digest;
+  perform app.forget_accounts(array[unused]);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.take_question()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -16367,6 +16506,10 @@ begin
     returning i.* into used;
   if not found then
     return false;
+  end if;
+  -- Whoever opens an account with the link has not entered, and is no member yet.
+  if exists (select from public.participants p where p.id = used.participant_id and p.brokerage_id = any (app.barred_in(app.identity()))) then
+    perform app.refuse_without_factor(person);
   end if;
   if used.brokerage_id is not null then
     update public.members m set status = 'active'
@@ -17327,3 +17470,8 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
+-- 7bf84d8d001696089a04219cc2adaf67ee6a85b0b061d8a21edd62e9e1c9669a  830_invited_again_themselves.sql
+-- 2cdaaf74e9c905b1849bb4e9cd04b425a745e957d527bdc6a0c22137af412f50  831_invitations_of_barred_brokerages.sql
+-- 2b57f6363d854961403d9f27b74837f84e30baebe222734436bf40f3fdc13614  832_invitations_of_who_moved.sql
+-- ac4011c728499c95cf6722edd7e7f9abaffca19285997d0fac7d23551d66df0f  833_addresses_that_were_invited.sql
+-- c97ae7fa5d204f6e08508a593c52785726a64a0f0563a9a5f64db0694a8c0356  834_invited_at_two_addresses.sql

@@ -11,6 +11,7 @@ import {
   findInvitation,
   type Invitation,
 } from '../domain/people/invitations.ts';
+import { enterWithSession } from '../domain/accounts/sessions.ts';
 import { hashPassword } from '../domain/accounts/password-hashes.ts';
 import { passwordFault } from '../domain/accounts/password-rules.ts';
 import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
@@ -25,6 +26,14 @@ import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts
 const over = () =>
   new Problem(410, 'link_expired', 'This invitation has been used or withdrawn, or has expired: ask for a new one.');
 
+// The page behind the link says neither whose account it is nor at which address.
+const notTheirs = () =>
+  new Problem(
+    409,
+    'other_account',
+    'This invitation was sent to another account: sign in with that account, or ask for a new invitation.',
+  );
+
 const hasAccount = () => new Problem(409, 'has_account', 'You already have an account: sign in to accept.');
 
 /** Routes that show an invitation and accept it, with a new account or as the signed-in person. */
@@ -37,17 +46,23 @@ export function invitationRoutes(services: Services) {
     return found;
   };
 
-  const look = action(z.object({ token: fields.token }), async (_c, { token }) => {
-    const { email, name, role, brokerage_name, deal_title, has_password } = await find(token);
+  const look = action(z.object({ token: fields.token }), async (c, { token }) => {
+    const [reader, found] = await database.together(
+      enterWithSession(sessionDigest(c), false),
+      findInvitation(tokenDigest(token)),
+    );
+    if (found === null) throw over();
+    const { email, name, role, brokerage_name, deal_title, has_password, moved } = found;
+    const yours = reader && reader.user_id === found.user_id;
     const kind: 'brokerage' | 'deal' = deal_title === null ? 'brokerage' : 'deal';
-    return { email, name, role, kind, brokerage_name, deal_title, has_password };
+    return { email, name, role, kind, brokerage_name, deal_title, has_password, moved, yours };
   });
 
   const accept = action(z.object({ token: fields.token }), async (c, { token }) => {
-    const { deal_id } = await find(token);
+    const { user_id, deal_id } = await find(token);
     const statement = acceptInvitation(sessionDigest(c), tokenDigest(token), originOf(c));
-    const [, accepted] = await asCaller(services, c, statement);
-    if (!accepted) throw over();
+    const [person, accepted] = await asCaller(services, c, statement);
+    if (!accepted) throw person.user_id === user_id ? over() : notTheirs();
     return { accepted: true, deal_id };
   });
 
@@ -55,7 +70,7 @@ export function invitationRoutes(services: Services) {
     z.object({ token: fields.token, name: fields.name, password: fields.password }),
     async (c, { token: link, name, password }) => {
       const invitation = await find(link);
-      if (invitation.has_password) throw hasAccount();
+      if (invitation.has_password) throw invitation.moved ? notTheirs() : hasAccount();
       const fault = await passwordFault(password, [invitation.email, name]);
       if (fault !== null) throw new Problem(400, 'password_refused', fault);
       const phc = await hashPassword(password, config.passwordParameters, hashedFor(c, invitation.email));

@@ -301,6 +301,28 @@ it('an invitation for another account leads through sign-out and sign-in to its 
   await close();
 });
 
+it('an invitation is accepted on its page with the invited account, whatever address it has by now', async () => {
+  const { id: brokerage } = await openBrokerage(service);
+  const invited = await openAccount(service);
+  const token = await inviteTo(brokerage, invited.email);
+  await service.sql('update vault.invitations set mailed = true where user_id = $1', [invited.id]);
+  await service.sql('update users set email = $2 where id = $1', [invited.id, `moved-${invited.email}`]);
+  const other = await openAccount(service, { email: invited.email });
+  const { page, go, close } = await openTestPage(browser, origin);
+  await go(`/accept-invitation#token=${token}`);
+  await page.getByText('This invitation was sent to an account that has another address by now.').waitFor();
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await signIn(page, other);
+  await page.getByText('This invitation was sent to another account').waitFor();
+  await page.getByRole('link', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signIn(page, { ...invited, email: `moved-${invited.email}` });
+  await page.getByText(`You are signed in as moved-${invited.email}.`).waitFor();
+  await page.getByRole('button', { name: 'Accept' }).click();
+  await page.getByRole('heading', { name: 'Deals', level: 1 }).waitFor();
+  await close();
+});
+
 it('a code entered too late leads back to the password step', async () => {
   const account = await openAccount(service);
   await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [

@@ -4,6 +4,7 @@ import { acceptFirstInvitation } from '../../server/domain/people/invitations.ts
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { openService, type TestService } from '../harness.ts';
+import { atOnce } from '../locks.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import {
   mailedToken,
@@ -116,14 +117,45 @@ describe('an invitation to a brokerage', () => {
     expect(opened).toBe(false);
 
     const other = await signedInVisitor(service, await openAccount(service));
-    expect((await look(token, other)).status).toBe(200);
-    expect((await other.change('/api/auth/invitation/join', { token })).status).toBe(410);
+    expect((await look(token, other)).body).toMatchObject({ yours: false });
+    expect(await other.change('/api/auth/invitation/join', { token })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'other_account' } },
+    });
     expect(await membership(account.email)).toMatchObject({ status: 'invited' });
 
     const guest = await signedInVisitor(service, account);
     const done = await guest.change('/api/auth/invitation/join', { token });
     expect([done.status, done.body]).toEqual([200, { accepted: true, deal_id: null }]);
     expect(await membership(account.email)).toEqual({ role: 'staff', status: 'active' });
+  });
+
+  it('is accepted by the invited account after it moved to another address, and by nobody who has the old one', async () => {
+    const account = await openAccount(service);
+    const { email } = account;
+    await asAdmin.ask(members(), { email, name: 'Guest', role: 'staff' });
+    await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(email);
+    const token = await mailedToken(service, 'Ada Admin invites you');
+    await service.sql('update users set email = $2 where id = $1', [account.id, `moved-${email}`]);
+    const stranger = await openAccount(service, { email });
+    const owner = await signedInVisitor(service, stranger);
+    const moved = { email, has_password: true, moved: true };
+    expect((await look(token)).body).toMatchObject({ ...moved, yours: null });
+    expect((await look(token, owner)).body).toMatchObject({ ...moved, yours: false });
+    for (const refused of [
+      await owner.change('/api/auth/invitation/join', { token }),
+      await owner.json('/api/auth/invitation/accept', { token, name: 'X', password: newPassword() }),
+    ]) {
+      expect(refused).toMatchObject({ status: 409, body: { error: { code: 'other_account' } } });
+      expect(JSON.stringify(refused.body)).not.toContain('moved');
+    }
+
+    const guest = await signedInVisitor(service, { ...account, email: `moved-${email}` });
+    expect((await look(token, guest)).body).toMatchObject({ ...moved, yours: true });
+    expect((await guest.change('/api/auth/invitation/join', { token })).status).toBe(200);
+    expect(await membership(`moved-${email}`)).toEqual({ role: 'staff', status: 'active' });
+    expect(await membership(email)).toBeUndefined();
+    expect((await guest.change('/api/auth/invitation/join', { token })).status).toBe(410);
   });
 
   it('is accepted only once when several requests arrive at the same time', async () => {
@@ -321,4 +353,110 @@ describe('an invitation to a deal', () => {
     const stranger = await signInAs(service, (await openAccount(service)).id);
     expect((await stranger.ask(linkOf(dealId, participantId), { deliver: 'link' })).status).toBe(404);
   });
+});
+
+describe('an address that was invited before its owner gave it to their account', () => {
+  const changeMail = 'Confirm your new e-mail address';
+
+  /** The person's browser, and the change of their address to one that they have invitations at, still to be confirmed. */
+  async function about(invited: string) {
+    const account = await openAccount(service);
+    const here = await signedInVisitor(service, account);
+    await here.change('/api/auth/address', { email: invited });
+    await expect.poll(async () => (await service.deliver()).at(-1)).toMatchObject({ to: invited, subject: changeMail });
+    const token = await mailedToken(service, changeMail);
+    return { account, here, confirm: () => here.change('/api/auth/address/confirm', { token }) };
+  }
+  const addDeal = async () => {
+    const [deal] = await service.sql<{ id: string }>(
+      `insert into deals (organization_id, title) values ($1, 'A deal') returning id`,
+      [brokerageId],
+    );
+    return `/deals/${deal!.id}/participants`;
+  };
+  const guest = (email: string, role: string) => ({ email, name: 'Guest', role, advises: null });
+
+  it('becomes theirs, with the invitations that wait there', async () => {
+    const email = newAddress();
+    const deal = await addDeal();
+    const { body } = await asAdmin.ask(deal, guest(email, 'viewer'));
+    const member = await asAdmin.ask(members(), { email, name: 'Guest', role: 'staff' });
+    await expect.poll(async () => (await service.deliver()).filter(({ to }) => to === email)).toHaveLength(2);
+    const links = service.mails
+      .filter(({ to }) => to === email)
+      .map(({ text }) => /token=([A-Za-z0-9_-]{43})/.exec(text)?.[1]);
+    const listed = async () =>
+      [
+        ...(await asAdmin.ask(`/deals/${deal.split('/')[2]}`)).body.participants,
+        ...(await asAdmin.ask(members())).body.items,
+      ]
+        .filter((one: { email: string }) => one.email === email)
+        .map((one: object) => ({ ...one, updated_at: null }));
+    const before = await listed();
+    const { here, confirm, account } = await about(email);
+    expect(await confirm()).toMatchObject({ status: 200, body: { email } });
+    expect((await here.session())?.user).toMatchObject({ id: account.id, email });
+    // Those who invited see no change.
+    expect(await listed()).toEqual(before);
+    const home = (await (await here.send('/api/web/home')).json()) as { invitations: object[] };
+    expect(home.invitations).toMatchObject([{ participant_id: body.participant.id, deal_title: 'A deal' }]);
+
+    expect(member.body.member).toMatchObject({ email, status: 'invited' });
+    for (const token of links)
+      expect((await here.change('/api/auth/invitation/join', { token })).body).toMatchObject({ accepted: true });
+    expect(await membership(email)).toEqual({ role: 'staff', status: 'active' });
+    expect(await service.sql(`select from users where email = $1`, [email])).toHaveLength(1);
+  });
+
+  it('becomes theirs without the invitation to where they have a place already', async () => {
+    const email = newAddress();
+    const deal = await addDeal();
+    const { body } = await asAdmin.ask(deal, { ...guest(email, 'buyer'), deliver: 'link' });
+    const { account, here, confirm } = await about(email);
+    await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'seller', 'active')`, [
+      deal.split('/')[2],
+      account.id,
+    ]);
+    expect((await confirm()).status).toBe(200);
+    const { participants } = (await asAdmin.ask(`/deals/${deal.split('/')[2]}`)).body;
+    expect(participants).toMatchObject([
+      { user_id: account.id, email, role: 'seller', status: 'active' },
+      { id: body.participant.id, email, role: 'buyer', status: 'removed' },
+    ]);
+    expect((await look(tokenOf(body), here)).status).toBe(410);
+  });
+
+  it('stays with an account that is suspended or held, or has joined something', async () => {
+    for (const [text, of] of [
+      [`update users set suspended_at = app.now() where email = $1`, 'suspended'],
+      [`insert into vault.legal_holds (kind, subject_id) select 'person', id from users where email = $1`, 'held'],
+      [
+        `update members set status = 'active' where user_id = (select id from users where email = $1)`,
+        'joined by an admin of before',
+      ],
+    ] as const) {
+      const email = newAddress();
+      await invite(email);
+      const { here, confirm, account } = await about(email);
+      await service.sql(text, [email]);
+      const answer = await confirm();
+      expect([of, answer.status, answer.body]).toMatchObject([of, 409, { error: { code: 'address_taken' } }]);
+      expect((await here.session())?.user.email).toBe(account.email);
+    }
+  });
+
+  it.each(['opening the account', 'changing the address'])(
+    'belongs to whoever is first, of both at once: %s',
+    async (first) => {
+      const email = newAddress();
+      const token = await invite(email);
+      const { confirm } = await about(email);
+      const opened = new Visitor(service.origin);
+      const open = () => opened.json('/api/auth/invitation/accept', { token, name: 'G', password: newPassword() });
+      const [one, other] = first === 'opening the account' ? [open, confirm] : [confirm, open];
+      const answers = await atOnce(service, ['users', 'email', email], one, other);
+      expect(answers.map(({ status }) => status)).toEqual([200, 409]);
+      expect(await service.sql(`select from users where email = $1`, [email])).toHaveLength(1);
+    },
+  );
 });

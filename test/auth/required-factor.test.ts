@@ -166,6 +166,28 @@ describe('a brokerage that requires a second factor', () => {
     expect([(await reach(broker)).deal, await key()]).toEqual([404, 401]);
   });
 
+  it('hides the invitations to its deals from a session without one, and accepts no answer to them', async () => {
+    const { email } = (await admin.ask('/me')).body.user;
+    admin = await setUp(admin);
+    const elsewhere = await signInAs(service, full.people.admin.userId);
+    const people = `/deals/${full.deal}/participants`;
+    const { body } = await broker.ask(people, { email, name: 'A', role: 'viewer', advises: null, deliver: 'link' });
+    const { id } = body.participant;
+    const token = new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token');
+    const waiting = async (person: SignedIn) => (await person.ask('/home')).body.invitations.length;
+    expect([await waiting(elsewhere), (await required(admin)).status]).toEqual([1, 200]);
+
+    expect([await waiting(elsewhere), await waiting(admin)]).toEqual([0, 1]);
+    for (const answer of [
+      await elsewhere.ask(`/invitations/${id}/accept`, {}),
+      await elsewhere.ask(`/invitations/${id}/decline`, {}),
+      await auth(elsewhere, 'invitation/join', { token: token ?? '' }),
+    ])
+      expect(answer).toMatchObject({ status: 403, body: { error: { code: 'second_factor_required' } } });
+    expect(await waiting(admin)).toBe(1);
+    expect(await auth(admin, 'invitation/join', { token: token ?? '' })).toMatchObject({ status: 200 });
+  });
+
   it('is configured only by an admin session with a second factor, after a recent sign-in', async () => {
     expect((await required(broker)).status).toBe(403);
     expect((await required(buyer)).status).toBe(404);

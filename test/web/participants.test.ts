@@ -626,6 +626,26 @@ test('whoever is invited again after their account moved to another address show
       expect(await listed(), of).toEqual([first]);
       await invite(after);
       expect(await listed(), of).toEqual([first, expect.stringContaining(`${after} invited`)]);
+
+      // Nor when the present address is invited first: the earlier invitation is then for whoever has its address.
+      const earlier = `earlier-${before}`;
+      const present = `present-${before}`;
+      const all = async () => JSON.stringify((await ask(of === 'deal' ? `/deals/${scene.deal}` : list)).body);
+      const typed = { email: earlier, name: 'Someone', role, deliver: 'link' };
+      const { body } = await ask(list, typed);
+      await service.sql('update users set email = $2 where email = $1', [earlier, present]);
+      const again = await ask(list, { ...typed, email: present });
+      expect(again.status, JSON.stringify(again.body)).toBe(201);
+      const entry = ({ participant, member }: Answer['body']) => participant?.id ?? member.user_id;
+      expect(entry(again.body), of).not.toBe(entry(body));
+      expect([await all(), await all()], of).toEqual([
+        expect.stringContaining(earlier),
+        expect.stringContaining(present),
+      ]);
+      const token = new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token');
+      const fields = { token, name: 'Someone else', password: newPassword() };
+      const opened = await new Visitor(service.origin).json('/api/auth/invitation/accept', fields);
+      expect([opened.status, opened.body], of).toMatchObject([200, { user: { email: earlier } }]);
     }
 
     // The same by the button: there is one person, with the id of before.
@@ -640,4 +660,130 @@ test('whoever is invited again after their account moved to another address show
   } finally {
     await own.close();
   }
+});
+
+describe('somebody who left and has moved to another address', () => {
+  let own: WebScene;
+  let people: string;
+  let members: string;
+  const mailTo = async (address: string) => {
+    await expect.poll(async () => (await own.service.deliver()).at(-1)?.to).toBe(address);
+    return /accept-invitation#token=(\S+)/.exec(own.service.mails.at(-1)!.text)?.[1];
+  };
+  const read = async (token: string | null | undefined) =>
+    (await (await fetch(`${own.service.origin}/api/auth/invitation`, lookUp(token))).json()) as { email: string };
+  const tokenIn = ({ body }: Answer) => new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token');
+  /** Makes them leave the deal, and gives the address that they had to a stranger. */
+  async function leavesAndMoves(caller: string) {
+    const id = own.scene.people[caller]!;
+    const part = own.scene.participants[caller]!;
+    const broker = await own.as('broker');
+    expect((await broker.ask(`${people}/${part}`, undefined, 'DELETE')).status).toBe(200);
+    const [{ email: before } = { email: '' }] = await own.service.sql<{ email: string }>(
+      'select email from users where id = $1',
+      [id],
+    );
+    const after = `${randomUUID()}@moved.test`;
+    await own.service.sql('update users set email = $2 where id = $1', [id, after]);
+    const [{ id: stranger } = { id: '' }] = await own.service.sql<{ id: string }>(
+      `insert into users (email, name) values ($1, 'Stranger') returning id`,
+      [before],
+    );
+    return { id, part, before, after, stranger: await signInAs(own.service, stranger), me: await own.as(caller) };
+  }
+
+  beforeAll(async () => {
+    own = await openScene({ config: { smtpUrl: 'smtp://mail.example.test' } });
+    people = `/deals/${own.scene.deal}/participants`;
+    members = `/brokerages/${own.scene.brokerage}/members`;
+  });
+  afterAll(() => own?.close());
+
+  test('is invited again at their own mailbox, and no stranger who has their old address', async () => {
+    const broker = await own.as('broker');
+    const { id, part, before, after, stranger, me } = await leavesAndMoves('seller');
+    const again = await broker.ask(`${people}/${part}/invitation`, {});
+    const shown = { id: part, user_id: id, email: before, role: 'seller', status: 'invited' };
+    expect(again).toMatchObject({ status: 200, body: { mailed: true, participant: shown } });
+    const mailed = await mailTo(after);
+    expect(await read(mailed)).toMatchObject({ email: after });
+    expect((await stranger.ask('/home')).body.invitations).toEqual([]);
+    expect((await stranger.ask(`/invitations/${part}/accept`, {})).status).toBe(404);
+
+    // A link to hand on names the address that the pages show.
+    const link = await broker.ask(`${people}/${part}/invitation`, { deliver: 'link' });
+    expect(link).toMatchObject({ status: 200, body: { mailed: false, participant: shown } });
+    expect(await read(tokenIn(link))).toMatchObject({ email: before });
+    expect(JSON.stringify((await broker.ask(`/deals/${own.scene.deal}`)).body)).not.toContain(after);
+    expect((await me.ask(`/invitations/${part}/accept`, {})).status).toBe(200);
+    expect((await me.ask(`/deals/${own.scene.deal}`)).status).toBe(200);
+  });
+
+  test('is invited again in the invitation to the new address that they have not answered', async () => {
+    const broker = await own.as('broker');
+    const { id, part, before, after } = await leavesAndMoves('viewer');
+    const invited = await broker.ask(people, person(after, 'viewer'));
+    const shown = { id: part, user_id: id, email: before, status: 'invited' };
+    expect(invited).toMatchObject({ status: 201, body: { participant: shown } });
+    await mailTo(after);
+    expect((await broker.ask(`${people}/${part}/invitation`, {})).body.participant).toMatchObject(shown);
+    await mailTo(after);
+    const { participants } = (await broker.ask(`/deals/${own.scene.deal}`)).body;
+    expect(participants.filter(({ email }: { email: string }) => email === before)).toHaveLength(1);
+  });
+
+  test('is told from whoever has the old address when that person is invited', async () => {
+    const broker = await own.as('broker');
+    const { part, before } = await leavesAndMoves('new buyer');
+    const invited = await broker.ask(people, person(before, 'viewer'));
+    expect(invited).toMatchObject({ status: 201, body: { participant: { email: before, role: 'viewer' } } });
+    expect(invited.body.participant.id).not.toBe(part);
+  });
+
+  test('is the answer to a key that invites the one or the other', async () => {
+    const { part, before, after } = await leavesAndMoves('other buyer');
+    const scopes = ['participants:write', 'participants:read'] as const;
+    const { brokerage, people: accounts, deal } = own.scene;
+    const key = await issueKey(own.service, { id: brokerage, admin: accounts['admin']! }, { scopes });
+    await own.service.sql('update deals set keys_admitted = true where id = $1', [deal]);
+    const ask = as(key, own.service.restUrl);
+    const invite = (email: string) =>
+      ask('POST', `/deals/${deal}/invitations`, { email, name: 'X', role: 'viewer' }, { 'Idempotency-Key': email });
+    expect(await invite(after)).toMatchObject({ status: 201, body: { id: part, email: before, role: 'viewer' } });
+    const other = await invite(before);
+    expect(other).toMatchObject({ status: 201, body: { email: before, role: 'viewer' } });
+    expect((other.body as { id: string }).id).not.toBe(part);
+  });
+
+  test('is invited back to the brokerage in the same way', async () => {
+    const admin = await own.as('admin');
+    const id = own.scene.people['colleague']!;
+    const [before, after, later] = ['colleague@example.test', 'c@moved.test', 'c@again.test'];
+    expect((await admin.ask(`${members}/${id}`, undefined, 'DELETE')).status).toBe(200);
+    await own.service.sql('update users set email = $2 where id = $1', [id, after]);
+    const shown = { user_id: id, email: before, status: 'invited' };
+    const invite = (email: string) => admin.ask(members, { email, name: 'Colleague', role: 'staff' });
+    expect(await invite(after)).toMatchObject({ status: 201, body: { member: shown } });
+    await mailTo(after);
+    const other = await invite(before);
+    expect(other).toMatchObject({ status: 201, body: { member: { email: before } } });
+    expect(other.body.member.user_id).not.toBe(id);
+    await mailTo(before);
+
+    await own.service.sql('update users set email = $2 where id = $1', [id, later]);
+    expect(await admin.ask(`${members}/${id}/invitation`, {})).toMatchObject({ status: 200, body: { member: shown } });
+    await mailTo(later);
+    const listed = (await admin.ask(members)).body.items.filter((one: { email: string }) => one.email === before);
+    expect(listed).toHaveLength(2);
+
+    // Nor do the mails that wait name the new mailbox.
+    await own.service.sql(
+      `update vault.outbox set sent_at = null, given_up_at = app.now(), last_error = recipient || ' is unknown' where recipient = $1`,
+      [later],
+    );
+    const { items } = (await admin.ask(`/brokerages/${own.scene.brokerage}/mails`)).body;
+    expect(items).toMatchObject([{ recipient: before, last_error: null }]);
+    const link = await admin.ask(`${members}/${id}/invitation`, { deliver: 'link' });
+    expect(await read(tokenIn(link))).toMatchObject({ email: before });
+  });
 });

@@ -434,6 +434,75 @@ describe('a draft', () => {
     await page.unroute('**/ndas/template');
   });
 
+  test('is restored without what can no longer be chosen: the brokerage that they left, an owner who left', async () => {
+    const { service, scene } = web;
+    const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
+      `insert into users (email, name) values ('two.brokerages@example.test', 'Somebody') returning id`,
+    );
+    const [other] = await service.sql<{ id: string }>(`select id from brokerages where slug = 'elsewhere'`);
+    const brokerages = [scene.brokerage, other!.id];
+    await service.sql(`insert into members (brokerage_id, user_id, role) select unnest($1::uuid[]), $2, 'broker'`, [
+      brokerages,
+      id,
+    ]);
+    await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'seller', 'active')`, [
+      scene.deal,
+      id,
+    ]);
+    const here = await openTestPage(browser, service.origin, { cookie: (await signInAs(service, id)).cookie });
+    const broker = await ownTestPageOf('broker');
+    testPages.push(here);
+    const restored = (page: Page) => page.getByRole('dialog').getByText('Your draft from last time').waitFor();
+    for (const { page, go } of [here, broker]) {
+      page.on('dialog', (prompt) => void prompt.accept());
+      await go(page === here.page ? '/deals' : `/deals/${scene.deal}/closing`);
+    }
+    await button(here.page, 'New deal').first().click();
+    const deal = here.page.getByRole('dialog');
+    const stays = await deal.getByLabel('Brokerage').inputValue();
+    const left = brokerages.find((one) => one !== stays)!;
+    await deal.getByLabel('Title').fill('A deal begun elsewhere');
+    await button(broker.page, 'Add condition').first().click();
+    const condition = broker.page.getByRole('dialog');
+    await condition.getByLabel('What must be done').fill('Begun for somebody else');
+    for (const [{ page }, label, chosen] of [
+      [here, 'Brokerage', left],
+      [broker, 'Owner', id],
+    ] as const) {
+      await expect.poll(() => drafts(page)).toHaveLength(1);
+      const before = await drafts(page);
+      await page.getByRole('dialog').getByLabel(label).selectOption(chosen);
+      await expect.poll(() => drafts(page)).not.toEqual(before);
+    }
+
+    await service.sql(`update members set status = 'removed' where brokerage_id = $1 and user_id = $2`, [left, id]);
+    await service.sql(`update participants set status = 'removed' where deal_id = $1 and user_id = $2`, [
+      scene.deal,
+      id,
+    ]);
+    for (const { page } of [here, broker]) {
+      await page.reload();
+      await loaded(page);
+    }
+    // The address has the dialog of a new deal.
+    await restored(here.page);
+    await button(deal, 'Open deal').click();
+    await here.page.getByRole('heading', { name: 'A deal begun elsewhere', level: 1 }).waitFor();
+    await button(broker.page, 'Add condition').first().click();
+    await restored(broker.page);
+    await button(condition, 'Add condition').click();
+    await condition.waitFor({ state: 'detached' });
+    expect(
+      await service.sql(
+        `select d.organization_id, null as owner from deals d where d.title = 'A deal begun elsewhere'
+         union all select null, c.owner_user_id from closing_conditions c where c.name = 'Begun for somebody else'`,
+      ),
+    ).toEqual([
+      { organization_id: stays, owner: null },
+      { organization_id: null, owner: null },
+    ]);
+  });
+
   test('is deleted when its text is deleted, and when it is submitted', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);

@@ -169,16 +169,13 @@ export const peopleOfDeal = rows<PersonOfDeal, [dealId: string]>(
    order by p.status = 'removed', p.created_at, p.id limit ${mostPeople}`,
 );
 
-/** One participant of a deal, by e-mail address; null if the caller knows of no such person on it. */
-export const personOfDeal = row<PersonOfDeal, [dealId: string, email: string]>(
-  'person_of_deal',
-  `select ${personFields} from ${personTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
-);
+// Not by address: pages call people who have left by one that may be somebody else's by now.
+const withInvitation = 'p.deal_id = $1 and p.user_id = (select i.user_id from app.invitation($2) i)';
 
-/** One participant of a deal, by participant id. */
-export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantId: string]>(
-  'participant_of_deal',
-  `select ${personFields} from ${personTables} where p.deal_id = $1 and p.id = $2`,
+/** The participant of a deal whom this link invites; null if the caller knows of no such person on it. */
+export const invitedPerson = row<PersonOfDeal, [dealId: string, token: Buffer]>(
+  'invited_person',
+  `select ${personFields} from ${personTables} where ${withInvitation}`,
 );
 
 /** What is offered for sale, as the overview of a deal shows it. */
@@ -336,7 +333,8 @@ export const inviteToDeal = (
 const inviteAgain = row<{ email: string }>(
   'invite_to_deal_again',
   `select ${linked('$3', '$5', '$6')} from participants p ${accountOf}
-   cross join lateral app.invite_to_deal(p.deal_id, ${participantEmail}, ${participantName}, p.role, p.advises) invited
+   cross join lateral app.invite_to_deal(
+     p.deal_id, ${participantEmail}, ${participantName}, p.role, p.advises, p.id, $6::text is not null) invited
    cross join lateral app.link_deal_invitation(invited.participant_id, $5, $6::text is not null) link
    ${audited('participant.invite', { subject: 'invited.participant_id', deal: 'p.deal_id', details: `jsonb_build_object('role', p.role, 'mailed', $6::text is not null)` })}
    where p.id = $4 and p.deal_id = $3`,
@@ -344,7 +342,7 @@ const inviteAgain = row<{ email: string }>(
 
 /**
  * The same for a person who has not answered, has declined or was removed; false if there is no such person on the
- * deal.
+ * deal. Whoever once took part is invited at the mailbox that they have now, which is not told.
  */
 export const renewDealInvitation = (
   dealId: string,
@@ -424,8 +422,8 @@ export const participantsOfDeal = listOfDeal<ParticipantResource>('participants_
 /** The participants with these ids whom the caller may know of. */
 export const participantsByIds = recordsByIds<ParticipantResource>('participants_by_ids', inOrder);
 
-/** One participant of a deal, by e-mail address; null if the caller knows of no such person on it. */
-export const participantResource = row<ParticipantResource, [dealId: string, email: string]>(
-  'participant_resource',
-  `select ${resourceFields} from ${resourceTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
+/** The participant of a deal whom this link invites; null if the caller knows of no such person on it. */
+export const invitedResource = row<ParticipantResource, [dealId: string, token: Buffer]>(
+  'invited_resource',
+  `select ${resourceFields} from ${resourceTables} where ${withInvitation}`,
 );

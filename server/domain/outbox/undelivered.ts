@@ -21,11 +21,14 @@ export interface UndeliveredMail {
 
 /**
  * The mails of a brokerage that are waiting or were given up, newest first, at most 200; empty unless the caller is one
- * of its admins.
+ * of its admins. Who left and is invited back is named by the address of the day they left, without the error, which
+ * may name the present one.
  */
 export const undeliveredMails = rows<UndeliveredMail, [brokerageId: string]>(
   'undelivered_mails',
-  `select id, kind, recipient, created_at, given_up, attempts, next_attempt_at, last_error from app.undelivered_mails($1)`,
+  `select o.id, o.kind, coalesce(k.address, o.recipient) as recipient, o.created_at, o.given_up, o.attempts, o.next_attempt_at,
+     case when k.address is null then o.last_error end as last_error
+   from app.undelivered_mails($1) o cross join lateral app.recipient_known_as(o.id) k (address)`,
 );
 
 const resend = row<{ done: boolean }>('resend_mail', 'select app.resend_mail($1, $2, $3, $4, $5, $6) as done');

@@ -3,6 +3,7 @@
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
 import { queueMail } from '../outbox/mails.ts';
+import { emailWith, nameWith } from './former-names.ts';
 import type { NewSession, SignInOrigin } from '../accounts/passwords.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MemberRole } from './member-roles.ts';
@@ -65,15 +66,21 @@ export const inviteMember = (
 const renew = row<{ person_id: string }>(
   'renew_member_invitation',
   `with invited as (
-     select m.brokerage_id, coalesce(m.invited_email, u.email) as email, coalesce(m.invited_name, u.name) as name, m.role
+     select m.brokerage_id, m.role, case when m.joined_at is null then m.invited_name else ${nameWith('m', 'u')} end as name,
+       case when m.joined_at is null then m.invited_email else ${emailWith('m', 'u')} end as known_at,
+       case when m.joined_at is null then m.invited_email else u.email end as email
      from members m left join users u on u.id = m.user_id
      where m.brokerage_id = $1 and m.person_id = $2 and m.status = 'invited')
    select again.person_id, ${mailedInvitation({ to: 'i.email', name: 'i.name', brokerage: ['i.brokerage_id', brokerageName('i.brokerage_id')], secret: '$6', link: '$3' })}
    from invited i
-   cross join lateral app.invite_member(i.brokerage_id, i.email, i.name, i.role, $3, $6::text is not null, $4, $5) as again(person_id)`,
+   cross join lateral app.invite_member(
+     i.brokerage_id, i.known_at, i.name, i.role, $3, $6::text is not null, $4, $5, $2) as again(person_id)`,
 );
 
-/** Replaces the link of an invited person; false when there is no such invited person. */
+/**
+ * Replaces the link of an invited person; false when there is no such invited person. Whoever was once a member is
+ * invited at the mailbox that they have now, which is not told.
+ */
 export const renewMemberInvitation = (
   brokerageId: string,
   personId: string,
@@ -95,12 +102,14 @@ export interface Invitation {
    * disclosed, because the link was handed over.
    */
   has_password: boolean | null;
+  /** Whether the invited account has another address by now; false if the link was handed over. */
+  moved: boolean;
 }
 
 /** The invitation of a link, or null when the link is used, expired, withdrawn or unknown. */
 export const findInvitation: (token: Buffer) => Statement<Invitation | null> = row(
   'find_invitation',
-  `select user_id, email, name, role, brokerage_name, deal_id, deal_title, has_password from app.invitation($1)`,
+  `select user_id, email, name, role, brokerage_name, deal_id, deal_title, has_password, moved from app.invitation($1)`,
 );
 
 const accept = row<{ done: boolean }>('accept_invitation', 'select app.accept_invitation($1, $2, $3, $4) as done');

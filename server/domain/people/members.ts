@@ -124,10 +124,10 @@ export const memberOf = row<MemberOfBrokerage, [brokerageId: string, userId: str
   `${person} and m.person_id = $2`,
 );
 
-/** One member of a brokerage by e-mail address, or null. */
-export const memberByEmail = row<MemberOfBrokerage, [brokerageId: string, email: string]>(
-  'member_by_email',
-  `${person} and ${emailOf} = lower($2)`,
+/** The member of a brokerage whom this link invites, or null. */
+export const invitedMember = row<MemberOfBrokerage, [brokerageId: string, token: Buffer]>(
+  'invited_member',
+  `${person} and m.user_id = (select i.user_id from app.invitation($2) i)`,
 );
 
 const changeRole = row<{ user_id: string }>(

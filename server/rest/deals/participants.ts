@@ -7,8 +7,8 @@ import { sides } from '../../domain/deals/deals.ts';
 import {
   advisesAsInvited,
   advisesMessage,
+  invitedResource,
   inviteToDeal,
-  participantResource,
   participantRoles,
   participantsOfDeal,
   participantStatuses,
@@ -91,7 +91,7 @@ export function participantOperations(services: Services, callers: Callers): rea
             requireVisible('deals', dealId),
             actForIssuer(digestOfKey(c), 'participants:write', dealId),
             inviteToDeal(dealId, given, link, originOf(c)),
-            participantResource(dealId, given.email),
+            invitedResource(dealId, link.token),
           ],
           said: given,
           answer: ([, , invited, who]) => {

@@ -14,11 +14,10 @@ import {
   changeMemberRole,
   dealsRunAlone,
   endMemberSessions,
-  memberByEmail,
+  invitedMember,
   memberOf,
   membersOf,
   removeMember,
-  type MemberOfBrokerage,
 } from '../../domain/people/members.ts';
 import { memberRoles } from '../../domain/people/member-roles.ts';
 import type { NewLink } from '../../domain/accounts/secret-tokens.ts';
@@ -61,13 +60,12 @@ export function brokerageRoutes(services: Services) {
     brokerageId: string,
     deliver: 'mail' | 'link' | undefined,
     change: (link: NewLink) => Statement<unknown>,
-    who: Statement<MemberOfBrokerage | null>,
   ) => {
     const [known] = await asPerson(services, c, brokerageOfCaller(brokerageId));
     if (!known) throw nothingThere();
     const mailed = smtpUrl !== undefined && deliver !== 'link';
     const { token, link } = mintLink(services.secrets, mailed);
-    const [changed, member] = await asPerson(services, c, change(link), who);
+    const [changed, member] = await asPerson(services, c, change(link), invitedMember(brokerageId, link.token));
     if (!changed || !member) throw nothingThere();
     return { member, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   };
@@ -102,7 +100,7 @@ export function brokerageRoutes(services: Services) {
       const brokerageId = pathId(c);
       const { deliver, ...person } = c.req.valid('json');
       const change = (link: NewLink) => inviteMember({ brokerageId, ...person }, link, originOf(c));
-      return c.json(await invite(c, brokerageId, deliver, change, memberByEmail(brokerageId, person.email)), 201);
+      return c.json(await invite(c, brokerageId, deliver, change), 201);
     })
 
     .post('/brokerages/:id/members/:user_id/invitation', body(Renewal), async (c) => {
@@ -110,7 +108,7 @@ export function brokerageRoutes(services: Services) {
       const userId = pathId(c, 'user_id');
       const { deliver } = c.req.valid('json');
       const change = (link: NewLink) => renewMemberInvitation(brokerageId, userId, link, originOf(c));
-      return c.json(await invite(c, brokerageId, deliver, change, memberOf(brokerageId, userId)));
+      return c.json(await invite(c, brokerageId, deliver, change));
     })
 
     .patch('/brokerages/:id/members/:user_id', body(Role), async (c) => {

@@ -11,9 +11,8 @@ import {
   advisesAsInvited,
   advisesMessage,
   answerInvitation,
+  invitedPerson,
   inviteToDeal,
-  participantOfDeal,
-  personOfDeal,
   removeFromDeal,
   renewDealInvitation,
   type PersonOfDeal,
@@ -53,11 +52,10 @@ export function participantRoutes(services: Services) {
     dealId: string,
     deliver: 'mail' | 'link' | undefined,
     change: (link: NewLink) => Statement<boolean>,
-    who: Statement<PersonOfDeal | null>,
   ) {
     const mailed = smtpUrl !== undefined && deliver !== 'link';
     const { token, link } = mintLink(services.secrets, mailed);
-    const [invited, participant] = await withDeal(services, c, dealId, change(link), who);
+    const [invited, participant] = await withDeal(services, c, dealId, change(link), invitedPerson(dealId, link.token));
     if (!invited || !participant) throw nothingThere();
     return { participant, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   }
@@ -73,7 +71,7 @@ export function participantRoutes(services: Services) {
       const dealId = pathId(c);
       const { deliver, ...person } = c.req.valid('json');
       const change = (link: NewLink) => inviteToDeal(dealId, person, link, originOf(c));
-      return c.json(await invite(c, dealId, deliver, change, personOfDeal(dealId, person.email)), 201);
+      return c.json(await invite(c, dealId, deliver, change), 201);
     })
 
     .post('/deals/:id/participants/:participant_id/invitation', body(Renewal), async (c) => {
@@ -81,7 +79,7 @@ export function participantRoutes(services: Services) {
       const participantId = pathId(c, 'participant_id');
       const { deliver } = c.req.valid('json');
       const change = (link: NewLink) => renewDealInvitation(dealId, participantId, link, originOf(c));
-      return c.json(await invite(c, dealId, deliver, change, participantOfDeal(dealId, participantId)));
+      return c.json(await invite(c, dealId, deliver, change));
     })
 
     .delete('/deals/:id/participants/:participant_id', async (c) => {

@@ -55,6 +55,8 @@ export const invitationQuery = (token: string) =>
     retry: false,
     // The form that is being filled in depends on it.
     refetchOnWindowFocus: false,
+    // It depends on who is signed in, which changes on other pages.
+    gcTime: 0,
   });
 
 /** The email address that the link would give to the person who is signed in. */

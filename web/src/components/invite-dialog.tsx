@@ -37,6 +37,7 @@ export function InviteDialog<R extends string, I>(props: InviteDialogProps<R, I>
   const form = useForm<Values<R>, I>({
     initial: { role: initialRole, name: '', email: '', advises: '' },
     draft,
+    offered: { advises: advisor?.of.map(({ value }) => value) },
     check: (values) =>
       required(values, {
         name: 'Enter the person’s name.',

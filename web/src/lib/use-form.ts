@@ -20,6 +20,11 @@ interface FormOptions<V, R> {
    */
   submit: (values: V, before: V) => Promise<R>;
   onDone?: (result: R, values: V) => unknown;
+  /**
+   * The values that can be chosen for a field, once they are known: a draft may hold the id of what is gone by now, and
+   * the field then has its initial value.
+   */
+  offered?: { [N in keyof V]?: readonly V[N][] | undefined };
   /** Returns errors to show before anything is sent, by field. */
   check?: (values: V) => Errors;
   /** Fields for errors that name none, by error code: `{password_refused: 'password'}`. */
@@ -88,16 +93,25 @@ export function useForm<V extends object, R = unknown>({
   draft,
   submit,
   onDone,
+  offered = {},
   check,
   about = {},
 }: FormOptions<V, R>): Form<V> {
   const [values, setValues] = useState(initial);
   const [beginning, setBeginning] = useState(initial);
+  /** The fields of a restored draft whose values have not been looked for among those offered. */
+  const [restored, setRestored] = useState<readonly (keyof V)[]>([]);
   const [errors, setErrors] = useState<Errors>({});
   const [fault, setFault] = useState<string | null>(null);
   const [pending, setPending] = useState(false);
   const [touched, setTouched] = useState(false);
   const dirty = touched && !sameValues(values, beginning);
+  const known = restored.filter((name) => offered[name] !== undefined);
+  if (known.length > 0) {
+    setRestored(restored.filter((name) => !known.includes(name)));
+    const gone = known.filter((name) => offered[name]?.includes(values[name]) === false);
+    if (gone.length > 0) setValues({ ...values, ...Object.fromEntries(gone.map((name) => [name, beginning[name]])) });
+  }
   const element = useRef<HTMLFormElement | null>(null);
   const refusals = useRef(0);
   const [refused, setRefused] = useState(0);
@@ -139,6 +153,7 @@ export function useForm<V extends object, R = unknown>({
     void readDraft(draft).then((found) => {
       if (gone || open.current.dirty || !isLike(initial, found)) return;
       setValues((present) => ({ ...present, ...found }));
+      setRestored(Object.keys(found) as (keyof V)[]);
       setTouched(true);
       if (!sameValues({ ...initial, ...found }, initial)) noteForm(open.current, { dirty: true, restored: true });
     });
@@ -167,6 +182,7 @@ export function useForm<V extends object, R = unknown>({
     // Input during submission would be neither sent nor kept.
     if (pending) return;
     setValues((present) => ({ ...present, [name]: value }));
+    setRestored((names) => names.filter((one) => one !== name));
     setErrors(({ [name]: _mended, ...rest }) => rest);
     setTouched(true);
   };

@@ -4,6 +4,7 @@ import { MailX, Unlink } from 'lucide-react';
 import { useState } from 'react';
 import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
+import { dealQuery } from '../api/deals.ts';
 import type { Id } from '../api/shapes.ts';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
@@ -15,21 +16,30 @@ import { Notice } from '../components/notice.tsx';
 import { lengths } from '../lib/lengths.ts';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
-import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
+import { EmptyState, isMissing, Loaded, Skeleton } from '../components/states.tsx';
+import { toast } from '../components/toast.tsx';
 import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 import { roleInWords } from '../lib/states.ts';
 import { required, useForm } from '../lib/use-form.ts';
 import { paths } from '../paths.ts';
 
-/** Navigates to the invitation's deal, or to the brokerage's list of deals. */
+/**
+ * Navigates to the invitation's deal, or to the brokerage's list of deals; home from a deal that an advisor does not see
+ * yet, because the person they advise has not joined.
+ */
 function useWelcome() {
   const navigate = useNavigate();
   const client = useQueryClient();
   return async ({ deal_id: dealId }: { deal_id: Id | null }) => {
     client.clear();
-    await (dealId === null
-      ? navigate({ to: '/deals', replace: true })
-      : navigate({ to: '/deals/$dealId', params: { dealId }, replace: true }));
+    if (dealId === null) return navigate({ to: '/deals', replace: true });
+    const isHidden = await client.fetchQuery(dealQuery(dealId)).then(
+      () => false,
+      (error: Error) => isMissing(error),
+    );
+    if (!isHidden) return navigate({ to: '/deals/$dealId', params: { dealId }, replace: true });
+    toast('You have joined. The deal shows here once the person whom you advise has joined as well.');
+    return navigate({ to: '/', replace: true });
   };
 }
 
@@ -102,22 +112,39 @@ function JoinForm({ token, invitation, onOver }: FormProps) {
   if (email === undefined) {
     return (
       <div className="flex flex-col gap-4">
-        <p className="text-soft">
-          You already have an account for <strong className="font-medium text-ink">{invitation.email}</strong>. Sign in
-          to accept.
-        </p>
+        {invitation.moved ? (
+          <p className="text-soft">
+            This invitation was sent to an account that has another address by now. Sign in with that account to accept,
+            or ask for a new invitation.
+          </p>
+        ) : (
+          <p className="text-soft">
+            You already have an account for <strong className="font-medium text-ink">{invitation.email}</strong>. Sign
+            in to accept.
+          </p>
+        )}
         <ButtonLink to="/sign-in" search={{ return_to: paths.acceptInvitation }} kind="primary">
           Sign in
         </ButtonLink>
       </div>
     );
   }
-  if (email !== invitation.email) {
+  // Whoever has changed their address since accepts with the account that was invited.
+  const yours = invitation.yours ?? email === invitation.email;
+  if (!yours) {
+    const another = invitation.moved || email === invitation.email;
     return (
       <div className="flex flex-col gap-4">
-        <Notice tone="warn" title={`This invitation is for ${invitation.email}`}>
-          You are signed in as {email}. Sign out, and sign in as {invitation.email} to accept.
-        </Notice>
+        {another ? (
+          <Notice tone="warn" title="This invitation was sent to another account">
+            You are signed in as {email}. Sign out, and sign in with the account that was invited, or ask for a new
+            invitation.
+          </Notice>
+        ) : (
+          <Notice tone="warn" title={`This invitation is for ${invitation.email}`}>
+            You are signed in as {email}. Sign out, and sign in as {invitation.email} to accept.
+          </Notice>
+        )}
         <ButtonLink to="/sign-out" search={{ return_to: paths.acceptInvitation }} kind="primary">
           Sign out
         </ButtonLink>
@@ -140,7 +167,7 @@ function AnyForm(form: FormProps) {
   const { invitation } = form;
   const session = useQuery(sessionQuery);
   if (session.isPending) return <Skeleton className="h-64 w-full" />;
-  if (session.data?.user.email === invitation.email) return <JoinForm {...form} />;
+  if (invitation.yours || session.data?.user.email === invitation.email) return <JoinForm {...form} />;
   return (
     <div className="flex flex-col gap-5">
       <div className="flex flex-col gap-3">

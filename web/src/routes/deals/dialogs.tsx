@@ -55,6 +55,7 @@ function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDon
   const form = useForm({
     initial,
     draft,
+    ...(choosesBrokerage && { offered: { organization_id: brokerages.map((one) => one.brokerage_id) } }),
     check: (values) => required(values, { title: 'Enter a title.' }),
     submit,
     onDone,

@@ -31,6 +31,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       deadline: condition?.deadline ?? '',
     },
     draft: `condition/${condition?.id ?? `new on ${deal.id}`}`,
+    offered: { owner_user_id: [nobody, ...owners.map((one) => one.user_id)] },
     check: (values) => required(values, { name: 'Enter what must be done.' }),
     submit: (values, before): Promise<unknown> =>
       condition

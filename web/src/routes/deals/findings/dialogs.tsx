@@ -22,9 +22,11 @@ interface Values {
 export function FindingDialog({ onClose }: { onClose: () => void }) {
   const { deal, participants } = useDeal();
   const { add } = useFindingActions(deal.id);
+  const owners = participants.filter((one) => one.can_own_findings);
   const form = useForm<Values, Finding>({
     initial: { title: '', category: '', severity: '', description: '', owner_user_id: '' },
     draft: `finding/${deal.id}`,
+    offered: { owner_user_id: owners.map((one) => one.user_id) },
     check: (values) =>
       required(values, {
         title: 'Enter a short title.',
@@ -65,9 +67,7 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
           {...form.field('owner_user_id')}
           options={[
             { value: '', label: 'Unassigned' },
-            ...participants
-              .filter((one) => one.can_own_findings)
-              .map(({ user_id, name }) => ({ value: user_id, label: name })),
+            ...owners.map(({ user_id, name }) => ({ value: user_id, label: name })),
           ]}
         />
       </Field>

@@ -38,6 +38,7 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
   const form = useForm<Values>({
     initial: { participant_id: buyer.id, terms: '', expires_at: inTwoYears },
     draft: `nda/${buyer.id}`,
+    offered: { participant_id: buyers.map((one) => one.id) },
     check: (values) => required(values, { participant_id: 'Choose a buyer.', terms: 'Enter the terms.' }),
     submit: ({ expires_at, ...nda }) => send.mutateAsync({ ...nda, expires_at: orNull(expires_at) }),
     onDone: () => {

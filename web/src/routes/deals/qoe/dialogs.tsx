@@ -162,6 +162,7 @@ export function AdmitDialog({ dealId, members, onClose }: AdmitDialogProps) {
   const form = useForm<{ id: Id; role: QoeMember['role'] }>({
     initial: { id: '', role: 'reader' },
     draft: `qoe-member/${dealId}`,
+    offered: { id: people.map((one) => one.id) },
     check: (values) => required(values, { id: 'Choose someone.' }),
     submit: (values) => admit.mutateAsync(values),
     onDone: () => {

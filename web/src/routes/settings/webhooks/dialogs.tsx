@@ -125,6 +125,7 @@ export function AddDialog({
   const form = useForm<Values & { key_id: Id }, WebhookSecret>({
     initial: { key_id: '', url: '', description: '', all: true, types: [] },
     draft: `webhook/${brokerageId}`,
+    offered: { key_id: keys?.map(({ id }) => id) },
     check: (values) => ({ ...checkOf(values), ...required(values, { key_id: 'Choose a key.' }) }),
     about: { api_key_ended: 'key_id', too_many_webhooks: 'key_id' },
     submit: (values) => withRecentSignIn(() => add.mutateAsync({ key_id: values.key_id, ...toInput(values) })),
