@@ -39,7 +39,7 @@ export interface Mailer {
 /** A mail was not accepted. The message is for the operator, and contains nothing of the mail's content. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
-  /** Whether the server will never accept this mail: its recipient or the mail itself was rejected permanently. */
+  /** Whether the server will never accept this mail, because its recipient or its content is to blame. */
   readonly final: boolean;
   constructor(message: string, final: boolean, cause?: unknown) {
     super(message, { cause });
@@ -89,6 +89,9 @@ const troubles: Readonly<Record<string, string>> = {
   ABORT_ERR: 'The mail server did not accept the e-mail in time',
 };
 
+/** Returns the address that all mails come from, in lower case. */
+const senderOf = (from: string): string | undefined => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
+
 const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
 /**
@@ -98,7 +101,7 @@ const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g,
  */
 function withoutParticulars(response: string, from: string, to: string): string {
   const [codes = ''] = /^(?:\d{3}[ -]?)?(?:\d\.\d{1,3}\.\d{1,3}\s)?/.exec(response) ?? [];
-  const sender = /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
+  const sender = senderOf(from);
   const local = to.slice(0, to.lastIndexOf('@'));
   // Some servers name the recipient by the part before the @ alone.
   const recipient = new RegExp(
@@ -115,13 +118,30 @@ function withoutParticulars(response: string, from: string, to: string): string 
   return codes + (to === '' || local === '' ? text : text.replaceAll(recipient, '…'));
 }
 
+/** The words of refusals of us, not of the recipient, by servers that send no enhanced code. */
+const ofUs = /sender|relay|rcpthosts|authenti|log ?in\b|\bhelo\b|limit|polic|\b(?:spf|dkim|dmarc)\b/i;
+
+/**
+ * Whether a refusal cannot change, because its recipient or the content of the mail is to blame. Anything else, such as
+ * a sender, a login or a relay that is refused at RCPT TO or DATA, is corrected in a configuration.
+ */
+function isFinal({ command = '', responseCode = 0 }: SmtpError, answer: string, from: string): boolean {
+  if (responseCode < 500 || (command !== 'RCPT TO' && command !== 'DATA')) return false;
+  const sender = senderOf(from);
+  if ([530, 535, 538].includes(responseCode) || (sender && answer.toLowerCase().includes(sender))) return false;
+  // RFC 3463: addresses (those of senders are 5.1.7 and 5.1.8), mailboxes that are closed or full, and contents.
+  const code = /^\d{3}[ -](5\.\d{1,3}\.\d{1,3})(?!\S)/.exec(answer)?.[1];
+  if (code !== undefined) return /^5\.(?:1\.(?![78]$)\d+|2\.[12]|6\.\d+)$/.test(code) && !/sender/i.test(answer);
+  return command === 'RCPT TO' && [501, 550, 551, 553].includes(responseCode) && !ofUs.test(answer);
+}
+
 function notSent(error: SmtpError, from: string, to: string): NotSent {
   const { code = '', command = '', responseCode, response } = error;
-  const answer = response ? `: ${withoutParticulars(response, from, to).slice(0, 300)}` : '';
-  // A rejected login or sender is an error of our configuration, which can be corrected.
-  const isAboutMail = command === 'RCPT TO' || command === 'DATA';
-  const final = responseCode !== undefined && responseCode >= 500 && isAboutMail;
-  const refused = command === 'RCPT TO' ? 'The mail server refused the address' : 'The mail server refused the e-mail';
+  const said = response ? withoutParticulars(response, from, to) : '';
+  const answer = said && `: ${said.slice(0, 300)}`;
+  const final = isFinal(error, said, from);
+  const isOfRecipient = command === 'RCPT TO' && (final || (responseCode !== undefined && responseCode < 500));
+  const refused = isOfRecipient ? 'The mail server refused the address' : 'The mail server refused the e-mail';
   const what = responseCode === undefined || code === 'EAUTH' ? troubles[code] : undefined;
   return new NotSent(
     `${what ?? (responseCode === undefined ? 'The e-mail could not be sent' : refused)}${answer}`,

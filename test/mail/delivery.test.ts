@@ -176,7 +176,7 @@ describe('a mail', () => {
 
   test('is given up at once after a permanent rejection, and a link quoted in it is not kept', async () => {
     mailServer.onMail = ({ raw }) => {
-      throw new Refusal(554, `Blocked: ${/http:\S+token=\S+/.exec(raw)?.[0]}`);
+      throw new Refusal(554, `5.6.0 Blocked: ${/http:\S+token=\S+/.exec(raw)?.[0]}`);
     };
     await invite();
     await deliver();
@@ -185,7 +185,7 @@ describe('a mail', () => {
         state: 'given up',
         attempts: 1,
         secret: null,
-        last_error: 'The mail server refused the e-mail: 554 Blocked: …',
+        last_error: 'The mail server refused the e-mail: 554 5.6.0 Blocked: …',
       },
     ]);
     const token = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)![1]!;
@@ -254,6 +254,54 @@ describe('a mail', () => {
         () => (mailServer.onSender = () => {}),
       );
     });
+
+    test.each([
+      [553, '5.7.1 Sender address rejected: not owned by user deals'],
+      [554, '5.7.1 Relay access denied'],
+      [530, '5.7.0 Authentication required'],
+      [530, 'Authentication required'],
+      [550, '5.4.5 Daily user sending limit exceeded'],
+      [554, 'Message rejected: Email address is not verified.'],
+      [554, '5.2.252 SendAsDenied'],
+      [550, '5.7.26 Unauthenticated email is not accepted due to the DMARC policy of the domain'],
+      [550, '5.1.8 Bad sender domain'],
+      [553, '5.1.0 Sender not known'],
+      [550, 'deals@brokers.example may not send from here'],
+      [550, 'Relaying denied'],
+    ])('refused after the sender was accepted: %i %s', async (code, words) => {
+      let isRefused = true;
+      const refuse = () => {
+        if (isRefused) throw new Refusal(code, words);
+      };
+      mailServer.onRecipient = refuse;
+      await areSentAfterRepair(deliver, `The mail server refused the e-mail: ${code} ${words}`, () => {
+        isRefused = false;
+      });
+      await service.sql('delete from vault.outbox');
+      isRefused = true;
+      Object.assign(mailServer, { onRecipient: () => {}, onMail: refuse });
+      await invite();
+      await deliver();
+      expect(await outbox()).toMatchObject([{ state: 'waiting', attempts: 1 }]);
+    });
+  });
+
+  test.each([
+    [550, '5.1.1 No such user'],
+    [550, '5.1.10 Recipient not found'],
+    [550, '5.2.1 Mailbox disabled'],
+    [552, '5.2.2 Mailbox full'],
+    [550, 'No such user'],
+    [551, 'User not local'],
+    [553, 'Mailbox name not allowed'],
+  ])('is given up at once when its recipient is to blame: %i %s', async (code, words) => {
+    mailServer.onRecipient = () => {
+      throw new Refusal(code, words);
+    };
+    await invite();
+    await deliver();
+    const last_error = `The mail server refused the address: ${code} ${words}`;
+    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 1, last_error }]);
   });
 
   test('with a replaced link is not sent, and the mail with the new link is', async () => {
