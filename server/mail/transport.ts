@@ -6,7 +6,9 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTransport } from 'nodemailer';
+import { parseConnectionUrl } from 'nodemailer/lib/shared';
 import type { Config } from '../config/config.ts';
+import { isHere } from '../lib/is-here.ts';
 import type { Logger } from '../lib/log.ts';
 import { mailDirectory } from './files.ts';
 
@@ -79,6 +81,14 @@ interface SmtpError extends Error {
   readonly response?: string;
 }
 
+/** Whether an attempt failed because encryption is required and the mail server offers none. */
+export const isUnencrypted = ({ code, command, response }: SmtpError): boolean =>
+  code === 'ETLS' && command === 'STARTTLS' && response !== undefined;
+
+/** What an operator can do then, as part of a sentence. */
+export const encryptionRemedy =
+  'smtps:// in SMTP_URL, or add ?requireTLS=false to it if the network in between is private';
+
 const troubles: Readonly<Record<string, string>> = {
   EAUTH: 'The mail server does not accept the user and password of SMTP_URL',
   EDNS: 'The mail server of SMTP_URL was not found',
@@ -142,7 +152,10 @@ function notSent(error: SmtpError, from: string, to: string): NotSent {
   const final = isFinal(error, said, from);
   const isOfRecipient = command === 'RCPT TO' && (final || (responseCode !== undefined && responseCode < 500));
   const refused = isOfRecipient ? 'The mail server refused the address' : 'The mail server refused the e-mail';
-  const what = responseCode === undefined || code === 'EAUTH' ? troubles[code] : undefined;
+  const trouble = isUnencrypted(error)
+    ? `The mail server offers no encryption (STARTTLS): use one that does, or ${encryptionRemedy}`
+    : troubles[code];
+  const what = responseCode === undefined || code === 'EAUTH' || code === 'ETLS' ? trouble : undefined;
   return new NotSent(
     `${what ?? (responseCode === undefined ? 'The e-mail could not be sent' : refused)}${answer}`,
     final,
@@ -150,16 +163,33 @@ function notSent(error: SmtpError, from: string, to: string): NotSent {
   );
 }
 
+/** How to connect to a mail server, and the user and password for signing in. */
+export type MailServer = ReturnType<typeof mailServerOf>;
+
+/**
+ * Returns how to connect to the server of SMTP_URL. The connection is encrypted unless the server is on this machine or
+ * the URL says `requireTLS=false`: otherwise somebody between could hide that the server offers STARTTLS, and read
+ * passwords and links.
+ */
+export function mailServerOf(smtpUrl: string) {
+  const given = parseConnectionUrl(smtpUrl);
+  const { secure, host = '', requireTLS } = given;
+  return {
+    ...given,
+    requireTLS: secure !== true && (requireTLS === true || (requireTLS !== false && !isHere(host))),
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+  };
+}
+
 function smtpMailer(url: string, from: string): Mailer {
   const transport = createTransport({
-    url,
+    ...mailServerOf(url),
     pool: true,
     maxConnections: connections,
     maxMessages: 100,
     // A connection that the server had closed meanwhile is replaced once, if nothing of the mail was sent on it.
     maxRequeues: 1,
-    connectionTimeout: 10_000,
-    greetingTimeout: 10_000,
     socketTimeout: 30_000,
   });
   return {

@@ -244,6 +244,24 @@ describe('a mail', () => {
       expect(new Set(asked.map((given) => given.join(' ')))).toEqual(new Set(['deals the password']));
     });
 
+    test('no encryption, and no user, password or mail is sent before', async () => {
+      const elsewhere = mailServer.url.replace('//127.0.0.1', '//deals:password@0.0.0.0');
+      const strict = openDelivery(await openNode(elsewhere));
+      const lenient = openDelivery(await openNode(`${elsewhere}?requireTLS=false`));
+      let asked = 0;
+      mailServer.onSignIn = () => void (asked += 1);
+      let node = strict;
+      await areSentAfterRepair(
+        () => node.deliverDue(),
+        'The mail server offers no encryption (STARTTLS): use one that does, or smtps:// in SMTP_URL, or add ?requireTLS=false to it if the network in between is private: 500 Error: command not recognized',
+        () => {
+          expect(asked).toBe(0);
+          node = lenient;
+        },
+      );
+      expect(asked).toBeGreaterThan(0);
+    });
+
     test('rejected sender address', async () => {
       mailServer.onSender = (address) => {
         throw new Refusal(550, `Not allowed to send as ${address}`);
@@ -302,6 +320,16 @@ describe('a mail', () => {
     await deliver();
     const last_error = `The mail server refused the address: ${code} ${words}`;
     expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 1, last_error }]);
+  });
+
+  test('is sent encrypted to a mail server that offers it', async () => {
+    const encrypting = await openMailServer({ encrypts: true });
+    closers.push(() => encrypting.close());
+    const url = `${encrypting.url.replace('127.0.0.1', '0.0.0.0')}?tls.rejectUnauthorized=false`;
+    const node = openDelivery(await openNode(url));
+    const email = await invite();
+    await node.deliverDue();
+    expect(encrypting.received).toMatchObject([{ to: [email], secure: true }]);
   });
 
   test('with a replaced link is not sent, and the mail with the new link is', async () => {

@@ -106,7 +106,7 @@ test('doctor reports everything unreachable, without repeating passwords', async
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
 
-test('doctor connects to the mail server, and reports a rejected password', async () => {
+test('doctor connects to the mail server, and reports a rejected password and missing encryption', async () => {
   const server = net.createServer((socket) => {
     socket.on('error', () => {});
     socket.write('220 mail.example.com\r\n');
@@ -130,6 +130,13 @@ test('doctor connects to the mail server, and reports a rejected password', asyn
   expect(wrong(refused.findings)).toEqual([
     expect.stringContaining(`mail: ${at} does not accept mail from here: Invalid login`),
   ]);
+  const elsewhere = at.replace('127.0.0.1', '0.0.0.0');
+  const unencrypted = await doctor({ SMTP_URL: `smtp://${elsewhere}`, MAIL_FROM });
+  expect(wrong(unencrypted.findings)).toEqual([
+    `mail: ${elsewhere} offers no encryption (STARTTLS), and nothing is sent to it without.`,
+  ]);
+  const allowed = await doctor({ SMTP_URL: `smtp://${elsewhere}?requireTLS=false`, MAIL_FROM });
+  expect(wrong(allowed.findings)).toEqual([]);
 });
 
 test.skipIf(spawnSync('openssl', ['version']).status !== 0)(

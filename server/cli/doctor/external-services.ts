@@ -7,31 +7,22 @@ import { setTimeout as pause } from 'node:timers/promises';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { Config } from '../../config/config.ts';
 import { openRedis } from '../../redis/connection.ts';
+import { isHere } from '../../lib/is-here.ts';
 import { reasonOf } from '../../lib/reason.ts';
-import { isHere, type Findings } from './finding.ts';
+import { encryptionRemedy, isUnencrypted, mailServerOf, type MailServer } from '../../mail/transport.ts';
+import type { Findings } from './finding.ts';
 
 /** Connects with EHLO, STARTTLS if offered, and signs in; returns whether the connection is encrypted. */
-async function greet(url: URL): Promise<boolean> {
-  const isSecure = url.protocol === 'smtps:';
-  const connection = new SMTPConnection({
-    host: url.hostname.replaceAll(/^\[|\]$/g, ''),
-    port: Number(url.port || (isSecure ? 465 : 587)),
-    secure: isSecure,
-    connectionTimeout: 10_000,
-    greetingTimeout: 10_000,
-    socketTimeout: 15_000,
-  });
+async function greet({ auth, ...server }: MailServer): Promise<boolean> {
+  const connection = new SMTPConnection({ ...server, socketTimeout: 15_000 });
   try {
     await new Promise<void>((resolve, reject) => {
       connection.once('error', reject);
       connection.connect((error) => (error ? reject(error) : resolve()));
     });
-    if (url.username !== '')
+    if (auth !== undefined)
       await new Promise<void>((resolve, reject) =>
-        connection.login(
-          { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
-          (error: unknown) => (error ? reject(error as Error) : resolve()),
-        ),
+        connection.login(auth, (error: unknown) => (error ? reject(error as Error) : resolve())),
       );
     return connection.secure;
   } finally {
@@ -51,18 +42,23 @@ export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings
   }
   const url = new URL(smtpUrl);
   try {
-    const isEncrypted = await greet(url);
-    if (isEncrypted || isHere(url.hostname)) findings.ok(`${url.host} accepts mail from here.`);
-    else
-      findings.warning(
-        `${url.host} accepts mail from here, but offers no encryption (STARTTLS).`,
-        'Use a mail server that does, or smtps:// in SMTP_URL.',
-      );
-  } catch (error) {
-    findings.fault(
-      `${url.host} does not accept mail from here: ${reasonOf(error)}.`,
-      'Check host, port, user and password in SMTP_URL, and whether this machine may reach that port.',
+    const isEncrypted = await greet(mailServerOf(smtpUrl));
+    findings.ok(
+      isEncrypted || isHere(url.hostname)
+        ? `${url.host} accepts mail from here.`
+        : `${url.host} accepts mail from here, unencrypted, as SMTP_URL allows.`,
     );
+  } catch (error) {
+    if (isUnencrypted(error as Error))
+      findings.fault(
+        `${url.host} offers no encryption (STARTTLS), and nothing is sent to it without.`,
+        `Use a mail server that does, or ${encryptionRemedy}.`,
+      );
+    else
+      findings.fault(
+        `${url.host} does not accept mail from here: ${reasonOf(error)}.`,
+        'Check host, port, user and password in SMTP_URL, and whether this machine may reach that port.',
+      );
   }
   if (/@localhost>?$/.test(mailFrom))
     findings.warning(
