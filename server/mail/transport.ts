@@ -4,6 +4,7 @@
  */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import path from 'node:path';
 import { createTransport } from 'nodemailer';
 import { parseConnectionUrl } from 'nodemailer/lib/shared';
@@ -166,25 +167,33 @@ function notSent(error: SmtpError, from: string, to: string): NotSent {
 /** How to connect to a mail server, and the user and password for signing in. */
 export type MailServer = ReturnType<typeof mailServerOf>;
 
+/** Returns the public name of the service; undefined when it has an address instead, or a name without a dot. */
+function publicName(baseUrl: string): string | undefined {
+  const { hostname } = new URL(baseUrl);
+  return isIP(hostname) === 0 && /^[^[].*\../.test(hostname) ? hostname : undefined;
+}
+
 /**
  * Returns how to connect to the server of SMTP_URL. The connection is encrypted unless the server is on this machine or
  * the URL says `requireTLS=false`: otherwise somebody between could hide that the server offers STARTTLS, and read
- * passwords and links.
+ * passwords and links. The service introduces itself by its public name, or the `name` in the URL: servers may reject
+ * the name that a container has.
  */
-export function mailServerOf(smtpUrl: string) {
+export function mailServerOf(smtpUrl: string, baseUrl: string) {
   const given = parseConnectionUrl(smtpUrl);
-  const { secure, host = '', requireTLS } = given;
+  const { secure, host = '', requireTLS, name } = given;
   return {
     ...given,
+    name: name === undefined ? publicName(baseUrl) : String(name),
     requireTLS: secure !== true && (requireTLS === true || (requireTLS !== false && !isHere(host))),
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
   };
 }
 
-function smtpMailer(url: string, from: string): Mailer {
+function smtpMailer(url: string, baseUrl: string, from: string): Mailer {
   const transport = createTransport({
-    ...mailServerOf(url),
+    ...mailServerOf(url, baseUrl),
     pool: true,
     maxConnections: connections,
     maxMessages: 100,
@@ -232,6 +241,6 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
 
 /** Creates the mailer that is configured. */
 export function createMailer(config: Config, log: Logger): Mailer {
-  if (config.smtpUrl) return smtpMailer(config.smtpUrl, config.mailFrom);
+  if (config.smtpUrl) return smtpMailer(config.smtpUrl, config.baseUrl, config.mailFrom);
   return fileMailer(mailDirectory(config.dataDir), config.mailFrom, log);
 }

@@ -68,10 +68,10 @@ beforeEach(async () => {
 });
 
 /** Opens the services of a node, closed after the tests; `smtpUrl` replaces the mail server of the other nodes. */
-async function openNode(smtpUrl?: string): Promise<Services> {
+async function openNode(smtpUrl?: string, baseUrl = service.config.baseUrl): Promise<Services> {
   const { config, log, clock } = service.services;
   const { services, close } = await openServices(
-    { ...config, ...(smtpUrl === undefined ? {} : { smtpUrl }) },
+    { ...config, baseUrl, ...(smtpUrl === undefined ? {} : { smtpUrl }) },
     service.connections.server,
     { log, clock, waitMillis: 30_000 },
   );
@@ -330,6 +330,16 @@ describe('a mail', () => {
     const email = await invite();
     await node.deliverDue();
     expect(encrypting.received).toMatchObject([{ to: [email], secure: true }]);
+  });
+
+  test.each([
+    ['https://deals.brokers.example', '', 'deals.brokers.example'],
+    ['https://deals.brokers.example', '?name=mail.brokers.example', 'mail.brokers.example'],
+  ])('of %s%s is introduced by the name %s', async (baseUrl, query, name) => {
+    const node = openDelivery(await openNode(`${mailServer.url}${query}`, baseUrl));
+    await invite();
+    await node.deliverDue();
+    expect(mailServer.received).toMatchObject([{ client: name }]);
   });
 
   test('with a replaced link is not sent, and the mail with the new link is', async () => {

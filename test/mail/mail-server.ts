@@ -13,6 +13,8 @@ export interface Received {
   readonly messageId: string;
   /** Whether the connection was encrypted. */
   readonly secure: boolean;
+  /** The name by which the client introduced itself. */
+  readonly client: string;
 }
 
 /** A reply that refuses a command or a mail. */
@@ -75,7 +77,7 @@ export async function openMailServer({ encrypts = false } = {}): Promise<MailSer
       ),
     onMailFrom: ({ address }, _session, done) => answering((async () => hooks.onSender(address ?? ''))(), done),
     onRcptTo: ({ address }, _session, done) => answering((async () => hooks.onRecipient(address))(), done),
-    onData: (stream, { envelope, secure }, done) => {
+    onData: (stream, { envelope, secure, hostNameAppearsAs }, done) => {
       const taken = async () => {
         const raw = decoded(await text(stream));
         const mail: Received = {
@@ -84,6 +86,7 @@ export async function openMailServer({ encrypts = false } = {}): Promise<MailSer
           raw,
           messageId: /^message-id: <(.*)>$/im.exec(raw)?.[1] ?? '',
           secure,
+          client: String(hostNameAppearsAs),
         };
         received.push(mail);
         await hooks.onMail(mail);

@@ -32,7 +32,7 @@ async function greet({ auth, ...server }: MailServer): Promise<boolean> {
 }
 
 /** Checks that mail can be sent. */
-export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings: Findings): Promise<void> {
+export async function checkMail({ smtpUrl, baseUrl, mailFrom, dataDir }: Config, findings: Findings): Promise<void> {
   if (smtpUrl === undefined) {
     findings.warning(
       `SMTP_URL is not set: e-mails are written to ${path.join(dataDir, 'mail')} and not sent.`,
@@ -42,7 +42,7 @@ export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings
   }
   const url = new URL(smtpUrl);
   try {
-    const isEncrypted = await greet(mailServerOf(smtpUrl));
+    const isEncrypted = await greet(mailServerOf(smtpUrl, baseUrl));
     findings.ok(
       isEncrypted || isHere(url.hostname)
         ? `${url.host} accepts mail from here.`
