@@ -101,7 +101,7 @@ const troubles: Readonly<Record<string, string>> = {
 };
 
 /** Returns the address that all mails come from, in lower case. */
-const senderOf = (from: string): string | undefined => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
+export const senderOf = (from: string): string | undefined => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 

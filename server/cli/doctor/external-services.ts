@@ -9,22 +9,37 @@ import type { Config } from '../../config/config.ts';
 import { openRedis } from '../../redis/connection.ts';
 import { isHere } from '../../lib/is-here.ts';
 import { reasonOf } from '../../lib/reason.ts';
-import { encryptionRemedy, isUnencrypted, mailServerOf, type MailServer } from '../../mail/transport.ts';
+import { encryptionRemedy, isUnencrypted, mailServerOf, senderOf, type MailServer } from '../../mail/transport.ts';
 import type { Findings } from './finding.ts';
 
-/** Connects with EHLO, STARTTLS if offered, and signs in; returns whether the connection is encrypted. */
-async function greet({ auth, ...server }: MailServer): Promise<boolean> {
-  const connection = new SMTPConnection({ ...server, socketTimeout: 15_000 });
+/**
+ * Connects with EHLO, STARTTLS if offered, signs in and names the sender; returns whether the connection is encrypted,
+ * and the refusal of the sender, if any.
+ */
+async function greet({ auth, ...server }: MailServer, mailFrom: string) {
+  let refusal: string | null = null;
+  const connection = new SMTPConnection({
+    ...server,
+    socketTimeout: 15_000,
+    // A way of signing in is the only way to send single commands.
+    customAuth: {
+      SENDER: async ({ sendCommand }) => {
+        const { status, response } = await sendCommand(`MAIL FROM:<${senderOf(mailFrom)}>`);
+        if (status >= 400) refusal = response;
+        await sendCommand('RSET');
+      },
+    },
+  });
   try {
     await new Promise<void>((resolve, reject) => {
       connection.once('error', reject);
       connection.connect((error) => (error ? reject(error) : resolve()));
     });
-    if (auth !== undefined)
+    for (const way of [...(auth === undefined ? [] : [auth]), { method: 'SENDER' }])
       await new Promise<void>((resolve, reject) =>
-        connection.login(auth, (error: unknown) => (error ? reject(error as Error) : resolve())),
+        connection.login(way, (error: unknown) => (error ? reject(error as Error) : resolve())),
       );
-    return connection.secure;
+    return { isEncrypted: connection.secure, refusal };
   } finally {
     connection.quit();
     connection.close();
@@ -42,12 +57,18 @@ export async function checkMail({ smtpUrl, baseUrl, mailFrom, dataDir }: Config,
   }
   const url = new URL(smtpUrl);
   try {
-    const isEncrypted = await greet(mailServerOf(smtpUrl, baseUrl));
-    findings.ok(
-      isEncrypted || isHere(url.hostname)
-        ? `${url.host} accepts mail from here.`
-        : `${url.host} accepts mail from here, unencrypted, as SMTP_URL allows.`,
-    );
+    const { isEncrypted, refusal } = await greet(mailServerOf(smtpUrl, baseUrl), mailFrom);
+    if (refusal === null)
+      findings.ok(
+        isEncrypted || isHere(url.hostname)
+          ? `${url.host} accepts mail from here.`
+          : `${url.host} accepts mail from here, unencrypted, as SMTP_URL allows.`,
+      );
+    else
+      findings.fault(
+        `${url.host} does not accept mail from ${senderOf(mailFrom)}: ${refusal}.`,
+        'Set MAIL_FROM to an address that the mail server may send from, or allow this one there.',
+      );
   } catch (error) {
     if (isUnencrypted(error as Error))
       findings.fault(
