@@ -53,8 +53,12 @@ export class NotSent extends Error {
 /** The number of connections to the mail server, and so of mails handed over concurrently. */
 export const connections = 4;
 
-/** Time limit for handing over one mail, in milliseconds; shorter than the claim on a mail. */
-const longest = 120_000;
+/**
+ * Time limits for handing over one mail, in milliseconds: until its last byte, and with the answer to it. Servers may
+ * examine a mail for minutes before they answer, and deliver it even if nobody waits for the answer: the mail would be
+ * sent again. The whole is shorter than the claim on a mail.
+ */
+const limits = { toLastByte: 60_000, whole: 270_000 } as const;
 
 // The address is passed as an object, so that it is never parsed as a list of addresses: the quoted part before its @
 // could look like one.
@@ -97,7 +101,7 @@ const troubles: Readonly<Record<string, string>> = {
   ECONNECTION: 'The mail server cannot be reached, or ended the connection',
   ESOCKET: 'The mail server cannot be reached, or ended the connection',
   ETLS: 'No secure connection to the mail server could be made',
-  ABORT_ERR: 'The mail server did not accept the e-mail in time',
+  EABORT: 'The mail server did not accept the e-mail in time',
 };
 
 /** Returns the address that all mails come from, in lower case. */
@@ -199,14 +203,27 @@ function smtpMailer(url: string, baseUrl: string, from: string): Mailer {
     maxMessages: 100,
     // A connection that the server had closed meanwhile is replaced once, if nothing of the mail was sent on it.
     maxRequeues: 1,
-    socketTimeout: 30_000,
+    socketTimeout: limits.whole,
+  });
+  const atLastByte = new WeakMap<AbortSignal, () => void>();
+  transport.use('stream', ({ message, data }, done) => {
+    message?.processFunc((text) => text.once('end', () => data.signal && atLastByte.get(data.signal)?.()));
+    done();
   });
   return {
     async send(mail) {
+      const late = new AbortController();
+      let timer = setTimeout(() => late.abort(), limits.toLastByte);
+      atLastByte.set(late.signal, () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => late.abort(), limits.whole - limits.toLastByte);
+      });
       try {
-        await transport.sendMail({ ...addressed(from, mail), signal: AbortSignal.timeout(longest) });
+        await transport.sendMail({ ...addressed(from, mail), signal: late.signal });
       } catch (error) {
         throw notSent(error as SmtpError, from, mail.to);
+      } finally {
+        clearTimeout(timer);
       }
     },
     close: () => transport.close(),

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { openDelivery, startDelivery, type Delivery } from '../../server/mail/delivery.ts';
 import { createLog } from '../../server/lib/log.ts';
@@ -482,6 +482,24 @@ describe('nodes that deliver mails', () => {
     expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
   });
 
+  test('deliver other mails while the mail server takes long to accept one, and wait for it when they stop', async () => {
+    const [reached, accepted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = await invite();
+    mailServer.onMail = ({ to }) => {
+      if (to[0] !== slow) return;
+      reached.resolve();
+      return accepted.promise;
+    };
+    const stop = startDelivery(opened[1]!);
+    await reached.promise;
+    await invite();
+    await expect.poll(async () => (await outbox()).map(({ state }) => state)).toEqual(['waiting', 'sent']);
+    const stopped = stop();
+    accepted.resolve();
+    await stopped;
+    expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent']);
+  });
+
   test('resend the mail that a killed node was sending, with the same Message-ID, and no other mail', async () => {
     const reached = Promise.withResolvers<void>();
     mailServer.onMail = () => {
@@ -511,6 +529,40 @@ describe('nodes that deliver mails', () => {
     expect(again).toEqual(first);
     expect(mailServer.received).toHaveLength(3);
   });
+});
+
+test('the mail server may take minutes to accept a mail that it has received, but not to ask for it', async () => {
+  const mailer = createMailer(service.config, service.services.log);
+  const mail = { messageId: 'some-id@example.com', to: 'a@example.com', subject: 'A', text: 'A', html: 'A' };
+  const [asked, received] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const answer = Promise.withResolvers<void>();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    mailer.close();
+  });
+  mailServer.onMail = () => {
+    received.resolve();
+    return answer.promise;
+  };
+  const accepted = mailer.send(mail);
+  await received.promise;
+  // Twice the limit for asking, and less than the limit for the answer.
+  vi.advanceTimersByTime(2 * minute);
+  answer.resolve();
+  await accepted;
+
+  mailServer.onRecipient = () => {
+    asked.resolve();
+    return new Promise(() => {});
+  };
+  const refused = expect(mailer.send(mail)).rejects.toMatchObject({
+    message: 'The mail server did not accept the e-mail in time',
+    final: false,
+  });
+  await asked.promise;
+  vi.advanceTimersByTime(minute);
+  await refused;
 });
 
 test('without SMTP, mails are written to files that only the service can read, named in the log', async () => {
