@@ -38,10 +38,11 @@ export const ifThatWasNotYou =
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
 const contents: Contents = {
-  invitation: ({ name, by, brokerage, deal }, { baseUrl, token }) => ({
+  // The mailbox of an invitation or a new address may be a stranger's, and the name was typed by somebody else.
+  invitation: ({ by, brokerage, deal }, { baseUrl, token }) => ({
     brand: brokerage,
     subject: `${by} invites you`,
-    name,
+    name: null,
     paragraphs: [`${by} invites you to ${deal === null ? brokerage : `the deal ${deal} of ${brokerage}`}.`],
     action: { label: 'Accept the invitation', url: invitationUrl(baseUrl, token) },
     notes: [`The link works once and expires in ${lifetimes.invitation}.`],
@@ -59,10 +60,10 @@ const contents: Contents = {
     ],
     footer: [account],
   }),
-  address_change: ({ name }, { baseUrl, token }) => ({
+  address_change: (_, { baseUrl, token }) => ({
     brand: product,
     subject: 'Confirm your new e-mail address',
-    name,
+    name: null,
     paragraphs: [`Confirm that you want to sign in to ${product} with this e-mail address from now on.`],
     action: { label: 'Confirm the e-mail address', url: addressChangeUrl(baseUrl, token) },
     notes: [`The link works once, in the browser in which you are signed in, and expires in ${lifetimes.mailedLink}.`],
@@ -76,6 +77,7 @@ const contents: Contents = {
       `You now sign in to ${product} with ${new_email} and no longer with this address.`,
       'If that was not you, ask the admin of your brokerage for help at once.',
     ],
+    exact: [new_email],
     footer: [account],
   }),
   security_change: ({ name, what }, { baseUrl }) => ({
@@ -95,6 +97,7 @@ const contents: Contents = {
       ...(error === null ? [] : [`The last error: ${error}`]),
       `Changes in the meantime are kept for ${lifetimes.change} and sent then.`,
     ],
+    exact: [host],
     action: { label: 'View the webhooks', url: `${baseUrl}${webhooksPath}` },
     footer: [`You are receiving this e-mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),

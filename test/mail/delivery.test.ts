@@ -417,7 +417,7 @@ describe('a mail', () => {
       expect(branded.match(/ src="[^"]*"/g)).toEqual([' src="cid:logo@dealkeep"']);
       expect(branded).toMatch(/<img\s+src="cid:logo@dealkeep"\s+alt=""\s+width="240"\s+height="60"/);
       expect(branded.indexOf('<img')).toBeLessThan(
-        branded.lastIndexOf('Harbor Brokers', branded.indexOf('Hello Lea', branded.indexOf('<img'))),
+        branded.lastIndexOf('Harbor Brokers', branded.indexOf('Hello,', branded.indexOf('<img'))),
       );
     } finally {
       expect((await upload('DELETE')).status).toBe(200);
@@ -444,6 +444,60 @@ describe('a mail', () => {
     const markup = raw.slice(raw.indexOf('<!doctype html>'));
     expect(markup).not.toContain('<script');
     expect(markup).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+  });
+});
+
+describe('a mail with names that look like something else', () => {
+  const lure = 'Your mailbox is full. Renew it at https://evil.example/renew or WWW.evil.example';
+
+  /** Returns the mail that these facts are sent as. */
+  async function sent(kind: string, facts: object) {
+    await service.sql(`select app.queue_mail($1, 'plain@example.com', null, $2, null, true, $3, null, null)`, [
+      kind,
+      brokerage,
+      facts,
+    ]);
+    await deliver();
+    const { raw } = mailServer.received.at(-1)!;
+    const at = raw.indexOf('\n\n');
+    return { head: raw.slice(0, at), body: raw.slice(at) };
+  }
+
+  test('has no links but ours, and looks as it was written', async () => {
+    const facts = { name: lure, by: lure, brokerage: 'evil.example', deal: 'Sale of evil。example by J.P. Smith' };
+    const { body } = await sent('invitation', facts);
+    expect(body).not.toMatch(/:\/\/evil|www\.|[.。]example|J\.P/i);
+    const shown = body.replaceAll('\u200c', '');
+    for (const text of [lure, 'the deal Sale of evil。example by J.P. Smith of evil.example'])
+      expect(shown.split(text).length).toBeGreaterThan(2);
+    expect(body.match(/http:\/\/127\.0\.0\.1:\d+\/accept-invitation#token=/g)).toHaveLength(2);
+  });
+
+  test('does not greet an unproven mailbox by a name that somebody else typed', async () => {
+    for (const kind of ['invitation', 'address_change']) {
+      const { body } = await sent(kind, { name: 'Gus Guest', by: 'Ada Admin', brokerage: 'Harbor', deal: null });
+      expect(body).toContain('Hello,\n');
+      expect(body).not.toContain('Gus Guest');
+    }
+  });
+
+  test('names addresses as they are', async () => {
+    const { body } = await sent('address_changed', { name: 'a.b', new_email: 'ann.new@mail.example' });
+    expect(body.split('ann.new@mail.example')).toHaveLength(3);
+    expect(body).toContain('Hello a.\u200cb,');
+  });
+
+  test('has a subject that nothing is decoded in, and no marks of direction', async () => {
+    const { head, body } = await sent('invitation', {
+      name: '',
+      by: '=?utf-8?Q?=E2=80=AEmoc.live_=0D=0AX?=',
+      brokerage: 'Harbor\u200f\u200e\u061c Brokers',
+      deal: null,
+    });
+    // Were the name sent as it is, decoding it would have made this of it.
+    expect(head).not.toContain('\u202e');
+    expect(head).toContain('=\u200c?utf-8?Q?=E2=80=');
+    expect(body).toContain('Harbor Brokers');
   });
 });
 
