@@ -6,11 +6,18 @@
 
 import type { Services } from '../services.ts';
 import { recordOutcome, startDeliveryWorker } from '../background/queue-worker.ts';
-import { claimMail, mailFailed, mailNotNeeded, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
-import { notificationMail } from '../domain/notifications/events.ts';
+import {
+  claimMail,
+  linkOfMail,
+  mailFailed,
+  mailNotNeeded,
+  mailSent,
+  type ClaimedMail,
+} from '../domain/outbox/mails.ts';
+import { notificationMail, timesOfMail } from '../domain/notifications/events.ts';
 import { logoOfMail } from '../domain/people/logos.ts';
 import { letterOf } from './contents.ts';
-import { notificationLetter } from './notifications.ts';
+import { isSecurity, notificationLetter } from './notifications.ts';
 import { openedToken } from './secrets.ts';
 import { traced, type OpenSpan } from '../telemetry/tracing.ts';
 import { render, type Letter, type LetterLogo } from './template.ts';
@@ -35,15 +42,22 @@ function domainOf(mailFrom: string): string {
  * see it.
  */
 async function letter({ config, database, secrets }: Services, claimed: ClaimedMail): Promise<Letter | null> {
-  const { id, kind, brokerage_name, facts, secret } = claimed;
+  const { id, kind, brokerage_name, facts, secret, created_at } = claimed;
+  const link = secret === null ? null : await database.run(linkOfMail(id));
   const sending = {
     baseUrl: config.baseUrl,
     brokerage: brokerage_name,
     token: secret === null ? '' : openedToken(secrets, secret),
+    linkUntil: link?.expires_at ?? null,
+    replyTo: link?.reply_to ?? null,
+    at: created_at,
   };
   if (kind === 'notifications') {
     const [first, ...others] = await database.run(notificationMail(id));
-    return first === undefined ? null : notificationLetter([first, ...others], sending);
+    if (first === undefined) return null;
+    const items = [first, ...others] as const;
+    const times = items.some(isSecurity) ? await database.run(timesOfMail(id)) : [];
+    return notificationLetter(items, new Map(times.map(({ kind: of, at }) => [of, at])), sending);
   }
   const made = letterOf(kind, facts, sending);
   if (made === null) throw new NotSent('This node does not know this kind of e-mail: a newer release wrote it.', false);

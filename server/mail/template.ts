@@ -24,6 +24,8 @@ export interface Letter {
   readonly logo?: LetterLogo | null;
   /** Addresses in the text that stay as they are: nobody else wrote them. */
   readonly exact?: readonly string[];
+  /** The address to which the reader may reply; null: that of all mails. */
+  readonly replyTo?: string | null;
   /** Further headers, such as List-Unsubscribe. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -47,6 +49,7 @@ interface Rendered {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  readonly replyTo: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly pictures: readonly MailPicture[];
 }
@@ -262,6 +265,7 @@ export function render(letter: Letter): Rendered {
     subject: linesOf(letter)(letter.subject),
     text: plain(letter),
     html: marked(letter),
+    replyTo: letter.replyTo ?? null,
     headers: letter.headers ?? {},
     pictures: letter.logo ? [pictureOf(letter.logo)] : [],
   };

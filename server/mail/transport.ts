@@ -17,6 +17,8 @@ export interface Mail {
   /** Without the angle brackets. The same for every attempt, so that a mail server can recognize a duplicate. */
   readonly messageId: string;
   readonly to: string;
+  /** The address for replies; null: the one that the mail comes from. */
+  readonly replyTo?: string | null;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
@@ -60,9 +62,16 @@ export const connections = 4;
  */
 const limits = { toLastByte: 60_000, whole: 270_000 } as const;
 
+/** Whether nodemailer sends to exactly this address: it replaces < and > in the quoted part of an address. */
+const isSendable = (address: string): boolean => !/[<>]/.test(address);
+
+function assertSendable(address: string): void {
+  if (!isSendable(address)) throw new NotSent('No e-mail can be sent to an address that contains < or >', true);
+}
+
 // The address is passed as an object, so that it is never parsed as a list of addresses: the quoted part before its @
 // could look like one.
-const addressed = (from: string, { to, messageId, headers, pictures = [], ...mail }: Mail) => ({
+const addressed = (from: string, { to, replyTo = null, messageId, headers, pictures = [], ...mail }: Mail) => ({
   ...mail,
   attachments: pictures.map(({ mediaType, ...picture }) => ({
     ...picture,
@@ -71,6 +80,7 @@ const addressed = (from: string, { to, messageId, headers, pictures = [], ...mai
   })),
   from,
   to: { name: '', address: to },
+  ...(replyTo !== null && isSendable(replyTo) && { replyTo: { name: '', address: replyTo } }),
   messageId: `<${messageId}>`,
   // Out-of-office replies do not answer automatic mails (RFC 3834).
   headers: { 'Auto-Submitted': 'auto-generated', ...headers },
@@ -212,6 +222,7 @@ function smtpMailer(url: string, baseUrl: string, from: string): Mailer {
   });
   return {
     async send(mail) {
+      assertSendable(mail.to);
       const late = new AbortController();
       let timer = setTimeout(() => late.abort(), limits.toLastByte);
       atLastByte.set(late.signal, () => {
@@ -234,6 +245,7 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true });
   return {
     async send(mail) {
+      assertSendable(mail.to);
       try {
         const { message } = await transport.sendMail(addressed(from, mail));
         await mkdir(directory, { recursive: true, mode: 0o700 });

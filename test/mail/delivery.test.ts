@@ -18,6 +18,7 @@ import { openService, type TestService } from '../harness.ts';
 import { run } from '../runtime/program.ts';
 import { aPng } from '../pictures.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
+import { timeInWords } from '../../server/http/days.ts';
 import { openMailServer, Refusal, type MailServer } from './mail-server.ts';
 
 const minute = 60_000;
@@ -379,6 +380,19 @@ describe('a mail', () => {
     expect(mailServer.received).toEqual([]);
   });
 
+  test('is not sent to another address than the one that was entered', async () => {
+    await service.sql(
+      `select app.queue_mail('password_reset', $1, null, null, null, true, '{"name": "Ann"}', null, null)`,
+      ['"ann>smith"@example.com'],
+    );
+    const asked: string[] = [];
+    mailServer.onRecipient = (address) => void asked.push(address);
+    await deliver();
+    const last_error = 'No e-mail can be sent to an address that contains < or >';
+    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 1, last_error }]);
+    expect(asked).toEqual([]);
+  });
+
   test('in the name of a brokerage embeds its logo, and other mails have no logo', async () => {
     const logo = aPng(480, 120);
     const upload = (method: string, body?: Buffer) =>
@@ -498,6 +512,51 @@ describe('a mail with names that look like something else', () => {
     expect(head).not.toContain('\u202e');
     expect(head).toContain('=\u200c?utf-8?Q?=E2=80=');
     expect(body).toContain('Harbor Brokers');
+  });
+});
+
+describe('a mail that is late', () => {
+  /** Returns the text of the mail, sent at the second attempt, and the time at which it was caused. */
+  async function sentLate(cause: () => Promise<unknown>) {
+    let attempts = 0;
+    mailServer.onRecipient = () => {
+      attempts += 1;
+      if (attempts === 1) throw new Refusal(451, 'Try again later');
+    };
+    await cause();
+    const [{ at: caused } = { at: new Date(0) }] = await service.sql<{ at: Date }>(
+      'select created_at as at from vault.outbox order by created_at desc limit 1',
+    );
+    await deliver();
+    service.clock.advance(2 * minute);
+    await deliver();
+    return { raw: mailServer.received.at(-1)!.raw, caused };
+  }
+  const later = (time: Date, millis: number) => timeInWords(new Date(time.getTime() + millis).toISOString());
+
+  test('says until when its link works, and an invitation has the address of whoever invites', async () => {
+    const { raw, caused } = await sentLate(() => invite());
+    expect(raw).toContain(`The link works once, until ${later(caused, 14 * day)}.\n`);
+    expect(raw).toContain('If you do not expect this invitation, ignore this e-mail.');
+    const [inviter] = await service.sql<{ email: string }>(
+      'select email from users where id = (select user_id from members where status = $1 limit 1)',
+      ['active'],
+    );
+    expect(raw).toContain(`\nReply-To: ${inviter!.email}\n`);
+  });
+
+  test('says when the security of the account was changed, and whom everybody can ask for help', async () => {
+    const queue = (kind: string, facts: object) =>
+      service.sql(`select app.queue_mail($1, 'ann@example.com', null, null, null, true, $2, null, null)`, [
+        kind,
+        facts,
+      ]);
+    const added = await sentLate(() => queue('security_change', { name: 'Ann', what: 'passkey_added' }));
+    expect(added.raw).toContain(`A passkey was added to your account. This was on ${later(added.caused, 0)}.`);
+    expect(added.raw).not.toContain('Reply-To');
+    const moved = await sentLate(() => queue('address_changed', { name: 'Ann', new_email: 'b@example.com' }));
+    expect(moved.raw).toContain(`no longer with this address. This was on ${later(moved.caused, 0)}.`);
+    expect(moved.raw).toContain('ask the admin of your brokerage, or the broker of your deal, for help');
   });
 });
 
