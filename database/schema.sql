@@ -10681,6 +10681,29 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.link_deal_invitation(uuid,bytea,boolean) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.link_of_mail(mail uuid)
+ RETURNS TABLE(expires_at timestamp with time zone, reply_to text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return query
+    select coalesce(i.expires_at, r.expires_at, a.expires_at),
+      case when o.kind = 'invitation' and u.suspended_at is null and u.email not like '%.invalid' then u.email end
+    from vault.outbox o
+    left join vault.invitations i on i.digest = o.link
+    left join vault.password_resets r on r.digest = o.link
+    left join vault.address_changes a on a.digest = o.link
+    left join public.users u on u.id = o.caused_by
+    where o.id = link_of_mail.mail and o.sent_at is null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.link_of_mail(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.listed_deals(deals uuid[])
  RETURNS TABLE(id uuid, organization_name text, summary text, currency text, needs_nda boolean, questions_waiting integer, offers integer)
  LANGUAGE sql
@@ -16149,6 +16172,27 @@ exception when data_exception then
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.times_of_mail(mail uuid)
+ RETURNS TABLE(kind text, at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return query
+    select n.kind, max(n.at)
+    from vault.outbox o
+    cross join lateral jsonb_array_elements_text(o.facts -> 'notifications') i (id)
+    join vault.notifications n on n.id = i.id::uuid and n.user_id = o.recipient_id and n.deal_id is null and n.read_at is null
+    where o.id = times_of_mail.mail and o.kind = 'notifications' and o.sent_at is null
+    group by n.kind;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.times_of_mail(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.titles_in_sight(pattern text, at_most integer)
  RETURNS TABLE(title text, total integer)
  LANGUAGE plpgsql
@@ -17475,3 +17519,4 @@ $function$;
 -- 2b57f6363d854961403d9f27b74837f84e30baebe222734436bf40f3fdc13614  832_invitations_of_who_moved.sql
 -- ac4011c728499c95cf6722edd7e7f9abaffca19285997d0fac7d23551d66df0f  833_addresses_that_were_invited.sql
 -- c97ae7fa5d204f6e08508a593c52785726a64a0f0563a9a5f64db0694a8c0356  834_invited_at_two_addresses.sql
+-- a6aa53182eebc23375cc0cba266a20cf2012142cee799e7940e5b3fd00964ec0  800_links_and_times_of_mails.sql

@@ -13,6 +13,12 @@ export interface Sending {
   readonly brokerage: string | null;
   /** The token of its link; empty when the mail has none. */
   readonly token: string;
+  /** When its link stops working; null when the mail has none. */
+  readonly linkUntil: string | null;
+  /** The address to which the reader may reply, if any. */
+  readonly replyTo: string | null;
+  /** When the event happened that the mail is about: the mail may be late. */
+  readonly at: string;
 }
 
 const product = 'Dealkeep';
@@ -35,54 +41,66 @@ const account =
 export const ifThatWasNotYou =
   'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
 
+const works = (sending: Sending, how = ''): string =>
+  `The link works once${how}${sending.linkUntil === null ? '' : `, until ${timeInWords(sending.linkUntil)}`}.`;
+
+/** When something happened, as a sentence after the one that says what. */
+export const thatWas = (at: string): string => `This was on ${timeInWords(at)}.`;
+
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
 const contents: Contents = {
-  invitation: ({ name, by, brokerage, deal }, { baseUrl, token }) => ({
+  // The mailbox of an invitation or a new address may be a stranger's, and the name was typed by somebody else.
+  invitation: ({ by, brokerage, deal }, sending) => ({
     brand: brokerage,
     subject: `${by} invites you`,
-    name,
+    name: null,
     paragraphs: [`${by} invites you to ${deal === null ? brokerage : `the deal ${deal} of ${brokerage}`}.`],
-    action: { label: 'Accept the invitation', url: invitationUrl(baseUrl, token) },
-    notes: [`The link works once and expires in ${lifetimes.invitation}.`],
+    action: { label: 'Accept the invitation', url: invitationUrl(sending.baseUrl, sending.token) },
+    notes: [works(sending), 'If you do not expect this invitation, ignore this e-mail.'],
+    replyTo: sending.replyTo,
     footer: [`${by} entered your e-mail address in ${product}, which ${brokerage} uses to manage its deals.`],
   }),
-  password_reset: ({ name }, { baseUrl, token }) => ({
+  password_reset: ({ name }, sending) => ({
     brand: product,
     subject: 'Choose a new password',
     name,
     paragraphs: [`Someone, most likely you, requested a new ${product} password.`],
-    action: { label: 'Choose a new password', url: resetUrl(baseUrl, token) },
-    notes: [
-      `The link works once and expires in ${lifetimes.mailedLink}.`,
-      'If this was not you, ignore this e-mail: your password stays the same.',
-    ],
+    action: { label: 'Choose a new password', url: resetUrl(sending.baseUrl, sending.token) },
+    notes: [works(sending), 'If this was not you, ignore this e-mail: your password stays the same.'],
     footer: [account],
   }),
-  address_change: ({ name }, { baseUrl, token }) => ({
+  address_change: (_, sending) => ({
     brand: product,
     subject: 'Confirm your new e-mail address',
-    name,
+    name: null,
     paragraphs: [`Confirm that you want to sign in to ${product} with this e-mail address from now on.`],
-    action: { label: 'Confirm the e-mail address', url: addressChangeUrl(baseUrl, token) },
-    notes: [`The link works once, in the browser in which you are signed in, and expires in ${lifetimes.mailedLink}.`],
+    action: { label: 'Confirm the e-mail address', url: addressChangeUrl(sending.baseUrl, sending.token) },
+    notes: [
+      works(sending, ', in the browser in which you are signed in'),
+      'If this was not you, ignore this e-mail: nothing changes.',
+    ],
     footer: ['You are receiving this e-mail because someone entered this address as their new e-mail address.'],
   }),
-  address_changed: ({ name, new_email }) => ({
+  address_changed: ({ name, new_email }, { at }) => ({
     brand: product,
     subject: 'Your e-mail address has changed',
     name,
     paragraphs: [
-      `You now sign in to ${product} with ${new_email} and no longer with this address.`,
-      'If that was not you, ask the admin of your brokerage for help at once.',
+      `You now sign in to ${product} with ${new_email} and no longer with this address. ${thatWas(at)}`,
+      'If that was not you, ask the admin of your brokerage, or the broker of your deal, for help at once.',
     ],
+    exact: [new_email],
     footer: [account],
   }),
-  security_change: ({ name, what }, { baseUrl }) => ({
+  security_change: ({ name, what }, { baseUrl, at }) => ({
     brand: product,
     subject: 'The security of your account has changed',
     name,
-    paragraphs: [changes[what] ?? 'Something that protects your account was changed.', ifThatWasNotYou],
+    paragraphs: [
+      `${changes[what] ?? 'Something that protects your account was changed.'} ${thatWas(at)}`,
+      ifThatWasNotYou,
+    ],
     action: { label: 'Review account security', url: `${baseUrl}${securityPath}` },
     footer: [account],
   }),
@@ -95,6 +113,7 @@ const contents: Contents = {
       ...(error === null ? [] : [`The last error: ${error}`]),
       `Changes in the meantime are kept for ${lifetimes.change} and sent then.`,
     ],
+    exact: [host],
     action: { label: 'View the webhooks', url: `${baseUrl}${webhooksPath}` },
     footer: [`You are receiving this e-mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),

@@ -6,17 +6,26 @@
 
 import type { Services } from '../services.ts';
 import { recordOutcome, startDeliveryWorker } from '../background/queue-worker.ts';
-import { claimMail, mailFailed, mailNotNeeded, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
-import { notificationMail } from '../domain/notifications/events.ts';
+import {
+  claimMail,
+  linkOfMail,
+  mailFailed,
+  mailNotNeeded,
+  mailSent,
+  type ClaimedMail,
+} from '../domain/outbox/mails.ts';
+import { notificationMail, timesOfMail } from '../domain/notifications/events.ts';
 import { logoOfMail } from '../domain/people/logos.ts';
 import { letterOf } from './contents.ts';
-import { notificationLetter } from './notifications.ts';
+import { isSecurity, notificationLetter } from './notifications.ts';
 import { openedToken } from './secrets.ts';
 import { traced, type OpenSpan } from '../telemetry/tracing.ts';
 import { render, type Letter, type LetterLogo } from './template.ts';
 import { connections, NotSent, type Mail } from './transport.ts';
 
 export interface Delivery {
+  /** Begins to deliver the mails that are due, and resolves before they are delivered. */
+  begin(): Promise<void>;
   /** Delivers the mails that are due; resolves when none is left. */
   deliverDue(): Promise<void>;
   /** Claims no more mails, and waits for those being handed over. */
@@ -33,15 +42,22 @@ function domainOf(mailFrom: string): string {
  * see it.
  */
 async function letter({ config, database, secrets }: Services, claimed: ClaimedMail): Promise<Letter | null> {
-  const { id, kind, brokerage_name, facts, secret } = claimed;
+  const { id, kind, brokerage_name, facts, secret, created_at } = claimed;
+  const link = secret === null ? null : await database.run(linkOfMail(id));
   const sending = {
     baseUrl: config.baseUrl,
     brokerage: brokerage_name,
     token: secret === null ? '' : openedToken(secrets, secret),
+    linkUntil: link?.expires_at ?? null,
+    replyTo: link?.reply_to ?? null,
+    at: created_at,
   };
   if (kind === 'notifications') {
     const [first, ...others] = await database.run(notificationMail(id));
-    return first === undefined ? null : notificationLetter([first, ...others], sending);
+    if (first === undefined) return null;
+    const items = [first, ...others] as const;
+    const times = items.some(isSecurity) ? await database.run(timesOfMail(id)) : [];
+    return notificationLetter(items, new Map(times.map(({ kind: of, at }) => [of, at])), sending);
   }
   const made = letterOf(kind, facts, sending);
   if (made === null) throw new NotSent('This node does not know this kind of e-mail: a newer release wrote it.', false);
@@ -65,6 +81,8 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail 
   if (said === null) return null;
   return { messageId, to: claimed.recipient, ...render({ ...said, logo: await logoFor(services, claimed) }) };
 }
+
+const failed = 'delivering e-mails failed';
 
 /** Opens the delivery of this node, with `atOnce` concurrent mails; it starts nothing by itself. */
 export function openDelivery(services: Services, atOnce = connections): Delivery {
@@ -107,35 +125,56 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
     await recordOutcome(() => database.run(mailSent(claimed)));
   }
 
+  const starts = new Set<Promise<void>>();
+  const lanes = new Set<Promise<void>>();
+  /** How often a delivery was begun. */
+  let begun = 0;
+
+  /** Claims a mail that is due, if any, unless the node stops. */
+  async function following(): Promise<ClaimedMail | null> {
+    while (!stopping.signal.aborted) {
+      const before = begun;
+      const claimed = await database.run(claimMail());
+      // A mail may have been written while the database was asked, when no lane was free.
+      if (claimed !== null || begun === before) return claimed;
+    }
+    return null;
+  }
+
   /** Delivers mails one after the other, until none is due. */
-  async function lane(first: ClaimedMail | null = null): Promise<void> {
-    for (let next = first; !stopping.signal.aborted || next !== null; next = null) {
-      const claimed = next ?? (await database.run(claimMail()));
+  async function lane(first: ClaimedMail): Promise<void> {
+    for (let next: ClaimedMail | null = first; next !== null; next = await following()) await deliver(next);
+  }
+
+  /** Starts lanes while mails are due; none waits for one whose mail the server takes long to accept. */
+  async function startLanes(): Promise<void> {
+    while (!stopping.signal.aborted && lanes.size < atOnce) {
+      const claimed = await database.run(claimMail());
       if (claimed === null) return;
-      await deliver(claimed);
+      const started = lane(claimed)
+        .catch((error: unknown) => log.warn({ err: error }, failed))
+        .finally(() => lanes.delete(started));
+      lanes.add(started);
     }
   }
 
-  async function deliverDue(): Promise<void> {
-    if (stopping.signal.aborted) return;
-    const first = await database.run(claimMail());
-    if (first === null) return;
-    const others = Array.from({ length: atOnce - 1 }, () => lane());
-    const ends = await Promise.allSettled([lane(first), ...others]);
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed) throw failed.reason;
+  function begin(): Promise<void> {
+    begun += 1;
+    const start = startLanes().finally(() => starts.delete(start));
+    starts.add(start);
+    return start;
   }
 
-  const running = new Set<Promise<void>>();
   return {
-    deliverDue() {
-      const run = deliverDue().finally(() => running.delete(run));
-      running.add(run);
-      return run;
+    begin,
+    async deliverDue() {
+      await begin();
+      await Promise.all(lanes);
     },
     async stop() {
       stopping.abort();
-      await Promise.allSettled(running);
+      await Promise.allSettled(starts);
+      await Promise.all(lanes);
     },
   };
 }
@@ -145,8 +184,8 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
  */
 export function startDelivery(services: Services): () => Promise<void> {
   const delivery = openDelivery(services);
-  return startDeliveryWorker(services, 'delivering e-mails failed', {
-    deliver: () => delivery.deliverDue(),
+  return startDeliveryWorker(services, failed, {
+    deliver: () => delivery.begin(),
     finish: () => delivery.stop(),
   });
 }

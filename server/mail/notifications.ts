@@ -1,9 +1,10 @@
 /** The mail about notifications: it names the deal and the action, and never quotes a question, a text or an offer. */
 
-import { actionOf, notificationKinds, sentenceOf } from '../domain/notifications/kinds.ts';
+import { actionOf, notificationKinds, sentenceOf, type NotificationKind } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';
+import { timeInWords } from '../http/days.ts';
 import { notificationChoicesPath, notificationPath, notificationsPath } from '../http/links.ts';
-import { ifThatWasNotYou, type Sending } from './contents.ts';
+import { ifThatWasNotYou, thatWas, type Sending } from './contents.ts';
 import type { Letter, LetterSection } from './template.ts';
 
 /** The path for unsubscribing from a kind of mail: a POST by a program (RFC 8058), or the page for a person. */
@@ -34,7 +35,7 @@ const withoutStop = (text: string): string => text.replace(/\.$/, '');
  * Whether it concerns the security of the account: every notification without a deal, except the reader's removal from
  * one.
  */
-const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id === null && kind !== 'removed';
+export const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id === null && kind !== 'removed';
 
 /** Returns why the reader gets a mail about `deals` deals, and about their account. */
 function reasonOf(deals: number, account: boolean): string {
@@ -43,15 +44,22 @@ function reasonOf(deals: number, account: boolean): string {
   return `You are receiving this e-mail because ${why}.`;
 }
 
-/** Returns the letter for at least one notification. */
+/** Returns the letter for at least one notification; `times`: when those about the reader's account occurred last. */
 export function notificationLetter(
   items: readonly [MailedNotification, ...MailedNotification[]],
+  times: ReadonlyMap<NotificationKind, string>,
   { baseUrl, brokerage }: Sending,
 ): Letter {
   const [first] = items;
   const { name, daily, token } = first;
   const urlOf = ({ kind, deal_id }: MailedNotification) =>
     `${baseUrl}${notificationPath(notificationKinds[kind].place, deal_id)}`;
+  /** The sentence with its time when it is about the account: the reader compares it with what they did. */
+  const dated = (one: MailedNotification): string => {
+    const at = isSecurity(one) ? times.get(one.kind) : undefined;
+    if (at === undefined) return sentence(one);
+    return `${sentence(one)} ${one.count === 1 ? thatWas(at) : `The last time was on ${timeInWords(at)}.`}`;
+  };
   const groups = byDeal(items);
   const ofDeals = groups.filter(({ id }) => id !== null);
   const account = groups.length > ofDeals.length;
@@ -74,7 +82,7 @@ export function notificationLetter(
           ? withoutStop(sentence(first))
           : `${first.deal_title}: ${withoutStop(sentence(first))}`,
       paragraphs: [
-        first.deal_title === null ? sentence(first) : `On ${first.deal_title}: ${sentence(first)}`,
+        first.deal_title === null ? dated(first) : `On ${first.deal_title}: ${sentence(first)}`,
         ...(isSecurity(first) ? [ifThatWasNotYou] : []),
       ],
       action: { label: actionOf(first.kind, first.deal_id !== null), url: urlOf(first) },
@@ -82,7 +90,7 @@ export function notificationLetter(
   const sections: LetterSection[] = groups.map(({ title, items: of }) => ({
     heading: title,
     items: [
-      ...of.map((one) => ({ text: sentence(one), url: urlOf(one) })),
+      ...of.map((one) => ({ text: dated(one), url: urlOf(one) })),
       ...(of.some(isSecurity) ? [{ text: ifThatWasNotYou }] : []),
     ],
   }));

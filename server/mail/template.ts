@@ -22,6 +22,10 @@ export interface Letter {
   readonly footer: readonly (string | { readonly label: string; readonly url: string })[];
   /** The logo of the brokerage, above its name where pictures are shown. */
   readonly logo?: LetterLogo | null;
+  /** Addresses in the text that stay as they are: nobody else wrote them. */
+  readonly exact?: readonly string[];
+  /** The address to which the reader may reply; null: that of all mails. */
+  readonly replyTo?: string | null;
   /** Further headers, such as List-Unsubscribe. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -45,22 +49,46 @@ interface Rendered {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  readonly replyTo: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly pictures: readonly MailPicture[];
 }
 
 /**
- * Returns one line, without control characters and characters that change the text direction: names are written by
- * strangers.
+ * Separates what mail programs would make a link of, or decode in a subject, without a visible difference: a name such
+ * as "Your mailbox is full: https://…" must not lead anywhere. The separator is a zero-width non-joiner.
  */
-function line(text: string): string {
-  return withoutDirections(text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')).trim();
+const withoutLinks = (text: string): string =>
+  text
+    .replaceAll(/:(?=\/\/)|\bwww(?=\.)|[.\u3002\uff0e\uff61](?=\p{L})/giu, '$&\u200c')
+    // An encoded word of a subject (RFC 2047).
+    .replaceAll('=?', '=\u200c?');
+
+function withoutLinksBut(text: string, [first, ...others]: readonly string[]): string {
+  if (first === undefined) return withoutLinks(text);
+  return text
+    .split(first)
+    .map((part) => withoutLinksBut(part, others))
+    .join(first);
 }
 
-const hello = (name: string | null): string => (name === null ? 'Hello,' : `Hello ${line(name)},`);
+/**
+ * Returns a function that returns one line, without control characters, characters that change the text direction, and
+ * links: names and titles are written by strangers.
+ */
+const linesOf =
+  ({ exact = [] }: Letter) =>
+  (text: string): string =>
+    withoutLinksBut(withoutDirections(text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')).trim(), exact);
 
-function plain({ brand, name, paragraphs, action, sections = [], notes = [], footer }: Letter): string {
-  const parts = [hello(name), ...paragraphs.map(line)];
+type Line = ReturnType<typeof linesOf>;
+
+const hello = (name: string | null, line: Line): string => (name === null ? 'Hello,' : `Hello ${line(name)},`);
+
+function plain(letter: Letter): string {
+  const { brand, name, paragraphs, action, sections = [], notes = [], footer } = letter;
+  const line = linesOf(letter);
+  const parts = [hello(name, line), ...paragraphs.map(line)];
   for (const { heading, items } of sections) {
     const listed = items.map(({ text, url }) => `- ${line(text)}${url === undefined ? '' : `\n  ${url}`}`);
     parts.push([line(heading), ...listed].join('\n'));
@@ -123,7 +151,9 @@ function shownLogo({ width, height }: LetterLogo) {
   </tr>`;
 }
 
-function marked({ brand, subject, name, paragraphs, action, sections = [], notes = [], footer, logo }: Letter): string {
+function marked(letter: Letter): string {
+  const { brand, subject, name, paragraphs, action, sections = [], notes = [], footer, logo } = letter;
+  const line = linesOf(letter);
   const paragraph = (text: string) =>
     html`<p class="ink" style="margin: 0 0 16px; color: ${light.ink};">${line(text)}</p>`;
   const item = ({ text, url }: LetterSection['items'][number]) =>
@@ -200,7 +230,7 @@ function marked({ brand, subject, name, paragraphs, action, sections = [], notes
                     class="surface"
                     style="padding: 28px 28px 12px; background: ${light.surface}; border: 1px solid ${light.line}; border-radius: 10px; overflow-wrap: anywhere;"
                   >
-                    ${[hello(name), ...paragraphs].map(paragraph)}${sections.map(section)}${button}${notes.map(paragraph)}
+                    ${[hello(name, line), ...paragraphs].map(paragraph)}${sections.map(section)}${button}${notes.map(paragraph)}
                   </td>
                 </tr>
                 <tr>
@@ -232,9 +262,10 @@ const pictureOf = ({ mediaType, content }: LetterLogo): MailPicture => ({
  */
 export function render(letter: Letter): Rendered {
   return {
-    subject: line(letter.subject),
+    subject: linesOf(letter)(letter.subject),
     text: plain(letter),
     html: marked(letter),
+    replyTo: letter.replyTo ?? null,
     headers: letter.headers ?? {},
     pictures: letter.logo ? [pictureOf(letter.logo)] : [],
   };

@@ -4,9 +4,12 @@
  */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import path from 'node:path';
 import { createTransport } from 'nodemailer';
+import { parseConnectionUrl } from 'nodemailer/lib/shared';
 import type { Config } from '../config/config.ts';
+import { isHere } from '../lib/is-here.ts';
 import type { Logger } from '../lib/log.ts';
 import { mailDirectory } from './files.ts';
 
@@ -14,6 +17,8 @@ export interface Mail {
   /** Without the angle brackets. The same for every attempt, so that a mail server can recognize a duplicate. */
   readonly messageId: string;
   readonly to: string;
+  /** The address for replies; null: the one that the mail comes from. */
+  readonly replyTo?: string | null;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
@@ -39,7 +44,7 @@ export interface Mailer {
 /** A mail was not accepted. The message is for the operator, and contains nothing of the mail's content. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
-  /** Whether the server will never accept this mail: its recipient or the mail itself was rejected permanently. */
+  /** Whether the server will never accept this mail, because its recipient or its content is to blame. */
   readonly final: boolean;
   constructor(message: string, final: boolean, cause?: unknown) {
     super(message, { cause });
@@ -50,12 +55,23 @@ export class NotSent extends Error {
 /** The number of connections to the mail server, and so of mails handed over concurrently. */
 export const connections = 4;
 
-/** Time limit for handing over one mail, in milliseconds; shorter than the claim on a mail. */
-const longest = 120_000;
+/**
+ * Time limits for handing over one mail, in milliseconds: until its last byte, and with the answer to it. Servers may
+ * examine a mail for minutes before they answer, and deliver it even if nobody waits for the answer: the mail would be
+ * sent again. The whole is shorter than the claim on a mail.
+ */
+const limits = { toLastByte: 60_000, whole: 270_000 } as const;
+
+/** Whether nodemailer sends to exactly this address: it replaces < and > in the quoted part of an address. */
+const isSendable = (address: string): boolean => !/[<>]/.test(address);
+
+function assertSendable(address: string): void {
+  if (!isSendable(address)) throw new NotSent('No e-mail can be sent to an address that contains < or >', true);
+}
 
 // The address is passed as an object, so that it is never parsed as a list of addresses: the quoted part before its @
 // could look like one.
-const addressed = (from: string, { to, messageId, headers, pictures = [], ...mail }: Mail) => ({
+const addressed = (from: string, { to, replyTo = null, messageId, headers, pictures = [], ...mail }: Mail) => ({
   ...mail,
   attachments: pictures.map(({ mediaType, ...picture }) => ({
     ...picture,
@@ -64,6 +80,7 @@ const addressed = (from: string, { to, messageId, headers, pictures = [], ...mai
   })),
   from,
   to: { name: '', address: to },
+  ...(replyTo !== null && isSendable(replyTo) && { replyTo: { name: '', address: replyTo } }),
   messageId: `<${messageId}>`,
   // Out-of-office replies do not answer automatic mails (RFC 3834).
   headers: { 'Auto-Submitted': 'auto-generated', ...headers },
@@ -79,6 +96,14 @@ interface SmtpError extends Error {
   readonly response?: string;
 }
 
+/** Whether an attempt failed because encryption is required and the mail server offers none. */
+export const isUnencrypted = ({ code, command, response }: SmtpError): boolean =>
+  code === 'ETLS' && command === 'STARTTLS' && response !== undefined;
+
+/** What an operator can do then, as part of a sentence. */
+export const encryptionRemedy =
+  'smtps:// in SMTP_URL, or add ?requireTLS=false to it if the network in between is private';
+
 const troubles: Readonly<Record<string, string>> = {
   EAUTH: 'The mail server does not accept the user and password of SMTP_URL',
   EDNS: 'The mail server of SMTP_URL was not found',
@@ -86,8 +111,11 @@ const troubles: Readonly<Record<string, string>> = {
   ECONNECTION: 'The mail server cannot be reached, or ended the connection',
   ESOCKET: 'The mail server cannot be reached, or ended the connection',
   ETLS: 'No secure connection to the mail server could be made',
-  ABORT_ERR: 'The mail server did not accept the e-mail in time',
+  EABORT: 'The mail server did not accept the e-mail in time',
 };
+
+/** Returns the address that all mails come from, in lower case. */
+export const senderOf = (from: string): string | undefined => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
@@ -98,7 +126,7 @@ const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g,
  */
 function withoutParticulars(response: string, from: string, to: string): string {
   const [codes = ''] = /^(?:\d{3}[ -]?)?(?:\d\.\d{1,3}\.\d{1,3}\s)?/.exec(response) ?? [];
-  const sender = /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
+  const sender = senderOf(from);
   const local = to.slice(0, to.lastIndexOf('@'));
   // Some servers name the recipient by the part before the @ alone.
   const recipient = new RegExp(
@@ -115,14 +143,34 @@ function withoutParticulars(response: string, from: string, to: string): string 
   return codes + (to === '' || local === '' ? text : text.replaceAll(recipient, '…'));
 }
 
+/** The words of refusals of us, not of the recipient, by servers that send no enhanced code. */
+const ofUs = /sender|relay|rcpthosts|authenti|log ?in\b|\bhelo\b|limit|polic|\b(?:spf|dkim|dmarc)\b/i;
+
+/**
+ * Whether a refusal cannot change, because its recipient or the content of the mail is to blame. Anything else, such as
+ * a sender, a login or a relay that is refused at RCPT TO or DATA, is corrected in a configuration.
+ */
+function isFinal({ command = '', responseCode = 0 }: SmtpError, answer: string, from: string): boolean {
+  if (responseCode < 500 || (command !== 'RCPT TO' && command !== 'DATA')) return false;
+  const sender = senderOf(from);
+  if ([530, 535, 538].includes(responseCode) || (sender && answer.toLowerCase().includes(sender))) return false;
+  // RFC 3463: addresses (those of senders are 5.1.7 and 5.1.8), mailboxes that are closed or full, and contents.
+  const code = /^\d{3}[ -](5\.\d{1,3}\.\d{1,3})(?!\S)/.exec(answer)?.[1];
+  if (code !== undefined) return /^5\.(?:1\.(?![78]$)\d+|2\.[12]|6\.\d+)$/.test(code) && !/sender/i.test(answer);
+  return command === 'RCPT TO' && [501, 550, 551, 553].includes(responseCode) && !ofUs.test(answer);
+}
+
 function notSent(error: SmtpError, from: string, to: string): NotSent {
   const { code = '', command = '', responseCode, response } = error;
-  const answer = response ? `: ${withoutParticulars(response, from, to).slice(0, 300)}` : '';
-  // A rejected login or sender is an error of our configuration, which can be corrected.
-  const isAboutMail = command === 'RCPT TO' || command === 'DATA';
-  const final = responseCode !== undefined && responseCode >= 500 && isAboutMail;
-  const refused = command === 'RCPT TO' ? 'The mail server refused the address' : 'The mail server refused the e-mail';
-  const what = responseCode === undefined || code === 'EAUTH' ? troubles[code] : undefined;
+  const said = response ? withoutParticulars(response, from, to) : '';
+  const answer = said && `: ${said.slice(0, 300)}`;
+  const final = isFinal(error, said, from);
+  const isOfRecipient = command === 'RCPT TO' && (final || (responseCode !== undefined && responseCode < 500));
+  const refused = isOfRecipient ? 'The mail server refused the address' : 'The mail server refused the e-mail';
+  const trouble = isUnencrypted(error)
+    ? `The mail server offers no encryption (STARTTLS): use one that does, or ${encryptionRemedy}`
+    : troubles[code];
+  const what = responseCode === undefined || code === 'EAUTH' || code === 'ETLS' ? trouble : undefined;
   return new NotSent(
     `${what ?? (responseCode === undefined ? 'The e-mail could not be sent' : refused)}${answer}`,
     final,
@@ -130,24 +178,63 @@ function notSent(error: SmtpError, from: string, to: string): NotSent {
   );
 }
 
-function smtpMailer(url: string, from: string): Mailer {
+/** How to connect to a mail server, and the user and password for signing in. */
+export type MailServer = ReturnType<typeof mailServerOf>;
+
+/** Returns the public name of the service; undefined when it has an address instead, or a name without a dot. */
+function publicName(baseUrl: string): string | undefined {
+  const { hostname } = new URL(baseUrl);
+  return isIP(hostname) === 0 && /^[^[].*\../.test(hostname) ? hostname : undefined;
+}
+
+/**
+ * Returns how to connect to the server of SMTP_URL. The connection is encrypted unless the server is on this machine or
+ * the URL says `requireTLS=false`: otherwise somebody between could hide that the server offers STARTTLS, and read
+ * passwords and links. The service introduces itself by its public name, or the `name` in the URL: servers may reject
+ * the name that a container has.
+ */
+export function mailServerOf(smtpUrl: string, baseUrl: string) {
+  const given = parseConnectionUrl(smtpUrl);
+  const { secure, host = '', requireTLS, name } = given;
+  return {
+    ...given,
+    name: name === undefined ? publicName(baseUrl) : String(name),
+    requireTLS: secure !== true && (requireTLS === true || (requireTLS !== false && !isHere(host))),
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+  };
+}
+
+function smtpMailer(url: string, baseUrl: string, from: string): Mailer {
   const transport = createTransport({
-    url,
+    ...mailServerOf(url, baseUrl),
     pool: true,
     maxConnections: connections,
     maxMessages: 100,
     // A connection that the server had closed meanwhile is replaced once, if nothing of the mail was sent on it.
     maxRequeues: 1,
-    connectionTimeout: 10_000,
-    greetingTimeout: 10_000,
-    socketTimeout: 30_000,
+    socketTimeout: limits.whole,
+  });
+  const atLastByte = new WeakMap<AbortSignal, () => void>();
+  transport.use('stream', ({ message, data }, done) => {
+    message?.processFunc((text) => text.once('end', () => data.signal && atLastByte.get(data.signal)?.()));
+    done();
   });
   return {
     async send(mail) {
+      assertSendable(mail.to);
+      const late = new AbortController();
+      let timer = setTimeout(() => late.abort(), limits.toLastByte);
+      atLastByte.set(late.signal, () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => late.abort(), limits.whole - limits.toLastByte);
+      });
       try {
-        await transport.sendMail({ ...addressed(from, mail), signal: AbortSignal.timeout(longest) });
+        await transport.sendMail({ ...addressed(from, mail), signal: late.signal });
       } catch (error) {
         throw notSent(error as SmtpError, from, mail.to);
+      } finally {
+        clearTimeout(timer);
       }
     },
     close: () => transport.close(),
@@ -158,6 +245,7 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true });
   return {
     async send(mail) {
+      assertSendable(mail.to);
       try {
         const { message } = await transport.sendMail(addressed(from, mail));
         await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -182,6 +270,6 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
 
 /** Creates the mailer that is configured. */
 export function createMailer(config: Config, log: Logger): Mailer {
-  if (config.smtpUrl) return smtpMailer(config.smtpUrl, config.mailFrom);
+  if (config.smtpUrl) return smtpMailer(config.smtpUrl, config.baseUrl, config.mailFrom);
   return fileMailer(mailDirectory(config.dataDir), config.mailFrom, log);
 }

@@ -11,6 +11,7 @@ import {
   queueReminders,
 } from '../../server/domain/notifications/events.ts';
 import { openDatabase } from '../../server/database/database.ts';
+import { timeInWords } from '../../server/http/days.ts';
 import type { Mail } from '../../server/mail/transport.ts';
 import { startNotifier } from '../../server/background/notifier.ts';
 import { addClient, addPerson, connect } from '../oauth/scene.ts';
@@ -511,6 +512,12 @@ describe('account-security notifications', () => {
     const mail = web.service.mails.at(-1)!;
     expect(mail).toMatchObject({ to: account.email, subject: 'Someone signed in to your account from a new device' });
     expect(mail.text).toContain('/settings/security');
+    const [{ at } = { at: new Date(0) }] = await web.service.sql<{ at: Date }>(
+      'select at from vault.notifications where user_id = $1',
+      [account.id],
+    );
+    const time = timeInWords(at.toISOString());
+    expect(mail.text).toContain(`Someone signed in to your account from a new device. This was on ${time}.`);
 
     // Mails about the security of an account are never delayed, not even for further notifications within five minutes.
     web.service.clock.advance(minute);

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { openDelivery, startDelivery, type Delivery } from '../../server/mail/delivery.ts';
 import { createLog } from '../../server/lib/log.ts';
@@ -18,6 +18,7 @@ import { openService, type TestService } from '../harness.ts';
 import { run } from '../runtime/program.ts';
 import { aPng } from '../pictures.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
+import { timeInWords } from '../../server/http/days.ts';
 import { openMailServer, Refusal, type MailServer } from './mail-server.ts';
 
 const minute = 60_000;
@@ -68,10 +69,10 @@ beforeEach(async () => {
 });
 
 /** Opens the services of a node, closed after the tests; `smtpUrl` replaces the mail server of the other nodes. */
-async function openNode(smtpUrl?: string): Promise<Services> {
+async function openNode(smtpUrl?: string, baseUrl = service.config.baseUrl): Promise<Services> {
   const { config, log, clock } = service.services;
   const { services, close } = await openServices(
-    { ...config, ...(smtpUrl === undefined ? {} : { smtpUrl }) },
+    { ...config, baseUrl, ...(smtpUrl === undefined ? {} : { smtpUrl }) },
     service.connections.server,
     { log, clock, waitMillis: 30_000 },
   );
@@ -176,7 +177,7 @@ describe('a mail', () => {
 
   test('is given up at once after a permanent rejection, and a link quoted in it is not kept', async () => {
     mailServer.onMail = ({ raw }) => {
-      throw new Refusal(554, `Blocked: ${/http:\S+token=\S+/.exec(raw)?.[0]}`);
+      throw new Refusal(554, `5.6.0 Blocked: ${/http:\S+token=\S+/.exec(raw)?.[0]}`);
     };
     await invite();
     await deliver();
@@ -185,7 +186,7 @@ describe('a mail', () => {
         state: 'given up',
         attempts: 1,
         secret: null,
-        last_error: 'The mail server refused the e-mail: 554 Blocked: …',
+        last_error: 'The mail server refused the e-mail: 554 5.6.0 Blocked: …',
       },
     ]);
     const token = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)![1]!;
@@ -244,6 +245,24 @@ describe('a mail', () => {
       expect(new Set(asked.map((given) => given.join(' ')))).toEqual(new Set(['deals the password']));
     });
 
+    test('no encryption, and no user, password or mail is sent before', async () => {
+      const elsewhere = mailServer.url.replace('//127.0.0.1', '//deals:password@0.0.0.0');
+      const strict = openDelivery(await openNode(elsewhere));
+      const lenient = openDelivery(await openNode(`${elsewhere}?requireTLS=false`));
+      let asked = 0;
+      mailServer.onSignIn = () => void (asked += 1);
+      let node = strict;
+      await areSentAfterRepair(
+        () => node.deliverDue(),
+        'The mail server offers no encryption (STARTTLS): use one that does, or smtps:// in SMTP_URL, or add ?requireTLS=false to it if the network in between is private: 500 Error: command not recognized',
+        () => {
+          expect(asked).toBe(0);
+          node = lenient;
+        },
+      );
+      expect(asked).toBeGreaterThan(0);
+    });
+
     test('rejected sender address', async () => {
       mailServer.onSender = (address) => {
         throw new Refusal(550, `Not allowed to send as ${address}`);
@@ -254,6 +273,74 @@ describe('a mail', () => {
         () => (mailServer.onSender = () => {}),
       );
     });
+
+    test.each([
+      [553, '5.7.1 Sender address rejected: not owned by user deals'],
+      [554, '5.7.1 Relay access denied'],
+      [530, '5.7.0 Authentication required'],
+      [530, 'Authentication required'],
+      [550, '5.4.5 Daily user sending limit exceeded'],
+      [554, 'Message rejected: Email address is not verified.'],
+      [554, '5.2.252 SendAsDenied'],
+      [550, '5.7.26 Unauthenticated email is not accepted due to the DMARC policy of the domain'],
+      [550, '5.1.8 Bad sender domain'],
+      [553, '5.1.0 Sender not known'],
+      [550, 'deals@brokers.example may not send from here'],
+      [550, 'Relaying denied'],
+    ])('refused after the sender was accepted: %i %s', async (code, words) => {
+      let isRefused = true;
+      const refuse = () => {
+        if (isRefused) throw new Refusal(code, words);
+      };
+      mailServer.onRecipient = refuse;
+      await areSentAfterRepair(deliver, `The mail server refused the e-mail: ${code} ${words}`, () => {
+        isRefused = false;
+      });
+      await service.sql('delete from vault.outbox');
+      isRefused = true;
+      Object.assign(mailServer, { onRecipient: () => {}, onMail: refuse });
+      await invite();
+      await deliver();
+      expect(await outbox()).toMatchObject([{ state: 'waiting', attempts: 1 }]);
+    });
+  });
+
+  test.each([
+    [550, '5.1.1 No such user'],
+    [550, '5.1.10 Recipient not found'],
+    [550, '5.2.1 Mailbox disabled'],
+    [552, '5.2.2 Mailbox full'],
+    [550, 'No such user'],
+    [551, 'User not local'],
+    [553, 'Mailbox name not allowed'],
+  ])('is given up at once when its recipient is to blame: %i %s', async (code, words) => {
+    mailServer.onRecipient = () => {
+      throw new Refusal(code, words);
+    };
+    await invite();
+    await deliver();
+    const last_error = `The mail server refused the address: ${code} ${words}`;
+    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 1, last_error }]);
+  });
+
+  test('is sent encrypted to a mail server that offers it', async () => {
+    const encrypting = await openMailServer({ encrypts: true });
+    closers.push(() => encrypting.close());
+    const url = `${encrypting.url.replace('127.0.0.1', '0.0.0.0')}?tls.rejectUnauthorized=false`;
+    const node = openDelivery(await openNode(url));
+    const email = await invite();
+    await node.deliverDue();
+    expect(encrypting.received).toMatchObject([{ to: [email], secure: true }]);
+  });
+
+  test.each([
+    ['https://deals.brokers.example', '', 'deals.brokers.example'],
+    ['https://deals.brokers.example', '?name=mail.brokers.example', 'mail.brokers.example'],
+  ])('of %s%s is introduced by the name %s', async (baseUrl, query, name) => {
+    const node = openDelivery(await openNode(`${mailServer.url}${query}`, baseUrl));
+    await invite();
+    await node.deliverDue();
+    expect(mailServer.received).toMatchObject([{ client: name }]);
   });
 
   test('with a replaced link is not sent, and the mail with the new link is', async () => {
@@ -291,6 +378,19 @@ describe('a mail', () => {
       { state: 'given up', last_error: 'The mail server refused the address: 501 Error: Bad recipient address syntax' },
     ]);
     expect(mailServer.received).toEqual([]);
+  });
+
+  test('is not sent to another address than the one that was entered', async () => {
+    await service.sql(
+      `select app.queue_mail('password_reset', $1, null, null, null, true, '{"name": "Ann"}', null, null)`,
+      ['"ann>smith"@example.com'],
+    );
+    const asked: string[] = [];
+    mailServer.onRecipient = (address) => void asked.push(address);
+    await deliver();
+    const last_error = 'No e-mail can be sent to an address that contains < or >';
+    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 1, last_error }]);
+    expect(asked).toEqual([]);
   });
 
   test('in the name of a brokerage embeds its logo, and other mails have no logo', async () => {
@@ -331,7 +431,7 @@ describe('a mail', () => {
       expect(branded.match(/ src="[^"]*"/g)).toEqual([' src="cid:logo@dealkeep"']);
       expect(branded).toMatch(/<img\s+src="cid:logo@dealkeep"\s+alt=""\s+width="240"\s+height="60"/);
       expect(branded.indexOf('<img')).toBeLessThan(
-        branded.lastIndexOf('Harbor Brokers', branded.indexOf('Hello Lea', branded.indexOf('<img'))),
+        branded.lastIndexOf('Harbor Brokers', branded.indexOf('Hello,', branded.indexOf('<img'))),
       );
     } finally {
       expect((await upload('DELETE')).status).toBe(200);
@@ -358,6 +458,105 @@ describe('a mail', () => {
     const markup = raw.slice(raw.indexOf('<!doctype html>'));
     expect(markup).not.toContain('<script');
     expect(markup).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+  });
+});
+
+describe('a mail with names that look like something else', () => {
+  const lure = 'Your mailbox is full. Renew it at https://evil.example/renew or WWW.evil.example';
+
+  /** Returns the mail that these facts are sent as. */
+  async function sent(kind: string, facts: object) {
+    await service.sql(`select app.queue_mail($1, 'plain@example.com', null, $2, null, true, $3, null, null)`, [
+      kind,
+      brokerage,
+      facts,
+    ]);
+    await deliver();
+    const { raw } = mailServer.received.at(-1)!;
+    const at = raw.indexOf('\n\n');
+    return { head: raw.slice(0, at), body: raw.slice(at) };
+  }
+
+  test('has no links but ours, and looks as it was written', async () => {
+    const facts = { name: lure, by: lure, brokerage: 'evil.example', deal: 'Sale of evil。example by J.P. Smith' };
+    const { body } = await sent('invitation', facts);
+    expect(body).not.toMatch(/:\/\/evil|www\.|[.。]example|J\.P/i);
+    const shown = body.replaceAll('\u200c', '');
+    for (const text of [lure, 'the deal Sale of evil。example by J.P. Smith of evil.example'])
+      expect(shown.split(text).length).toBeGreaterThan(2);
+    expect(body.match(/http:\/\/127\.0\.0\.1:\d+\/accept-invitation#token=/g)).toHaveLength(2);
+  });
+
+  test('does not greet an unproven mailbox by a name that somebody else typed', async () => {
+    for (const kind of ['invitation', 'address_change']) {
+      const { body } = await sent(kind, { name: 'Gus Guest', by: 'Ada Admin', brokerage: 'Harbor', deal: null });
+      expect(body).toContain('Hello,\n');
+      expect(body).not.toContain('Gus Guest');
+    }
+  });
+
+  test('names addresses as they are', async () => {
+    const { body } = await sent('address_changed', { name: 'a.b', new_email: 'ann.new@mail.example' });
+    expect(body.split('ann.new@mail.example')).toHaveLength(3);
+    expect(body).toContain('Hello a.\u200cb,');
+  });
+
+  test('has a subject that nothing is decoded in, and no marks of direction', async () => {
+    const { head, body } = await sent('invitation', {
+      name: '',
+      by: '=?utf-8?Q?=E2=80=AEmoc.live_=0D=0AX?=',
+      brokerage: 'Harbor\u200f\u200e\u061c Brokers',
+      deal: null,
+    });
+    // Were the name sent as it is, decoding it would have made this of it.
+    expect(head).not.toContain('\u202e');
+    expect(head).toContain('=\u200c?utf-8?Q?=E2=80=');
+    expect(body).toContain('Harbor Brokers');
+  });
+});
+
+describe('a mail that is late', () => {
+  /** Returns the text of the mail, sent at the second attempt, and the time at which it was caused. */
+  async function sentLate(cause: () => Promise<unknown>) {
+    let attempts = 0;
+    mailServer.onRecipient = () => {
+      attempts += 1;
+      if (attempts === 1) throw new Refusal(451, 'Try again later');
+    };
+    await cause();
+    const [{ at: caused } = { at: new Date(0) }] = await service.sql<{ at: Date }>(
+      'select created_at as at from vault.outbox order by created_at desc limit 1',
+    );
+    await deliver();
+    service.clock.advance(2 * minute);
+    await deliver();
+    return { raw: mailServer.received.at(-1)!.raw, caused };
+  }
+  const later = (time: Date, millis: number) => timeInWords(new Date(time.getTime() + millis).toISOString());
+
+  test('says until when its link works, and an invitation has the address of whoever invites', async () => {
+    const { raw, caused } = await sentLate(() => invite());
+    expect(raw).toContain(`The link works once, until ${later(caused, 14 * day)}.\n`);
+    expect(raw).toContain('If you do not expect this invitation, ignore this e-mail.');
+    const [inviter] = await service.sql<{ email: string }>(
+      'select email from users where id = (select user_id from members where status = $1 limit 1)',
+      ['active'],
+    );
+    expect(raw).toContain(`\nReply-To: ${inviter!.email}\n`);
+  });
+
+  test('says when the security of the account was changed, and whom everybody can ask for help', async () => {
+    const queue = (kind: string, facts: object) =>
+      service.sql(`select app.queue_mail($1, 'ann@example.com', null, null, null, true, $2, null, null)`, [
+        kind,
+        facts,
+      ]);
+    const added = await sentLate(() => queue('security_change', { name: 'Ann', what: 'passkey_added' }));
+    expect(added.raw).toContain(`A passkey was added to your account. This was on ${later(added.caused, 0)}.`);
+    expect(added.raw).not.toContain('Reply-To');
+    const moved = await sentLate(() => queue('address_changed', { name: 'Ann', new_email: 'b@example.com' }));
+    expect(moved.raw).toContain(`no longer with this address. This was on ${later(moved.caused, 0)}.`);
+    expect(moved.raw).toContain('ask the admin of your brokerage, or the broker of your deal, for help');
   });
 });
 
@@ -396,6 +595,24 @@ describe('nodes that deliver mails', () => {
     expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
   });
 
+  test('deliver other mails while the mail server takes long to accept one, and wait for it when they stop', async () => {
+    const [reached, accepted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = await invite();
+    mailServer.onMail = ({ to }) => {
+      if (to[0] !== slow) return;
+      reached.resolve();
+      return accepted.promise;
+    };
+    const stop = startDelivery(opened[1]!);
+    await reached.promise;
+    await invite();
+    await expect.poll(async () => (await outbox()).map(({ state }) => state)).toEqual(['waiting', 'sent']);
+    const stopped = stop();
+    accepted.resolve();
+    await stopped;
+    expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent']);
+  });
+
   test('resend the mail that a killed node was sending, with the same Message-ID, and no other mail', async () => {
     const reached = Promise.withResolvers<void>();
     mailServer.onMail = () => {
@@ -425,6 +642,40 @@ describe('nodes that deliver mails', () => {
     expect(again).toEqual(first);
     expect(mailServer.received).toHaveLength(3);
   });
+});
+
+test('the mail server may take minutes to accept a mail that it has received, but not to ask for it', async () => {
+  const mailer = createMailer(service.config, service.services.log);
+  const mail = { messageId: 'some-id@example.com', to: 'a@example.com', subject: 'A', text: 'A', html: 'A' };
+  const [asked, received] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const answer = Promise.withResolvers<void>();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    mailer.close();
+  });
+  mailServer.onMail = () => {
+    received.resolve();
+    return answer.promise;
+  };
+  const accepted = mailer.send(mail);
+  await received.promise;
+  // Twice the limit for asking, and less than the limit for the answer.
+  vi.advanceTimersByTime(2 * minute);
+  answer.resolve();
+  await accepted;
+
+  mailServer.onRecipient = () => {
+    asked.resolve();
+    return new Promise(() => {});
+  };
+  const refused = expect(mailer.send(mail)).rejects.toMatchObject({
+    message: 'The mail server did not accept the e-mail in time',
+    final: false,
+  });
+  await asked.promise;
+  vi.advanceTimersByTime(minute);
+  await refused;
 });
 
 test('without SMTP, mails are written to files that only the service can read, named in the log', async () => {

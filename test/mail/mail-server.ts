@@ -11,6 +11,10 @@ export interface Received {
   /** Headers and body as sent, with lines ended by \n and quoted-printable decoded. */
   readonly raw: string;
   readonly messageId: string;
+  /** Whether the connection was encrypted. */
+  readonly secure: boolean;
+  /** The name by which the client introduced itself. */
+  readonly client: string;
 }
 
 /** A reply that refuses a command or a mail. */
@@ -46,8 +50,8 @@ function decoded(raw: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-/** Opens a mail server on a free port. */
-export async function openMailServer(): Promise<MailServer> {
+/** Opens a mail server on a free port; with `encrypts` it offers STARTTLS, with a self-signed certificate. */
+export async function openMailServer({ encrypts = false } = {}): Promise<MailServer> {
   const received: Received[] = [];
   const answering = (asked: void | Promise<void>, done: (error?: Error | null) => void) =>
     void Promise.resolve(asked).then(
@@ -61,7 +65,7 @@ export async function openMailServer(): Promise<MailServer> {
     onMail: () => {},
   };
   const server = new SMTPServer({
-    disabledCommands: ['STARTTLS'],
+    disabledCommands: encrypts ? [] : ['STARTTLS'],
     authOptional: true,
     allowInsecureAuth: true,
     logger: false,
@@ -73,7 +77,7 @@ export async function openMailServer(): Promise<MailServer> {
       ),
     onMailFrom: ({ address }, _session, done) => answering((async () => hooks.onSender(address ?? ''))(), done),
     onRcptTo: ({ address }, _session, done) => answering((async () => hooks.onRecipient(address))(), done),
-    onData: (stream, { envelope }, done) => {
+    onData: (stream, { envelope, secure, hostNameAppearsAs }, done) => {
       const taken = async () => {
         const raw = decoded(await text(stream));
         const mail: Received = {
@@ -81,6 +85,8 @@ export async function openMailServer(): Promise<MailServer> {
           to: envelope.rcptTo.map(({ address }) => address),
           raw,
           messageId: /^message-id: <(.*)>$/im.exec(raw)?.[1] ?? '',
+          secure,
+          client: String(hostNameAppearsAs),
         };
         received.push(mail);
         await hooks.onMail(mail);

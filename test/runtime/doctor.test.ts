@@ -106,7 +106,7 @@ test('doctor reports everything unreachable, without repeating passwords', async
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
 
-test('doctor connects to the mail server, and reports a rejected password', async () => {
+test('doctor connects to the mail server, and reports a rejected password or sender, and missing encryption', async () => {
   const server = net.createServer((socket) => {
     socket.on('error', () => {});
     socket.write('220 mail.example.com\r\n');
@@ -115,6 +115,8 @@ test('doctor connects to the mail server, and reports a rejected password', asyn
       const answers: Record<string, string> = {
         EHLO: '250-mail.example.com\r\n250 AUTH PLAIN',
         AUTH: '535 no',
+        MAIL: chunk.toString().includes('<deals@example.com>') ? '250 ok' : '550 5.7.1 not yours',
+        RSET: '250 ok',
         QUIT: '221 bye',
       };
       socket.write(`${answers[verb] ?? '500 what'}\r\n`);
@@ -130,6 +132,17 @@ test('doctor connects to the mail server, and reports a rejected password', asyn
   expect(wrong(refused.findings)).toEqual([
     expect.stringContaining(`mail: ${at} does not accept mail from here: Invalid login`),
   ]);
+  const stranger = await doctor({ SMTP_URL: `smtp://${at}`, MAIL_FROM: 'Deals <other@example.com>' });
+  expect(wrong(stranger.findings)).toEqual([
+    `mail: ${at} does not accept mail from other@example.com: 550 5.7.1 not yours.`,
+  ]);
+  const elsewhere = at.replace('127.0.0.1', '0.0.0.0');
+  const unencrypted = await doctor({ SMTP_URL: `smtp://${elsewhere}`, MAIL_FROM });
+  expect(wrong(unencrypted.findings)).toEqual([
+    `mail: ${elsewhere} offers no encryption (STARTTLS), and nothing is sent to it without.`,
+  ]);
+  const allowed = await doctor({ SMTP_URL: `smtp://${elsewhere}?requireTLS=false`, MAIL_FROM });
+  expect(wrong(allowed.findings)).toEqual([]);
 });
 
 test.skipIf(spawnSync('openssl', ['version']).status !== 0)(

@@ -3,7 +3,8 @@
 import { isIP } from 'node:net';
 import tls, { type PeerCertificate } from 'node:tls';
 import type { Config } from '../../config/config.ts';
-import { isHere, type Findings } from './finding.ts';
+import { isHere } from '../../lib/is-here.ts';
+import type { Findings } from './finding.ts';
 
 const day = 86_400_000;
 /**

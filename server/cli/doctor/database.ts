@@ -13,9 +13,10 @@ import {
 } from '../../database/connections.ts';
 import { longest } from '../../database/database.ts';
 import { appliedMigrations, migrationFiles, pending } from '../../database/migrate.ts';
+import { isHere } from '../../lib/is-here.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import { certificateFinding } from './certificates.ts';
-import { isHere, type Findings } from './finding.ts';
+import type { Findings } from './finding.ts';
 
 /** The first minor release of each major version that fixes CVE-2026-14680. */
 const mended: Readonly<Record<number, number>> = { 18: 6, 17: 11, 16: 15, 15: 19 };

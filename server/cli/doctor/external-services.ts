@@ -7,33 +7,39 @@ import { setTimeout as pause } from 'node:timers/promises';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { Config } from '../../config/config.ts';
 import { openRedis } from '../../redis/connection.ts';
+import { isHere } from '../../lib/is-here.ts';
 import { reasonOf } from '../../lib/reason.ts';
-import { isHere, type Findings } from './finding.ts';
+import { encryptionRemedy, isUnencrypted, mailServerOf, senderOf, type MailServer } from '../../mail/transport.ts';
+import type { Findings } from './finding.ts';
 
-/** Connects with EHLO, STARTTLS if offered, and signs in; returns whether the connection is encrypted. */
-async function greet(url: URL): Promise<boolean> {
-  const isSecure = url.protocol === 'smtps:';
+/**
+ * Connects with EHLO, STARTTLS if offered, signs in and names the sender; returns whether the connection is encrypted,
+ * and the refusal of the sender, if any.
+ */
+async function greet({ auth, ...server }: MailServer, mailFrom: string) {
+  let refusal: string | null = null;
   const connection = new SMTPConnection({
-    host: url.hostname.replaceAll(/^\[|\]$/g, ''),
-    port: Number(url.port || (isSecure ? 465 : 587)),
-    secure: isSecure,
-    connectionTimeout: 10_000,
-    greetingTimeout: 10_000,
+    ...server,
     socketTimeout: 15_000,
+    // A way of signing in is the only way to send single commands.
+    customAuth: {
+      SENDER: async ({ sendCommand }) => {
+        const { status, response } = await sendCommand(`MAIL FROM:<${senderOf(mailFrom)}>`);
+        if (status >= 400) refusal = response;
+        await sendCommand('RSET');
+      },
+    },
   });
   try {
     await new Promise<void>((resolve, reject) => {
       connection.once('error', reject);
       connection.connect((error) => (error ? reject(error) : resolve()));
     });
-    if (url.username !== '')
+    for (const way of [...(auth === undefined ? [] : [auth]), { method: 'SENDER' }])
       await new Promise<void>((resolve, reject) =>
-        connection.login(
-          { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
-          (error: unknown) => (error ? reject(error as Error) : resolve()),
-        ),
+        connection.login(way, (error: unknown) => (error ? reject(error as Error) : resolve())),
       );
-    return connection.secure;
+    return { isEncrypted: connection.secure, refusal };
   } finally {
     connection.quit();
     connection.close();
@@ -41,7 +47,7 @@ async function greet(url: URL): Promise<boolean> {
 }
 
 /** Checks that mail can be sent. */
-export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings: Findings): Promise<void> {
+export async function checkMail({ smtpUrl, baseUrl, mailFrom, dataDir }: Config, findings: Findings): Promise<void> {
   if (smtpUrl === undefined) {
     findings.warning(
       `SMTP_URL is not set: e-mails are written to ${path.join(dataDir, 'mail')} and not sent.`,
@@ -51,18 +57,29 @@ export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings
   }
   const url = new URL(smtpUrl);
   try {
-    const isEncrypted = await greet(url);
-    if (isEncrypted || isHere(url.hostname)) findings.ok(`${url.host} accepts mail from here.`);
+    const { isEncrypted, refusal } = await greet(mailServerOf(smtpUrl, baseUrl), mailFrom);
+    if (refusal === null)
+      findings.ok(
+        isEncrypted || isHere(url.hostname)
+          ? `${url.host} accepts mail from here.`
+          : `${url.host} accepts mail from here, unencrypted, as SMTP_URL allows.`,
+      );
     else
-      findings.warning(
-        `${url.host} accepts mail from here, but offers no encryption (STARTTLS).`,
-        'Use a mail server that does, or smtps:// in SMTP_URL.',
+      findings.fault(
+        `${url.host} does not accept mail from ${senderOf(mailFrom)}: ${refusal}.`,
+        'Set MAIL_FROM to an address that the mail server may send from, or allow this one there.',
       );
   } catch (error) {
-    findings.fault(
-      `${url.host} does not accept mail from here: ${reasonOf(error)}.`,
-      'Check host, port, user and password in SMTP_URL, and whether this machine may reach that port.',
-    );
+    if (isUnencrypted(error as Error))
+      findings.fault(
+        `${url.host} offers no encryption (STARTTLS), and nothing is sent to it without.`,
+        `Use a mail server that does, or ${encryptionRemedy}.`,
+      );
+    else
+      findings.fault(
+        `${url.host} does not accept mail from here: ${reasonOf(error)}.`,
+        'Check host, port, user and password in SMTP_URL, and whether this machine may reach that port.',
+      );
   }
   if (/@localhost>?$/.test(mailFrom))
     findings.warning(

@@ -60,6 +60,12 @@ export const notificationMail = rows<MailedNotification, [mail: string]>(
   'select name, daily, kind, deal_id, deal_title, count, token from app.notification_mail($1)',
 );
 
+/** When each kind of a mail's notifications about the reader's account occurred last. */
+export const timesOfMail = rows<{ kind: NotificationKind; at: string }, [mail: string]>(
+  'times_of_mail',
+  'select kind, at from app.times_of_mail($1)',
+);
+
 const kindsOf = row<{ kinds: string[] | null }, [token: string]>(
   'unsubscribe_kinds',
   'select app.unsubscribe_kinds($1) as kinds',

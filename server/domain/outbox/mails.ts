@@ -75,6 +75,18 @@ export const claimMail: () => Statement<ClaimedMail | null> = row<ClaimedMail, [
   `select id, kind, recipient, brokerage_name, deal_id, facts, secret, attempts, created_at from app.claim_mails(1)`,
 );
 
+/** The link of a mail, and the address to which its reader may reply. */
+export interface MailLink {
+  expires_at: string | null;
+  reply_to: string | null;
+}
+
+/** The link of a mail that is being delivered. */
+export const linkOfMail: (mailId: string) => Statement<MailLink | null> = row<MailLink, [mailId: string]>(
+  'link_of_mail',
+  'select expires_at, reply_to from app.link_of_mail($1)',
+);
+
 const sent = row<{ done: boolean }, [string, number]>('mail_sent', 'select app.mail_sent($1, $2) as done');
 
 /** Records that a mail was delivered, and clears its content; false when another process has claimed it since. */

@@ -8,13 +8,17 @@ import { lengths } from '../lengths.ts';
 const controls = String.raw`\u0000-\u001f\u007f-\u009f`;
 const directions = String.raw`\u202a-\u202e\u2066-\u2069`;
 
+/** Marks of the direction of the text around them, which names in Arabic and Hebrew may have. */
+const marks = String.raw`\u061c\u200e\u200f`;
+
 const oneLine = new RegExp(`^[^${controls}]*$`);
 
 /** Matches a name without characters that change the direction of writing, also of the text next to the name. */
 export const keepsDirection = new RegExp(`^[^${directions}]*$`);
 
-/** The text without the characters that change the direction of writing. */
-export const withoutDirections = (text: string): string => text.replaceAll(new RegExp(`[${directions}]`, 'g'), '');
+/** The text without the characters that change the direction of writing, also that of the sentence around it. */
+export const withoutDirections = (text: string): string =>
+  text.replaceAll(new RegExp(`[${directions}${marks}]`, 'g'), '');
 
 /**
  * The fault of a trimmed name of a person or a brokerage, as a sentence for the person who entered it; null when there
