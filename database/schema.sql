@@ -11801,6 +11801,8 @@ declare
   reader public.users;
   of_day boolean;
   one vault.notifications;
+  of_account uuid[];
+  others uuid[];
   left_over uuid[] := '{}';
   kinds text[];
 begin
@@ -11808,18 +11810,32 @@ begin
     perform app.refuse('entered', 'Mails are made by those who deliver them.');
   end if;
   select o.* into sent from vault.outbox o where o.id = mail and o.kind = 'notifications' and o.sent_at is null;
-  select u.* into reader from public.users u where u.id = sent.recipient_id and u.email = sent.recipient;
+  select u.* into reader from public.users u where u.id = sent.recipient_id and u.suspended_at is null;
   if reader.id is null then
     return;
+  end if;
+  if reader.email <> sent.recipient then
+    -- Who changed the address may be the one whom a notice about security warns of.
+    select coalesce(array_agg(n.id order by n.at, n.id) filter (where k.security), '{}'), array_agg(n.id order by n.at, n.id) filter (where not k.security)
+      into of_account, others
+      from vault.notifications n join app.notification_kinds k on k.kind = n.kind
+      where n.id in (select i::uuid from jsonb_array_elements_text(sent.facts -> 'notifications') i) and n.user_id = reader.id;
+    if others is not null then
+      perform app.queue_mail('notifications', reader.email, reader.id, sent.brokerage_id, sent.deal_id, false,
+        sent.facts || jsonb_build_object('notifications', others), null, null);
+      update vault.outbox o set facts = o.facts || jsonb_build_object('notifications', of_account) where o.id = mail returning o.* into sent;
+    end if;
   end if;
   of_day := (sent.facts ->> 'daily')::boolean;
   for one in
     select n.* from vault.notifications n
     where n.id in (select i::uuid from jsonb_array_elements_text(sent.facts -> 'notifications') i)
-      and n.user_id = reader.id and n.read_at is null
+      and n.user_id = reader.id
   loop
-    if app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once') and app.still_holds(one)
-      and app.person_could_open(reader.id, one.subject, one.subject_id, one.deal_id)
+    -- Whoever has got into the account can also read what warns of it, and choose fewer mails: what was chosen at the time of queueing counts.
+    if (select k.security from app.notification_kinds k where k.kind = one.kind)
+      or one.read_at is null and app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once') and app.still_holds(one)
+        and app.person_could_open(reader.id, one.subject, one.subject_id, one.deal_id)
     then
       left_over := left_over || one.id;
     end if;
@@ -17324,3 +17340,4 @@ $function$;
 -- dce84cce9c7e29305a6cd5ab9c50f3e4251e47ec996bcb49133c821926a7df3f  782_searches_without_accents.sql
 -- 599d39d69a5d9eef5b2a3fd52f519d7eb75246cea146e0722775696db4f51e8d  783_contacts_by_written_words_no_more.sql
 -- 22c1dfebde9ec8396c48e774e8d9ae5796fcacf3c00cc6e524f72c2f144c7b08  784_contacts_known_already.sql
+-- dbc9ecc4f6195ccc74836a3f367a5c9e8b4551a06bbd376011d8f5b7193cbf43  805_security_notices_reach_their_owner.sql

@@ -534,6 +534,44 @@ describe('account-security notifications', () => {
     expect((await mails())['viewer']![0]!.text).toContain(warning);
   });
 
+  test('are mailed also when somebody in the account reads them first, or chooses fewer mails', async () => {
+    const queued = async (mail: string) => {
+      await tell('new_device', null, mail);
+      await tell('question_asked', web.scene.deal, mail);
+      await web.service.database.run(queueNotificationMails(200));
+    };
+    const subjects = async () => ((await mails())['viewer'] ?? []).map(({ subject }) => subject);
+    await mails();
+    await queued('at_once');
+    await does('viewer', '/notifications/read', {});
+    await does('viewer', '/notifications/choices/new_device', { delivery: 'app' }, 'PUT');
+    expect(await subjects()).toEqual(['Someone signed in to your account from a new device']);
+    await does('viewer', '/notifications/choices/new_device', { delivery: 'daily' }, 'PUT');
+    await tell('new_device', null, 'daily');
+    await tell('document_added', web.scene.deal, 'daily');
+    await does('viewer', '/notifications/read', {});
+    expect(await subjects()).toEqual(['Daily summary: your account']);
+    await does('viewer', '/notifications/choices/new_device', { delivery: 'at_once' }, 'PUT');
+  });
+
+  test('go to the address at the time, and what else was in the mail to the present one', async () => {
+    const { service, scene } = web;
+    const moveTo = (email: string) =>
+      service.sql('update users set email = $2 where id = $1', [scene.people['viewer'], email]);
+    await mails();
+    await tell('new_device', null, 'daily');
+    await tell('document_added', scene.deal, 'daily');
+    await service.database.run(queueNotificationMails(200));
+    await moveTo('elsewhere@example.test');
+    const sent = await mails();
+    expect(Object.fromEntries(Object.entries(sent).map(([to, all]) => [to, all.map(({ subject }) => subject)]))).toEqual({
+      viewer: ['Daily summary: your account'],
+      elsewhere: ['Daily summary: Corner bakery'],
+    });
+    expect(await service.sql('select from vault.outbox where sent_at is null')).toEqual([]);
+    await moveTo('viewer@example.test');
+  });
+
   test('name a deal, the account, or both as the reason for the mail', async () => {
     const because = async () => {
       const { subject, text } = (await mails())['viewer']![0]!;
