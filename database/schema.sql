@@ -2404,9 +2404,10 @@ CREATE TABLE vault.outbox (
     attempts integer DEFAULT 0 NOT NULL,
     last_error text,
     claimed_until timestamp with time zone,
-    give_up_at timestamp with time zone DEFAULT app.now() + '1 day'::interval NOT NULL,
+    give_up_at timestamp with time zone DEFAULT app.now() + '3 days'::interval NOT NULL,
     sent_at timestamp with time zone,
     given_up_at timestamp with time zone,
+    refusals integer DEFAULT 0 NOT NULL,
     CONSTRAINT outbox_pkey PRIMARY KEY (id),
     CONSTRAINT outbox_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT outbox_caused_by_fkey FOREIGN KEY (caused_by) REFERENCES public.users(id),
@@ -10786,7 +10787,7 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_counts() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason text, final boolean)
+CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason text, final boolean, outage boolean DEFAULT false)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -10796,13 +10797,15 @@ begin
   update vault.outbox o set claimed_until = null, last_error = left(reason, 500),
       given_up_at = case when final or app.now() >= o.give_up_at then app.now() end,
       secret = case when final or app.now() >= o.give_up_at then null else o.secret end,
-      next_attempt_at = least(o.give_up_at, app.now()
-        + (array['1 min', '5 min', '15 min', '1 h', '3 h', '6 h']::interval[])[least(o.attempts, 6)])
+      refusals = o.refusals + case when outage then 0 else 1 end,
+      next_attempt_at = least(o.give_up_at, app.now() + case
+        when outage then (array['1 min', '5 min']::interval[])[least(o.attempts, 2)]
+        else (array['1 min', '5 min', '15 min', '1 h', '3 h', '6 h']::interval[])[least(o.refusals + 1, 6)] end)
     where o.id = mail and o.attempts = attempt and o.sent_at is null and o.given_up_at is null;
   return found;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.mail_failed(uuid,integer,text,boolean) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.mail_failed(uuid,integer,text,boolean,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.mail_not_needed(mail uuid, attempt integer)
  RETURNS boolean
@@ -14634,8 +14637,8 @@ begin
     undelivered.link := new_token;
     undelivered.secret := new_secret;
   end if;
-  update vault.outbox o set given_up_at = null, claimed_until = null, attempts = 0, next_attempt_at = app.now(),
-      give_up_at = app.now() + interval '1 day', link = undelivered.link, secret = undelivered.secret
+  update vault.outbox o set given_up_at = null, claimed_until = null, attempts = 0, refusals = 0, next_attempt_at = app.now(),
+      give_up_at = app.now() + interval '3 days', link = undelivered.link, secret = undelivered.secret
     where o.id = undelivered.id;
   perform pg_notify('dealkeep_mail', '');
   return true;
@@ -17341,3 +17344,4 @@ $function$;
 -- 599d39d69a5d9eef5b2a3fd52f519d7eb75246cea146e0722775696db4f51e8d  783_contacts_by_written_words_no_more.sql
 -- 22c1dfebde9ec8396c48e774e8d9ae5796fcacf3c00cc6e524f72c2f144c7b08  784_contacts_known_already.sql
 -- dbc9ecc4f6195ccc74836a3f367a5c9e8b4551a06bbd376011d8f5b7193cbf43  805_security_notices_reach_their_owner.sql
+-- b72dd157a14d65a794b7329d0cfeb0b53fafb022e6f530adbb023dfc51e7824b  806_outages_of_the_mail_server.sql

@@ -17,7 +17,7 @@ import { render, type Letter, type LetterLogo } from './template.ts';
 import { connections, NotSent, type Mail } from './transport.ts';
 
 export interface Delivery {
-  /** Delivers the mails that are due; resolves when none is left. */
+  /** Delivers the mails that are due; resolves when none is left, or when the mail server cannot be used. */
   deliverDue(): Promise<void>;
   /** Claims no more mails, and waits for those being handed over. */
   stop(): Promise<void>;
@@ -66,6 +66,22 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail 
   return { messageId, to: claimed.recipient, ...render({ ...said, logo: await logoFor(services, claimed) }) };
 }
 
+/** Codes of nodemailer for what goes wrong before anything is said about a mail. */
+const outages: ReadonlySet<unknown> = new Set(['EAUTH', 'EDNS', 'ECONNECTION', 'ESOCKET', 'ETIMEDOUT', 'ETLS', 'EPROTOCOL']);
+
+/** Whether any other mail would have failed in the same way: the mail server cannot be used by this node for now. */
+function isOutage({ cause }: NotSent): boolean {
+  if (!(cause instanceof Error)) return false;
+  const { code, command, responseCode, timeoutType } = cause as Error &
+    Partial<Record<'code' | 'command' | 'responseCode' | 'timeoutType', unknown>>;
+  // 421 ends the connection, in answer to whatever command. Rejected senders are an error of our configuration, but a
+  // server may already reject here what is too large for it (552).
+  if (typeof responseCode === 'number' && responseCode !== 421)
+    return responseCode !== 552 && command !== 'RCPT TO' && command !== 'DATA';
+  // A server that took the whole mail and does not answer may have accepted it: it is not to get it every five minutes.
+  return outages.has(code) && timeoutType !== 'SOCKET_TIMEOUT';
+}
+
 /** Opens the delivery of this node, with `atOnce` concurrent mails; it starts nothing by itself. */
 export function openDelivery(services: Services, atOnce = connections): Delivery {
   const { database, mail, log, metrics, tracing } = services;
@@ -81,7 +97,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
     }
   }
 
-  function deliver(claimed: ClaimedMail): Promise<void> {
+  function deliver(claimed: ClaimedMail): Promise<boolean> {
     const { id, kind, attempts } = claimed;
     const attributes = { 'dealkeep.mail.id': id, 'dealkeep.mail.kind': kind, 'dealkeep.mail.attempt': attempts };
     return traced(tracing, { name: 'mail deliver', kind: 'internal', attributes, below: 'nothing' }, (span) =>
@@ -89,30 +105,37 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
     );
   }
 
-  async function tryToDeliver(claimed: ClaimedMail, span: OpenSpan): Promise<void> {
+  /** Returns whether the mail server can be used. */
+  async function tryToDeliver(claimed: ClaimedMail, span: OpenSpan): Promise<boolean> {
     const { id, kind, attempts } = claimed;
     try {
       const written = await composed(services, claimed);
-      if (written === null) return void (await database.run(mailNotNeeded(claimed)));
+      if (written === null) {
+        await database.run(mailNotNeeded(claimed));
+        return true;
+      }
       await handOver(written);
     } catch (error) {
-      const { message, final } =
-        error instanceof NotSent ? error : new NotSent('The e-mail could not be composed.', false, error);
+      const failure = error instanceof NotSent ? error : new NotSent('The e-mail could not be composed.', false, error);
+      const { message: reason, final } = failure;
+      const outage = error instanceof NotSent && isOutage(failure);
       span.fail(final ? 'given_up' : 'not_sent');
       // Neither the address nor the content is logged; the id is enough to find the mail.
-      log.warn({ mail: id, kind, attempt: attempts, reason: message, final }, 'an e-mail was not delivered');
-      await database.run(mailFailed(claimed, message, final));
-      return;
+      log.warn({ mail: id, kind, attempt: attempts, reason, final }, 'an e-mail was not delivered');
+      await database.run(mailFailed(claimed, { reason, final, outage }));
+      return !outage;
     }
     await recordOutcome(() => database.run(mailSent(claimed)));
+    return true;
   }
 
-  /** Delivers mails one after the other, until none is due. */
-  async function lane(first: ClaimedMail | null = null): Promise<void> {
-    for (let next = first; !stopping.signal.aborted || next !== null; next = null) {
+  /** Delivers mails one after the other, until none is due or the mail server cannot be used. */
+  async function lane(run: { ends: boolean }, first: ClaimedMail | null = null): Promise<void> {
+    for (let next = first; next !== null || !(stopping.signal.aborted || run.ends); next = null) {
       const claimed = next ?? (await database.run(claimMail()));
       if (claimed === null) return;
-      await deliver(claimed);
+      // The others are due still, when the server works again: the next run begins within seconds.
+      if (!(await deliver(claimed))) run.ends = true;
     }
   }
 
@@ -120,8 +143,9 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
     if (stopping.signal.aborted) return;
     const first = await database.run(claimMail());
     if (first === null) return;
-    const others = Array.from({ length: atOnce - 1 }, () => lane());
-    const ends = await Promise.allSettled([lane(first), ...others]);
+    const run = { ends: false };
+    const others = Array.from({ length: atOnce - 1 }, () => lane(run));
+    const ends = await Promise.allSettled([lane(run, first), ...others]);
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed) throw failed.reason;
   }

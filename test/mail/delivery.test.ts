@@ -155,18 +155,18 @@ describe('a mail', () => {
     expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 7, last_error: null }]);
   });
 
-  test('is given up after a day, and the token of its link is deleted', async () => {
+  test('is given up after three days, and the token of its link is deleted', async () => {
     mailServer.onMail = () => {
       throw new Refusal(452, 'Out of room');
     };
     await invite();
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < 24; round += 1) {
       await deliver();
       const [mail] = await outbox();
       if (mail!.state === 'given up') break;
       service.clock.advance(mail!.in * 1_000 + 1_000);
     }
-    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 10, secret: null }]);
+    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 18, secret: null }]);
     const texts = mailServer.received.length;
     service.clock.advance(day);
     await deliver();
@@ -209,6 +209,43 @@ describe('a mail', () => {
     expect(await outbox()).toMatchObject([{ last_error }]);
     expect(service.log.join('')).toContain(JSON.stringify(last_error).slice(1, -1));
     expect(service.log.join('').toLowerCase()).not.toContain(email.split('@')[0]);
+  });
+
+  test.each([
+    ['cannot be reached', 'smtp://127.0.0.1:1', 'The mail server cannot be reached, or ended the connection'],
+    ['does not accept the password', '', 'The mail server does not accept the user and password of SMTP_URL: 535 No'],
+  ])('waits at most five minutes however long the mail server %s, and over a weekend', async (_, url, trouble) => {
+    mailServer.onSignIn = () => {
+      throw new Refusal(535, 'No');
+    };
+    const node = openDelivery(await openNode(url || mailServer.url.replace('//', '//deals:wrong@')));
+    await invite();
+    const waits: number[] = [];
+    for (let hours = 0; hours < 60; hours += 6) {
+      await node.deliverDue();
+      const [mail] = await outbox();
+      expect(mail).toMatchObject({ state: 'waiting', last_error: trouble });
+      waits.push(Math.round(mail!.in / 60));
+      service.clock.advance(6 * hour);
+    }
+    expect(waits).toEqual([1, ...Array.from({ length: 9 }, () => 5)]);
+    // The outage counts nothing towards the intervals of the mail itself.
+    mailServer.onRecipient = () => {
+      throw new Refusal(451, 'Later');
+    };
+    await deliver();
+    expect((await outbox()).map((mail) => Math.round(mail.in / 60))).toEqual([1]);
+  });
+
+  test('is not tried with all others while the mail server cannot be used', async () => {
+    const node = openDelivery(await openNode('smtp://127.0.0.1:1'));
+    for (let n = 0; n < 12; n += 1) await invite();
+    await node.deliverDue();
+    const tried = (await outbox()).filter(({ attempts }) => attempts > 0).length;
+    expect(tried).toBeGreaterThan(0);
+    expect(tried).toBeLessThan(9);
+    await deliver();
+    expect(mailServer.received).toHaveLength(12 - tried);
   });
 
   describe('waits for a corrected configuration, whatever the code of the rejection:', () => {

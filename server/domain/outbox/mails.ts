@@ -90,11 +90,23 @@ const notNeeded = row<{ done: boolean }, [string, number]>(
 export const mailNotNeeded = ({ id, attempts }: ClaimedMail): Statement<boolean> =>
   mapped(notNeeded(id, attempts), (answer) => answer?.done ?? false);
 
-const failed = row<{ done: boolean }, [string, number, string, boolean]>(
+const failed = row<{ done: boolean }, [string, number, string, boolean, boolean]>(
   'mail_failed',
-  'select app.mail_failed($1, $2, $3, $4) as done',
+  'select app.mail_failed($1, $2, $3, $4, $5) as done',
 );
 
-/** Records why a mail was not delivered; it is retried later, unless the failure is `final` or a day has passed. */
-export const mailFailed = ({ id, attempts }: ClaimedMail, reason: string, final: boolean): Statement<boolean> =>
-  mapped(failed(id, attempts, reason, final), (answer) => answer?.done ?? false);
+/** Why a mail was not delivered. */
+interface Failure {
+  readonly reason: string;
+  /** Whether it will never be accepted. */
+  readonly final: boolean;
+  /** Whether the mail server could not be used at all, so that the failure says nothing about this mail. */
+  readonly outage: boolean;
+}
+
+/**
+ * Records why a mail was not delivered; it is retried later, soon after an outage, unless the failure is `final` or
+ * three days have passed.
+ */
+export const mailFailed = ({ id, attempts }: ClaimedMail, { reason, final, outage }: Failure): Statement<boolean> =>
+  mapped(failed(id, attempts, reason, final, outage), (answer) => answer?.done ?? false);
