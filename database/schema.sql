@@ -5102,9 +5102,9 @@ declare
   dead uuid[];
 begin
   loop
-    select array_agg(d.id), array_agg(d.id) filter (where d.link is not null and not app.is_live_link(d.link)) into chosen, dead
+    select array_agg(d.id), array_agg(d.id) filter (where not app.is_needed(d.mail)) into chosen, dead
       from (
-        select o.id, o.link from vault.outbox o
+        select o.id, o as mail from vault.outbox o
         where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
           and (o.claimed_until is null or o.claimed_until <= app.now())
         order by o.urgent desc, o.next_attempt_at limit least(most, 100)
@@ -5119,11 +5119,11 @@ begin
       where w.sent_at is null and w.given_up_at is null and (w.claimed_until is null or w.claimed_until <= app.now())
         and w.id = any (array(
           select n.id from (
-            select o.id, o.link from vault.outbox o
+            select o.id, o as mail from vault.outbox o
             where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
               and (o.claimed_until is null or o.claimed_until <= app.now())
             order by o.urgent desc, o.next_attempt_at limit 100) n
-          where n.link is not null and not app.is_live_link(n.link)))
+          where not app.is_needed(n.mail)))
       for update skip locked));
   end loop;
   return query
@@ -9637,8 +9637,40 @@ AS $function$
       left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id
       left join public.participants p on p.id = i.participant_id
       where i.digest = link and i.used_at is null and i.expires_at > app.now() and coalesce(m.status, p.status) = 'invited')
-    or exists (select from vault.password_resets r where r.digest = link and r.expires_at > app.now())
-    or exists (select from vault.address_changes a where a.digest = link and a.expires_at > app.now())
+    or exists (select from vault.password_resets r join public.users u on u.id = r.user_id
+      where r.digest = link and r.expires_at > app.now() and u.suspended_at is null)
+    or exists (select from vault.address_changes a join public.users u on u.id = a.user_id
+      where a.digest = link and a.expires_at > app.now() and u.suspended_at is null)
+$function$;
+
+CREATE OR REPLACE FUNCTION app.is_needed(mail vault.outbox)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if mail.link is not null and not app.is_live_link(mail.link) then
+    return false;
+  end if;
+  if mail.kind not in ('brokerage_deletion', 'webhook_off') then
+    return true;
+  end if;
+  if not exists (select from public.members m join public.users u on u.id = m.user_id
+    where m.brokerage_id = mail.brokerage_id and m.user_id = mail.recipient_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null)
+  then
+    return false;
+  end if;
+  if mail.kind = 'brokerage_deletion' then
+    return case when (mail.facts ->> 'cancelled')::boolean
+      then not exists (select from vault.brokerage_deletions d where d.brokerage_id = mail.brokerage_id)
+      else exists (select from vault.brokerage_deletions d
+        where d.brokerage_id = mail.brokerage_id and d.due_at = (mail.facts ->> 'due_at')::timestamptz) end;
+  end if;
+  -- Mails of the release before do not name the webhook. One that was turned off again since has a mail of its own.
+  return mail.facts ->> 'webhook' is null or exists (select from public.webhook_endpoints e
+    where e.id = (mail.facts ->> 'webhook')::uuid and e.state = 'off' and e.off_reason = 'failing' and e.off_since <= mail.created_at);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION app.is_offer_payload(payload jsonb)
@@ -15760,7 +15792,7 @@ begin
   insert into public.audit_records (brokerage_id, action, subject_id, outcome) values (of_brokerage, 'webhook.off', endpoint.id::text, 'done');
   perform app.queue_mail('webhook_off', u.email, u.id, of_brokerage, null, false, jsonb_build_object('name', u.name,
       'brokerage', b.name || case when endpoint.brokerage_id <> of_brokerage then ' (sandbox)' else '' end,
-      'host', substring(endpoint.url from '^https?://([^/?]+)'), 'error', left(error, 200)), null, null)
+      'host', app.host_of(endpoint.url), 'error', left(error, 200), 'webhook', endpoint.id), null, null)
     from public.members m join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
     where m.brokerage_id = of_brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
 end
@@ -17345,3 +17377,4 @@ $function$;
 -- 22c1dfebde9ec8396c48e774e8d9ae5796fcacf3c00cc6e524f72c2f144c7b08  784_contacts_known_already.sql
 -- dbc9ecc4f6195ccc74836a3f367a5c9e8b4551a06bbd376011d8f5b7193cbf43  805_security_notices_reach_their_owner.sql
 -- b72dd157a14d65a794b7329d0cfeb0b53fafb022e6f530adbb023dfc51e7824b  806_outages_of_the_mail_server.sql
+-- a760c25039821319f58d76cd636339733897beb58bcfb548afd338c268c80b8e  807_mails_that_hold_no_more.sql

@@ -100,6 +100,18 @@ describe('a reset link', () => {
     expect((await confirm(theirs, newPassword())).status).toBe(410);
   });
 
+  it('is not mailed to an account that was suspended meanwhile', async () => {
+    const account = await openAccount(service);
+    const before = (await service.deliver()).length;
+    await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
+    await expect
+      .poll(() => service.sql('select from vault.outbox where recipient_id = $1', [account.id]))
+      .toHaveLength(1);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    expect(await service.deliver()).toHaveLength(before);
+    expect(await service.sql('select from vault.outbox where recipient_id = $1', [account.id])).toEqual([]);
+  });
+
   it('does not replace the second factor at the next sign-in', async () => {
     const account = await openAccount(service);
     await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [

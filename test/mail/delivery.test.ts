@@ -317,6 +317,34 @@ describe('a mail', () => {
     expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 1 }]);
   });
 
+  test('about the deletion of a brokerage is sent while it is the case, to those who are its admins still', async () => {
+    const others = [await openAccount(service), await openAccount(service)];
+    for (const { id } of others)
+      await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [brokerage, id]);
+    const deletion = async (method: string, body?: object) =>
+      expect((await admin.ask(`/brokerages/${brokerage}/deletion`, body, method)).status).toBe(200);
+    mailServer.onRecipient = () => {
+      throw new Refusal(451, 'Later');
+    };
+    await deletion('POST', { confirmation: 'harbor-0' });
+    await deliver();
+    await deletion('DELETE');
+    mailServer.onRecipient = () => {};
+    service.clock.advance(6 * minute);
+    await deliver();
+    const subjects = () => mailServer.received.map(({ raw }) => /^subject: (.+?)(?: on .+)?$/im.exec(raw)![1]);
+    expect(subjects()).toEqual(others.concat(others[0]!).map(() => 'Harbor Brokers will not be deleted'));
+
+    mailServer.received.length = 0;
+    await deletion('POST', { confirmation: 'harbor-0' });
+    await service.sql(`update users set suspended_at = app.now() where id = $1`, [others[0]!.id]);
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [others[1]!.id]);
+    await deliver();
+    expect(subjects()).toEqual(['Harbor Brokers will be deleted']);
+    await deletion('DELETE');
+    await service.sql(`delete from members where user_id = $1`, [others[0]!.id]);
+  });
+
   test('to an address that looks like several is sent to none of its parts', async () => {
     await service.sql(
       `select app.queue_mail('password_reset', $1, null, null, null, true, '{"name": "Ann"}', null, null)`,

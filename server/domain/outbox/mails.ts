@@ -10,8 +10,11 @@ export interface MailFacts {
   address_change: { name: string };
   address_changed: { name: string; new_email: string };
   security_change: { name: string; what: SecurityChange };
-  /** To each admin: a webhook to this host was turned off because it accepted no delivery for three days. */
-  webhook_off: { name: string; brokerage: string; host: string; error: string | null };
+  /**
+   * To each admin: a webhook to this host was turned off because it accepted no delivery for three days. `webhook`: its
+   * id.
+   */
+  webhook_off: { name: string; brokerage: string; host: string; error: string | null; webhook?: string };
   /** To each admin of the brokerage. `by`: who requested or canceled the deletion; null for the operator. */
   brokerage_deletion: { name: string; brokerage: string; by: string | null; due_at: string; cancelled: boolean };
 }
