@@ -2408,6 +2408,8 @@ CREATE TABLE vault.outbox (
     sent_at timestamp with time zone,
     given_up_at timestamp with time zone,
     refusals integer DEFAULT 0 NOT NULL,
+    rank smallint DEFAULT 1 NOT NULL,
+    turn_at timestamp with time zone DEFAULT app.now() NOT NULL,
     CONSTRAINT outbox_pkey PRIMARY KEY (id),
     CONSTRAINT outbox_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT outbox_caused_by_fkey FOREIGN KEY (caused_by) REFERENCES public.users(id),
@@ -2430,9 +2432,10 @@ CREATE INDEX outbox_by_deal ON vault.outbox USING btree (deal_id);
 CREATE INDEX outbox_by_end ON vault.outbox USING btree (COALESCE(sent_at, given_up_at)) WHERE COALESCE(sent_at, given_up_at) IS NOT NULL;
 CREATE INDEX outbox_by_link ON vault.outbox USING btree (link) WHERE link IS NOT NULL;
 CREATE INDEX outbox_by_recipient ON vault.outbox USING btree (recipient_id);
+CREATE INDEX outbox_by_turn ON vault.outbox USING btree (rank, turn_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
 CREATE INDEX outbox_given_up ON vault.outbox USING btree (given_up_at) WHERE given_up_at IS NOT NULL;
 CREATE INDEX outbox_of_brokerage ON vault.outbox USING btree (brokerage_id) WHERE brokerage_id IS NOT NULL;
-CREATE INDEX outbox_waiting ON vault.outbox USING btree (urgent DESC, next_attempt_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
+CREATE INDEX outbox_turns_of_brokerages ON vault.outbox USING btree (brokerage_id, rank, turn_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
 CREATE INDEX outbox_waiting_since ON vault.outbox USING btree (created_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
 ALTER TABLE vault.outbox ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.outbox FORCE ROW LEVEL SECURITY;
@@ -5098,43 +5101,50 @@ AS $function$
 declare
   -- A statement that runs into its limit takes back what it has deleted, and would find the same again.
   until constant timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0') / 4;
-  chosen uuid[];
-  dead uuid[];
+  room constant int := least(most, 100);
+  part record;
+  candidate uuid;
+  this vault.outbox;
+  some_dead boolean;
+  chosen uuid[] := '{}';
 begin
+  -- What has its turn, by rank, then what is before its turn, as its brokerage has much to send; daily mails come last.
+  <<parts>>
+  for part in
+    select p.rank, p.early from (values (1, 0, false), (2, 1, false), (3, 0, true), (4, 1, true), (5, 2, false), (6, 2, true)) p (place, rank, early) order by p.place
   loop
-    select array_agg(d.id), array_agg(d.id) filter (where not app.is_needed(d.mail)) into chosen, dead
-      from (
-        select o.id, o as mail from vault.outbox o
-        where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
-          and (o.claimed_until is null or o.claimed_until <= app.now())
-        order by o.urgent desc, o.next_attempt_at limit least(most, 100)
-        for update skip locked) d;
-    exit when dead is null;
-    delete from vault.outbox o where o.id = any (dead);
-    chosen := array(select c.id from unnest(chosen) c (id) where c.id <> all (dead));
-    exit when clock_timestamp() > until;
-    -- Where one is dead many are, and each look goes again through those that this transaction has deleted. Others may claim the living ones meanwhile.
-    delete from vault.outbox o where o.id = any (array(
-      select w.id from vault.outbox w
-      where w.sent_at is null and w.given_up_at is null and (w.claimed_until is null or w.claimed_until <= app.now())
-        and w.id = any (array(
-          select n.id from (
-            select o.id, o as mail from vault.outbox o
-            where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
-              and (o.claimed_until is null or o.claimed_until <= app.now())
-            order by o.urgent desc, o.next_attempt_at limit 100) n
-          where not app.is_needed(n.mail)))
-      for update skip locked));
+    loop
+      some_dead := false;
+      -- Some more than are looked for: others may be claiming the first ones, and where one is dead many are.
+      for candidate in select app.mails_in_turn(part.rank, part.early, room + 100) loop
+        exit parts when cardinality(chosen) >= room;
+        continue when candidate = any (chosen);
+        select o.* into this from vault.outbox o
+          where o.id = candidate and o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
+            and (o.claimed_until is null or o.claimed_until <= app.now())
+          for update skip locked;
+        continue when this.id is null;
+        if app.is_needed(this) then
+          chosen := chosen || this.id;
+        else
+          delete from vault.outbox o where o.id = this.id;
+          some_dead := true;
+        end if;
+      end loop;
+      exit parts when cardinality(chosen) >= room or clock_timestamp() > until;
+      exit when not some_dead;
+    end loop;
   end loop;
   return query
     with claimed as (
-      update vault.outbox o set claimed_until = app.now() + interval '5 minutes', attempts = o.attempts + 1
+      -- A claim that ends without an outcome is tried again when others are.
+      update vault.outbox o set claimed_until = app.now() + interval '5 minutes', attempts = o.attempts + 1, turn_at = least(o.turn_at, app.now())
       where o.id = any (chosen)
       returning o.*
     )
     select c.id, c.kind, c.recipient, b.name, c.deal_id, c.facts, c.secret, c.attempts, c.created_at
     from claimed c left join public.brokerages b on b.id = c.brokerage_id
-    order by c.urgent desc, c.next_attempt_at, c.id;
+    order by array_position(chosen, c.id);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_mails(integer) TO dealkeep_server;
@@ -10403,6 +10413,20 @@ CREATE OR REPLACE FUNCTION app.last_day_over(at timestamp with time zone)
  IMMUTABLE PARALLEL SAFE
 RETURN ((((at AT TIME ZONE 'UTC'::text) - '12:00:00'::interval))::date - 1);
 
+CREATE OR REPLACE FUNCTION app.last_turn(brokerage uuid, of_rank integer)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+  select o.turn_at from vault.outbox o
+  where o.brokerage_id = brokerage and o.rank = of_rank and o.sent_at is null and o.given_up_at is null
+  order by o.turn_at desc limit 1
+$function$;
+
 CREATE OR REPLACE FUNCTION app.latest_deals(in_state text, brokerage text, at_most integer)
  RETURNS TABLE(id uuid, title text, state text, organization_id uuid, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, caller_role text, exclusive_buyer_person text[])
  LANGUAGE plpgsql
@@ -10825,14 +10849,18 @@ CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason te
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  next_at constant timestamptz := (
+    select least(o.give_up_at, app.now() + case
+      when outage then (array['1 min', '5 min']::interval[])[least(o.attempts, 2)]
+      else (array['1 min', '5 min', '15 min', '1 h', '3 h', '6 h']::interval[])[least(o.refusals + 1, 6)] end)
+    from vault.outbox o where o.id = mail);
 begin
   update vault.outbox o set claimed_until = null, last_error = left(reason, 500),
       given_up_at = case when final or app.now() >= o.give_up_at then app.now() end,
       secret = case when final or app.now() >= o.give_up_at then null else o.secret end,
       refusals = o.refusals + case when outage then 0 else 1 end,
-      next_attempt_at = least(o.give_up_at, app.now() + case
-        when outage then (array['1 min', '5 min']::interval[])[least(o.attempts, 2)]
-        else (array['1 min', '5 min', '15 min', '1 h', '3 h', '6 h']::interval[])[least(o.refusals + 1, 6)] end)
+      rank = o.rank % 10 + 10, next_attempt_at = next_at, turn_at = next_at
     where o.id = mail and o.attempts = attempt and o.sent_at is null and o.given_up_at is null;
   return found;
 end
@@ -10874,6 +10902,29 @@ CREATE OR REPLACE FUNCTION app.mail_trouble(link bytea)
 AS $function$
   select case when o.given_up_at is not null then 'undelivered' when o.attempts > 0 and o.last_error is not null then 'delayed' end
   from vault.outbox o where o.link = mail_trouble.link and o.sent_at is null
+$function$;
+
+CREATE OR REPLACE FUNCTION app.mails_in_turn(of_rank integer, early boolean, most integer)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+  select n.id from (
+    (select o.id, o.turn_at from vault.outbox o
+      where o.sent_at is null and o.given_up_at is null and o.rank = of_rank and o.next_attempt_at <= app.now()
+        and o.turn_at > case when early then app.now() else '-infinity' end and o.turn_at <= case when early then 'infinity' else app.now() end
+        and (o.claimed_until is null or o.claimed_until <= app.now())
+      order by o.turn_at limit most)
+    union all
+    (select o.id, o.turn_at from vault.outbox o
+      where o.sent_at is null and o.given_up_at is null and o.rank = of_rank + 10 and o.turn_at <= app.now() and not early
+        and (o.claimed_until is null or o.claimed_until <= app.now())
+      order by o.turn_at limit most)) n
+  order by n.turn_at limit most
 $function$;
 
 CREATE OR REPLACE FUNCTION app.mails_of_deleted_brokerage(of_brokerage uuid, among uuid[])
@@ -13423,6 +13474,9 @@ CREATE OR REPLACE FUNCTION app.queue_mail(kind text, recipient text, recipient_i
  SET search_path TO ''
 AS $function$
 declare
+  -- The brokerage in whose name it is sent, or of its deal.
+  sender constant uuid := coalesce(queue_mail.brokerage, (select d.organization_id from public.deals d where d.id = queue_mail.deal));
+  mail_rank constant int := case when urgent then 0 when kind = 'notifications' and facts ->> 'daily' = 'true' then 2 else 1 end;
   queued uuid;
 begin
   if recipient is null or lower(recipient) like '%.sandbox.invalid'
@@ -13430,11 +13484,11 @@ begin
   then
     return null;
   end if;
-  insert into vault.outbox (kind, recipient, recipient_id, brokerage_id, deal_id, caused_by, urgent, facts, secret, link)
+  insert into vault.outbox (kind, recipient, recipient_id, brokerage_id, deal_id, caused_by, urgent, facts, secret, link, rank, turn_at)
     values (queue_mail.kind, lower(queue_mail.recipient),
       coalesce(queue_mail.recipient_id, (select u.id from public.users u where u.email = lower(queue_mail.recipient))),
-      coalesce(queue_mail.brokerage, (select d.organization_id from public.deals d where d.id = queue_mail.deal)),
-      queue_mail.deal, app.user_id(), queue_mail.urgent, coalesce(queue_mail.facts, '{}'), queue_mail.secret, queue_mail.link)
+      sender, queue_mail.deal, app.user_id(), queue_mail.urgent, coalesce(queue_mail.facts, '{}'), queue_mail.secret, queue_mail.link,
+      mail_rank, greatest(app.now(), app.last_turn(sender, mail_rank) + interval '1 second'))
     returning id into queued;
   perform pg_notify('dealkeep_mail', '');
   return queued;
@@ -14669,7 +14723,7 @@ begin
     undelivered.link := new_token;
     undelivered.secret := new_secret;
   end if;
-  update vault.outbox o set given_up_at = null, claimed_until = null, attempts = 0, refusals = 0, next_attempt_at = app.now(),
+  update vault.outbox o set given_up_at = null, claimed_until = null, attempts = 0, refusals = 0, rank = o.rank % 10, next_attempt_at = app.now(), turn_at = app.now(),
       give_up_at = app.now() + interval '3 days', link = undelivered.link, secret = undelivered.secret
     where o.id = undelivered.id;
   perform pg_notify('dealkeep_mail', '');
@@ -17378,3 +17432,7 @@ $function$;
 -- dbc9ecc4f6195ccc74836a3f367a5c9e8b4551a06bbd376011d8f5b7193cbf43  805_security_notices_reach_their_owner.sql
 -- b72dd157a14d65a794b7329d0cfeb0b53fafb022e6f530adbb023dfc51e7824b  806_outages_of_the_mail_server.sql
 -- a760c25039821319f58d76cd636339733897beb58bcfb548afd338c268c80b8e  807_mails_that_hold_no_more.sql
+-- b8b99ba633cb3cdcb8b66e273e5136151495968d88f6dcfcf181e80155ea28c8  808_turns_of_mails.sql
+-- f8c2c4c22d09277551862c6c4781d07b61a460334a12d0fd19f7debf896c086f  809_turns_of_mails_by_index.sql
+-- bf45d59b6dbb98c64370e863dc23668c1a6c17393dba50b89c4667ce7964b7c4  810_mails_in_turns.sql
+-- b50b6adde5f4a8c245f1cef41435cd2f1b59fe3a45d2fdee9b2f169cc4ede3f1  811_mails_by_urgency_no_more.sql

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { openDelivery, startDelivery, type Delivery } from '../../server/mail/delivery.ts';
+import { queueNotificationMails } from '../../server/domain/notifications/events.ts';
 import { createLog } from '../../server/lib/log.ts';
 import { createMailer } from '../../server/mail/transport.ts';
 import { openServices, type Services } from '../../server/services.ts';
@@ -308,8 +309,8 @@ describe('a mail', () => {
   test('is sent despite hundreds of earlier mails with invalid links, which are deleted', async () => {
     await invite();
     await service.sql(
-      `insert into vault.outbox (kind, recipient, urgent, facts, link, next_attempt_at)
-       select kind, recipient, urgent, facts, sha256(convert_to('dead ' || n, 'UTF8')), next_attempt_at - interval '1 minute'
+      `insert into vault.outbox (kind, recipient, urgent, rank, facts, link, next_attempt_at, turn_at)
+       select kind, recipient, urgent, rank, facts, sha256(convert_to('dead ' || n, 'UTF8')), next_attempt_at - interval '1 minute', turn_at - interval '1 minute'
        from vault.outbox, generate_series(1, 250) n`,
     );
     await deliver();
@@ -423,6 +424,63 @@ describe('a mail', () => {
     const markup = raw.slice(raw.indexOf('<!doctype html>'));
     expect(markup).not.toContain('<script');
     expect(markup).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+  });
+});
+
+describe('the order of mails', () => {
+  /** Writes mails in the name of a brokerage, at once. */
+  const write = (of: string | null, to: string, number: number, urgent = false) =>
+    service.sql(
+      `select app.queue_mail('security_change', $2 || n || '@example.com', null, $1, null, $4, '{"name": "Ann"}', null, null)
+       from generate_series(1, $3) n`,
+      [of, to, number, urgent],
+    );
+  /** Delivers one mail after the other; returns the recipients. */
+  async function inOrder(): Promise<string[]> {
+    mailServer.received.length = 0;
+    await openDelivery(opened[0]!, 1).deliverDue();
+    return mailServer.received.map(({ to }) => to[0]!.split('@')[0]!);
+  }
+
+  test('puts what somebody waits for first, and daily mails last', async () => {
+    const [{ id, email } = { id: '', email: '' }] = await service.sql<{ id: string; email: string }>(
+      'select u.id, u.email from users u join members m on m.user_id = u.id where m.brokerage_id = $1 limit 1',
+      [brokerage],
+    );
+    await service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, at, mail, mail_due_at)
+       values (app.uuid_v7(), $1, 'new_device', app.now(), 'daily', app.now())`,
+      [id],
+    );
+    await service.database.run(queueNotificationMails(200));
+    service.clock.advance(2_000);
+    await write(brokerage, 'news', 1);
+    await write(null, 'link', 1, true);
+    expect(await inOrder()).toEqual(['link1', 'news1', email.split('@')[0]]);
+  });
+
+  test('puts the mails of others between the many of one brokerage, however long these have waited', async () => {
+    const other = (await openBrokerage(service)).id;
+    await write(brokerage, 'many', 60);
+    service.clock.advance(1_500);
+    await write(other, 'few', 2);
+    const order = await inOrder();
+    expect(order).toHaveLength(62);
+    expect(order.slice(0, 2)).toEqual(['many1', 'many2']);
+    expect(order.indexOf('few2')).toBeLessThan(40);
+    // Also after mails that were not accepted at first.
+    mailServer.onRecipient = () => {
+      throw new Refusal(451, 'Later');
+    };
+    await write(brokerage, 'many', 5);
+    expect(await inOrder()).toEqual([]);
+    mailServer.onRecipient = () => {};
+    service.clock.advance(minute);
+    await write(brokerage, 'more', 60);
+    await write(null, 'news', 1);
+    const later = await inOrder();
+    expect(later).toHaveLength(66);
+    expect(later.indexOf('news1')).toBeLessThan(46);
   });
 });
 
