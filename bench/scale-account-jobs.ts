@@ -163,7 +163,7 @@ export function accountJobs(database: Database, asOwner: Database, people: reado
       signInWithPasskey('credential-1', challenge, 1, fresh, from),
     ]),
     job('ask_password_reset, password_reset_owner, reset_password', () => [
-      askPasswordReset(person.email, link, from),
+      askPasswordReset(person.email, link, null, from),
       passwordResetOwner(link.token),
       resetPassword(link.token, phcOf(person), from),
     ]),

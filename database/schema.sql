@@ -3719,7 +3719,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.ask_brokerage_deletion(uuid,integer,inet,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.ask_reset(given_email text, token bytea, address inet, request_id text)
+CREATE OR REPLACE FUNCTION app.ask_reset(given_email text, token bytea, address inet, request_id text, device bytea DEFAULT NULL::bytea)
  RETURNS TABLE(email text, name text)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3728,19 +3728,23 @@ AS $function$
 #variable_conflict use_column
 declare
   person public.users;
+  known boolean;
   asker constant text := case family(address) when 6 then host(network(set_masklen(address, 64))) else coalesce(host(address), '') end;
 begin
   -- The account first, as whoever changes its address does: waited for, the address is looked at again, and may be theirs no more.
   select u.* into person from public.users u
     where u.email = lower(given_email) and u.suspended_at is null
-      and 5 > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now())
+      and case when app.is_known_device(u.id, device) then 10 else 5 end > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now())
     for no key update;
   if not found then
     return;
   end if;
+  -- Whoever asks again and again for somebody else leaves them what they ask for in a browser of their own.
+  known := app.is_known_device(person.id, device);
   -- Nobody is told: it would show that there is an account.
   if not app.count_mail('reset by ' || asker, 'hour', 60) or not app.count_mail('reset by ' || asker, 'day', 200)
-    or not app.count_mail('reset to ' || person.id, 'hour', 10) or not app.count_mail('reset to ' || person.id, 'day', 20)
+    or not app.count_mail(case when known then 'known reset to ' else 'reset to ' end || person.id, 'hour', 10)
+    or not app.count_mail(case when known then 'known reset to ' else 'reset to ' end || person.id, 'day', 20)
   then
     return;
   end if;
@@ -3750,7 +3754,7 @@ begin
   return query select person.email, person.name;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.ask_reset(text,bytea,inet,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.ask_reset(text,bytea,inet,text,bytea) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.asked_address(session bytea, token bytea)
  RETURNS text
@@ -17436,3 +17440,4 @@ $function$;
 -- f8c2c4c22d09277551862c6c4781d07b61a460334a12d0fd19f7debf896c086f  809_turns_of_mails_by_index.sql
 -- bf45d59b6dbb98c64370e863dc23668c1a6c17393dba50b89c4667ce7964b7c4  810_mails_in_turns.sql
 -- b50b6adde5f4a8c245f1cef41435cd2f1b59fe3a45d2fdee9b2f169cc4ede3f1  811_mails_by_urgency_no_more.sql
+-- 665e3f3b66c3c777b996a42cb712bbd1c1ae17875b1dd9b16f5508efc1103a41  812_resets_from_known_browsers.sql
