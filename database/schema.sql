@@ -14718,7 +14718,8 @@ begin
   if undelivered.claimed_until > app.now() then
     perform app.refuse('mail_under_way', 'This e-mail is being sent right now: check again in a few minutes.');
   end if;
-  if undelivered.given_up_at is not null and undelivered.link is not null then
+  -- Somebody who sends an invitation again gives its reader the whole time, as when it is sent first. Others are asked for again when they have expired.
+  if undelivered.link is not null and (undelivered.given_up_at is not null or undelivered.kind = 'invitation') then
     update vault.invitations i set digest = new_token, expires_at = app.now() + interval '14 days'
       where i.digest = undelivered.link and app.is_live_link(undelivered.link);
     if not found then
@@ -17441,3 +17442,4 @@ $function$;
 -- bf45d59b6dbb98c64370e863dc23668c1a6c17393dba50b89c4667ce7964b7c4  810_mails_in_turns.sql
 -- b50b6adde5f4a8c245f1cef41435cd2f1b59fe3a45d2fdee9b2f169cc4ede3f1  811_mails_by_urgency_no_more.sql
 -- 665e3f3b66c3c777b996a42cb712bbd1c1ae17875b1dd9b16f5508efc1103a41  812_resets_from_known_browsers.sql
+-- 34926d895dae3fcb6ac351c0b3ca2f49803b74599d7170096681de6043b213b5  813_invitations_sent_again_last_as_long.sql

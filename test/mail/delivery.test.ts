@@ -628,6 +628,33 @@ describe('an undelivered mail', () => {
     expect((await service.sql(`select details from audit_records where action = 'mail.resend'`)).length).toBe(1);
   });
 
+  test('that waits is resent with a link that lasts as long as a new one', async () => {
+    mailServer.onRecipient = () => {
+      throw new Refusal(451, 'Later');
+    };
+    await invite();
+    await deliver();
+    const days = async () =>
+      (
+        await service.sql<{ left: number }>(
+          `select round(extract(epoch from i.expires_at - app.now()) / 86400)::int as left
+           from vault.outbox o left join vault.invitations i on i.digest = o.link`,
+        )
+      ).map(({ left }) => left);
+    service.clock.advance(2 * day + hour);
+    expect(await days()).toEqual([12]);
+    const mails = `/brokerages/${brokerage}/mails`;
+    admin = await signInAs(service, (await service.sql<{ id: string }>(`select user_id as id from members limit 1`))[0]!.id);
+    const { items } = (await admin.ask(mails)).body;
+    expect(items).toMatchObject([{ given_up: false }]);
+    expect((await admin.ask(`${mails}/${items[0].id}/resend`, {})).status).toBe(200);
+    expect(await days()).toEqual([14]);
+    mailServer.onRecipient = () => {};
+    await deliver();
+    const [, token] = /token=([\w-]{43})/.exec(mailServer.received.at(-1)!.raw)!;
+    expect((await new Visitor(service.origin).json('/api/auth/invitation', { token })).status).toBe(200);
+  });
+
   test('is no longer listed after its invitation was withdrawn', async () => {
     mailServer.onRecipient = refuse;
     const email = await invite();
