@@ -13556,11 +13556,11 @@ begin
         from (
           select o.id, o.actor_id from vault.notifications o
           where o.user_id = $1 and o.mail = $2 and o.mail_due_at <= app.now() and %s
-          order by o.mail_due_at limit 500) d',
+          order by o.mail_due_at limit 4000) d',
         case when due.mail = 'daily' then 'true' when due.deal_id is null then 'o.deal_id is null' else 'o.deal_id = $3' end)
       into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id;
     continue when ids is null;
-    goes_on := goes_on or cardinality(ids) = 500;
+    goes_on := goes_on or cardinality(ids) = 4000;
     if due.mail = 'at_once' and due.deal_id is not null then
       reader_has_enough := app.mails_this_hour('news to ' || due.user_id) >= 30;
       if reader_has_enough or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300)) then
@@ -13580,6 +13580,12 @@ begin
       end loop;
     end if;
     update vault.notifications n set mail_due_at = null, mailed_at = app.now() where n.id = any (ids);
+    -- The facts of a mail have room for so many: of a day with more, the rest comes with the next daily mail, except what concerns the account.
+    if due.mail = 'daily' and cardinality(ids) = 4000 then
+      update vault.notifications n set mail_due_at = app.next_digest(due.user_id)
+        where n.id = any (array(select o.id from vault.notifications o
+          where o.user_id = due.user_id and o.mail = 'daily' and o.mail_due_at <= app.now() and o.deal_id is not null order by o.mail_due_at limit 20000));
+    end if;
     select array_agg(n.id order by n.at, n.id) into ids from vault.notifications n where n.id = any (ids);
     perform app.queue_mail('notifications', u.email, u.id,
         (select min(d.organization_id::text)::uuid from vault.notifications n join public.deals d on d.id = n.deal_id
@@ -17443,3 +17449,4 @@ $function$;
 -- b50b6adde5f4a8c245f1cef41435cd2f1b59fe3a45d2fdee9b2f169cc4ede3f1  811_mails_by_urgency_no_more.sql
 -- 665e3f3b66c3c777b996a42cb712bbd1c1ae17875b1dd9b16f5508efc1103a41  812_resets_from_known_browsers.sql
 -- 34926d895dae3fcb6ac351c0b3ca2f49803b74599d7170096681de6043b213b5  813_invitations_sent_again_last_as_long.sql
+-- 4df3eb5f9494eb9336a659db4164613ebcc114bbe81d7717e5bf44b1b97a9984  814_one_mail_for_a_day.sql

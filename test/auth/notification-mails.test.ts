@@ -399,9 +399,26 @@ describe('more due mails than one batch holds', () => {
     await writeAll();
     expect((await mailed()).toSorted((a, b) => a.count - b.count)).toEqual([
       { to: one, count: 1 },
-      { to: many, count: 300 },
-      ...Array.from({ length: 4 }, () => ({ to: many, count: 500 })),
+      { to: many, count: 2_300 },
     ]);
+  });
+
+  test('of a day come in one mail, and what it has no room for in that of the next day', async () => {
+    const reader = web.scene.people['broker']!;
+    await due(reader, web.scene.deal, 'question_asked', 4_700);
+    await web.service.sql(`update vault.notifications set mail = 'daily' where mail_due_at is not null`);
+    const summaries = async () => {
+      await writeAll();
+      const sizes = (await mailed()).map(({ count }) => count);
+      const before = web.service.mails.length;
+      await web.service.deliver();
+      await web.service.sql('delete from vault.outbox');
+      return [sizes, web.service.mails.slice(before).map(({ text }) => /\d+ questions? \w+ asked/.exec(text)?.[0])];
+    };
+    expect(await summaries()).toEqual([[4_000], ['4000 questions were asked']]);
+    expect(await summaries()).toEqual([[], []]);
+    web.service.clock.advance(24 * 60 * minute);
+    expect(await summaries()).toEqual([[700], ['700 questions were asked']]);
   });
 
   test('are postponed together to the next hour by a limit', async () => {
