@@ -1717,6 +1717,8 @@ CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
 CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
 CREATE TRIGGER end_calendar_link AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN (new.suspended_at IS NOT NULL) EXECUTE FUNCTION app.end_calendar_link_of();
+CREATE TRIGGER forget_deleted_mailbox AFTER DELETE ON public.users FOR EACH ROW WHEN (old.email ~~ '%+%'::text) EXECUTE FUNCTION app.forget_mailbox();
+CREATE TRIGGER forget_mailbox AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (old.email ~~ '%+%'::text AND old.erased_at IS NULL AND new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_mailbox();
 CREATE TRIGGER forget_reminders AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_reminders();
 CREATE TRIGGER forget_visits AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER note_renamed AFTER UPDATE OF name, email ON public.users FOR EACH ROW WHEN (old.name IS DISTINCT FROM new.name OR old.email IS DISTINCT FROM new.email) EXECUTE FUNCTION app.note_renamed();
@@ -5825,6 +5827,9 @@ CREATE OR REPLACE FUNCTION app.count_mail_to(sender uuid, brokerage uuid, mailbo
  SET search_path TO ''
 AS $function$
 declare
+  address constant text := app.mailbox_of(mailbox);
+  -- Whoever enters addresses as new ones of their account acts for no brokerage, and takes nothing from what brokerages may send there.
+  total constant text := case when brokerage is null then 'change to ' else 'to ' end;
   again constant text := 'try again after %s' || case when or_link then ', or create a link and pass it on.' else '.' end;
 begin
   if not app.count_mail('from ' || sender, 'minute', 20) then
@@ -5839,11 +5844,11 @@ begin
   if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
     perform app.refuse_mail('day', 'Your brokerage has sent 500 e-mails today: ' || again);
   end if;
-  if not app.count_mail('to ' || mailbox, 'hour', 10) then
+  if not app.count_mail(total || address, 'hour', 10) then
     perform app.refuse_mail('hour', 'This address was sent many e-mails within this hour: ' || again);
   end if;
-  if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || mailbox, 'day', 5)
-    or not app.count_mail('to ' || mailbox, 'day', 20)
+  if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || address, 'day', 5)
+    or not app.count_mail(total || address, 'day', 20)
   then
     perform app.refuse_mail('day', 'This address was sent many e-mails today: ' || again);
   end if;
@@ -8699,6 +8704,21 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.forget_mailbox()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  address constant text := app.mailbox_of(old.email);
+begin
+  delete from vault.mail_counts m
+    where app.counted_of(m.subject) @> array[address] and right(m.subject, length(address) + 4) = ' to ' || address;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.forget_node(node uuid)
  RETURNS void
  LANGUAGE sql
@@ -10906,6 +10926,15 @@ CREATE OR REPLACE FUNCTION app.mail_trouble(link bytea)
 AS $function$
   select case when o.given_up_at is not null then 'undelivered' when o.attempts > 0 and o.last_error is not null then 'delayed' end
   from vault.outbox o where o.link = mail_trouble.link and o.sent_at is null
+$function$;
+
+CREATE OR REPLACE FUNCTION app.mailbox_of(address text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select regexp_replace(lower(address), '^([^"+@][^+@]*)\+[^@]*@', '\1@')
 $function$;
 
 CREATE OR REPLACE FUNCTION app.mails_in_turn(of_rank integer, early boolean, most integer)
@@ -17450,3 +17479,4 @@ $function$;
 -- 665e3f3b66c3c777b996a42cb712bbd1c1ae17875b1dd9b16f5508efc1103a41  812_resets_from_known_browsers.sql
 -- 34926d895dae3fcb6ac351c0b3ca2f49803b74599d7170096681de6043b213b5  813_invitations_sent_again_last_as_long.sql
 -- 4df3eb5f9494eb9336a659db4164613ebcc114bbe81d7717e5bf44b1b97a9984  814_one_mail_for_a_day.sql
+-- b28c7deb999581a447f5b4b33c5e9ec0e7fd42b8521c777c58174332d6bef965  815_mails_to_a_mailbox.sql
