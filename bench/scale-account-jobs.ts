@@ -233,7 +233,10 @@ export function accountJobs(database: Database, asOwner: Database, people: reado
       async run() {
         const mail = await database.run(claimMail());
         if (!mail) return 'none';
-        await undone(database, mailFailed(mail, { reason: 'The mail server does not answer.', final: false, outage: false }));
+        await undone(
+          database,
+          mailFailed(mail, { reason: 'The mail server does not answer.', final: false, outage: false }),
+        );
         await undone(database, mailSent(mail));
         return 'done';
       },

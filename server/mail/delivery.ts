@@ -67,7 +67,15 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail 
 }
 
 /** Codes of nodemailer for what goes wrong before anything is said about a mail. */
-const outages: ReadonlySet<unknown> = new Set(['EAUTH', 'EDNS', 'ECONNECTION', 'ESOCKET', 'ETIMEDOUT', 'ETLS', 'EPROTOCOL']);
+const outages: ReadonlySet<unknown> = new Set([
+  'EAUTH',
+  'EDNS',
+  'ECONNECTION',
+  'ESOCKET',
+  'ETIMEDOUT',
+  'ETLS',
+  'EPROTOCOL',
+]);
 
 /** Whether any other mail would have failed in the same way: the mail server cannot be used by this node for now. */
 function isOutage({ cause }: NotSent): boolean {

@@ -581,7 +581,9 @@ describe('account-security notifications', () => {
     await service.database.run(queueNotificationMails(200));
     await moveTo('elsewhere@example.test');
     const sent = await mails();
-    expect(Object.fromEntries(Object.entries(sent).map(([to, all]) => [to, all.map(({ subject }) => subject)]))).toEqual({
+    expect(
+      Object.fromEntries(Object.entries(sent).map(([to, all]) => [to, all.map(({ subject }) => subject)])),
+    ).toEqual({
       viewer: ['Daily summary: your account'],
       elsewhere: ['Daily summary: Corner bakery'],
     });

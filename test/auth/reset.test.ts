@@ -115,7 +115,8 @@ describe('a reset link', () => {
   it('is mailed to a browser that the account knows, however many were asked for elsewhere', async () => {
     const account = await openAccount(service);
     const own = await signedInVisitor(service, account);
-    const mails = async () => (await service.deliver()).filter(({ to, subject }) => to === account.email && subject === asked);
+    const mails = async () =>
+      (await service.deliver()).filter(({ to, subject }) => to === account.email && subject === asked);
     const ask = async (visitor: Visitor, number: number) => {
       for (let nth = 0; nth < number; nth += 1)
         expect((await visitor.json('/api/auth/reset', { email: account.email })).status).toBe(200);

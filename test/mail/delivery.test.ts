@@ -644,7 +644,10 @@ describe('an undelivered mail', () => {
     service.clock.advance(2 * day + hour);
     expect(await days()).toEqual([12]);
     const mails = `/brokerages/${brokerage}/mails`;
-    admin = await signInAs(service, (await service.sql<{ id: string }>(`select user_id as id from members limit 1`))[0]!.id);
+    admin = await signInAs(
+      service,
+      (await service.sql<{ id: string }>(`select user_id as id from members limit 1`))[0]!.id,
+    );
     const { items } = (await admin.ask(mails)).body;
     expect(items).toMatchObject([{ given_up: false }]);
     expect((await admin.ask(`${mails}/${items[0].id}/resend`, {})).status).toBe(200);
