@@ -163,7 +163,7 @@ export function accountJobs(database: Database, asOwner: Database, people: reado
       signInWithPasskey('credential-1', challenge, 1, fresh, from),
     ]),
     job('ask_password_reset, password_reset_owner, reset_password', () => [
-      askPasswordReset(person.email, link, from),
+      askPasswordReset(person.email, link, null, from),
       passwordResetOwner(link.token),
       resetPassword(link.token, phcOf(person), from),
     ]),
@@ -233,7 +233,10 @@ export function accountJobs(database: Database, asOwner: Database, people: reado
       async run() {
         const mail = await database.run(claimMail());
         if (!mail) return 'none';
-        await undone(database, mailFailed(mail, 'The mail server does not answer.', false));
+        await undone(
+          database,
+          mailFailed(mail, { reason: 'The mail server does not answer.', final: false, outage: false }),
+        );
         await undone(database, mailSent(mail));
         return 'done';
       },

@@ -1717,6 +1717,8 @@ CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
 CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
 CREATE TRIGGER end_calendar_link AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN (new.suspended_at IS NOT NULL) EXECUTE FUNCTION app.end_calendar_link_of();
+CREATE TRIGGER forget_deleted_mailbox AFTER DELETE ON public.users FOR EACH ROW WHEN (old.email ~~ '%+%'::text) EXECUTE FUNCTION app.forget_mailbox();
+CREATE TRIGGER forget_mailbox AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (old.email ~~ '%+%'::text AND old.erased_at IS NULL AND new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_mailbox();
 CREATE TRIGGER forget_reminders AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_reminders();
 CREATE TRIGGER forget_visits AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER note_renamed AFTER UPDATE OF name, email ON public.users FOR EACH ROW WHEN (old.name IS DISTINCT FROM new.name OR old.email IS DISTINCT FROM new.email) EXECUTE FUNCTION app.note_renamed();
@@ -2404,9 +2406,12 @@ CREATE TABLE vault.outbox (
     attempts integer DEFAULT 0 NOT NULL,
     last_error text,
     claimed_until timestamp with time zone,
-    give_up_at timestamp with time zone DEFAULT app.now() + '1 day'::interval NOT NULL,
+    give_up_at timestamp with time zone DEFAULT app.now() + '3 days'::interval NOT NULL,
     sent_at timestamp with time zone,
     given_up_at timestamp with time zone,
+    refusals integer DEFAULT 0 NOT NULL,
+    rank smallint DEFAULT 1 NOT NULL,
+    turn_at timestamp with time zone DEFAULT app.now() NOT NULL,
     CONSTRAINT outbox_pkey PRIMARY KEY (id),
     CONSTRAINT outbox_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT outbox_caused_by_fkey FOREIGN KEY (caused_by) REFERENCES public.users(id),
@@ -2429,9 +2434,10 @@ CREATE INDEX outbox_by_deal ON vault.outbox USING btree (deal_id);
 CREATE INDEX outbox_by_end ON vault.outbox USING btree (COALESCE(sent_at, given_up_at)) WHERE COALESCE(sent_at, given_up_at) IS NOT NULL;
 CREATE INDEX outbox_by_link ON vault.outbox USING btree (link) WHERE link IS NOT NULL;
 CREATE INDEX outbox_by_recipient ON vault.outbox USING btree (recipient_id);
+CREATE INDEX outbox_by_turn ON vault.outbox USING btree (rank, turn_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
 CREATE INDEX outbox_given_up ON vault.outbox USING btree (given_up_at) WHERE given_up_at IS NOT NULL;
 CREATE INDEX outbox_of_brokerage ON vault.outbox USING btree (brokerage_id) WHERE brokerage_id IS NOT NULL;
-CREATE INDEX outbox_waiting ON vault.outbox USING btree (urgent DESC, next_attempt_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
+CREATE INDEX outbox_turns_of_brokerages ON vault.outbox USING btree (brokerage_id, rank, turn_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
 CREATE INDEX outbox_waiting_since ON vault.outbox USING btree (created_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
 ALTER TABLE vault.outbox ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.outbox FORCE ROW LEVEL SECURITY;
@@ -3720,7 +3726,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.ask_brokerage_deletion(uuid,integer,inet,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.ask_reset(given_email text, token bytea, address inet, request_id text)
+CREATE OR REPLACE FUNCTION app.ask_reset(given_email text, token bytea, address inet, request_id text, device bytea DEFAULT NULL::bytea)
  RETURNS TABLE(email text, name text)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3729,19 +3735,23 @@ AS $function$
 #variable_conflict use_column
 declare
   person public.users;
+  known boolean;
   asker constant text := case family(address) when 6 then host(network(set_masklen(address, 64))) else coalesce(host(address), '') end;
 begin
   -- The account first, as whoever changes its address does: waited for, the address is looked at again, and may be theirs no more.
   select u.* into person from public.users u
     where u.email = lower(given_email) and u.suspended_at is null
-      and 5 > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now())
+      and case when app.is_known_device(u.id, device) then 10 else 5 end > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now())
     for no key update;
   if not found then
     return;
   end if;
+  -- Whoever asks again and again for somebody else leaves them what they ask for in a browser of their own.
+  known := app.is_known_device(person.id, device);
   -- Nobody is told: it would show that there is an account.
   if not app.count_mail('reset by ' || asker, 'hour', 60) or not app.count_mail('reset by ' || asker, 'day', 200)
-    or not app.count_mail('reset to ' || person.id, 'hour', 10) or not app.count_mail('reset to ' || person.id, 'day', 20)
+    or not app.count_mail(case when known then 'known reset to ' else 'reset to ' end || person.id, 'hour', 10)
+    or not app.count_mail(case when known then 'known reset to ' else 'reset to ' end || person.id, 'day', 20)
   then
     return;
   end if;
@@ -3751,7 +3761,7 @@ begin
   return query select person.email, person.name;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.ask_reset(text,bytea,inet,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.ask_reset(text,bytea,inet,text,bytea) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.asked_address(session bytea, token bytea)
  RETURNS text
@@ -5108,43 +5118,50 @@ AS $function$
 declare
   -- A statement that runs into its limit takes back what it has deleted, and would find the same again.
   until constant timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0') / 4;
-  chosen uuid[];
-  dead uuid[];
+  room constant int := least(most, 100);
+  part record;
+  candidate uuid;
+  this vault.outbox;
+  some_dead boolean;
+  chosen uuid[] := '{}';
 begin
+  -- What has its turn, by rank, then what is before its turn, as its brokerage has much to send; daily mails come last.
+  <<parts>>
+  for part in
+    select p.rank, p.early from (values (1, 0, false), (2, 1, false), (3, 0, true), (4, 1, true), (5, 2, false), (6, 2, true)) p (place, rank, early) order by p.place
   loop
-    select array_agg(d.id), array_agg(d.id) filter (where d.link is not null and not app.is_live_link(d.link)) into chosen, dead
-      from (
-        select o.id, o.link from vault.outbox o
-        where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
-          and (o.claimed_until is null or o.claimed_until <= app.now())
-        order by o.urgent desc, o.next_attempt_at limit least(most, 100)
-        for update skip locked) d;
-    exit when dead is null;
-    delete from vault.outbox o where o.id = any (dead);
-    chosen := array(select c.id from unnest(chosen) c (id) where c.id <> all (dead));
-    exit when clock_timestamp() > until;
-    -- Where one is dead many are, and each look goes again through those that this transaction has deleted. Others may claim the living ones meanwhile.
-    delete from vault.outbox o where o.id = any (array(
-      select w.id from vault.outbox w
-      where w.sent_at is null and w.given_up_at is null and (w.claimed_until is null or w.claimed_until <= app.now())
-        and w.id = any (array(
-          select n.id from (
-            select o.id, o.link from vault.outbox o
-            where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
-              and (o.claimed_until is null or o.claimed_until <= app.now())
-            order by o.urgent desc, o.next_attempt_at limit 100) n
-          where n.link is not null and not app.is_live_link(n.link)))
-      for update skip locked));
+    loop
+      some_dead := false;
+      -- Some more than are looked for: others may be claiming the first ones, and where one is dead many are.
+      for candidate in select app.mails_in_turn(part.rank, part.early, room + 100) loop
+        exit parts when cardinality(chosen) >= room;
+        continue when candidate = any (chosen);
+        select o.* into this from vault.outbox o
+          where o.id = candidate and o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
+            and (o.claimed_until is null or o.claimed_until <= app.now())
+          for update skip locked;
+        continue when this.id is null;
+        if app.is_needed(this) then
+          chosen := chosen || this.id;
+        else
+          delete from vault.outbox o where o.id = this.id;
+          some_dead := true;
+        end if;
+      end loop;
+      exit parts when cardinality(chosen) >= room or clock_timestamp() > until;
+      exit when not some_dead;
+    end loop;
   end loop;
   return query
     with claimed as (
-      update vault.outbox o set claimed_until = app.now() + interval '5 minutes', attempts = o.attempts + 1
+      -- A claim that ends without an outcome is tried again when others are.
+      update vault.outbox o set claimed_until = app.now() + interval '5 minutes', attempts = o.attempts + 1, turn_at = least(o.turn_at, app.now())
       where o.id = any (chosen)
       returning o.*
     )
     select c.id, c.kind, c.recipient, b.name, c.deal_id, c.facts, c.secret, c.attempts, c.created_at
     from claimed c left join public.brokerages b on b.id = c.brokerage_id
-    order by c.urgent desc, c.next_attempt_at, c.id;
+    order by array_position(chosen, c.id);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_mails(integer) TO dealkeep_server;
@@ -5821,6 +5838,9 @@ CREATE OR REPLACE FUNCTION app.count_mail_to(sender uuid, brokerage uuid, mailbo
  SET search_path TO ''
 AS $function$
 declare
+  address constant text := app.mailbox_of(mailbox);
+  -- Whoever enters addresses as new ones of their account acts for no brokerage, and takes nothing from what brokerages may send there.
+  total constant text := case when brokerage is null then 'change to ' else 'to ' end;
   again constant text := 'try again after %s' || case when or_link then ', or create a link and pass it on.' else '.' end;
 begin
   if not app.count_mail('from ' || sender, 'minute', 20) then
@@ -5835,11 +5855,11 @@ begin
   if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
     perform app.refuse_mail('day', 'Your brokerage has sent 500 e-mails today: ' || again);
   end if;
-  if not app.count_mail('to ' || mailbox, 'hour', 10) then
+  if not app.count_mail(total || address, 'hour', 10) then
     perform app.refuse_mail('hour', 'This address was sent many e-mails within this hour: ' || again);
   end if;
-  if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || mailbox, 'day', 5)
-    or not app.count_mail('to ' || mailbox, 'day', 20)
+  if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || address, 'day', 5)
+    or not app.count_mail(total || address, 'day', 20)
   then
     perform app.refuse_mail('day', 'This address was sent many e-mails today: ' || again);
   end if;
@@ -8696,6 +8716,21 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.forget_mailbox()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  address constant text := app.mailbox_of(old.email);
+begin
+  delete from vault.mail_counts m
+    where app.counted_of(m.subject) @> array[address] and right(m.subject, length(address) + 4) = ' to ' || address;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.forget_node(node uuid)
  RETURNS void
  LANGUAGE sql
@@ -9708,8 +9743,40 @@ AS $function$
       left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id
       left join public.participants p on p.id = i.participant_id
       where i.digest = link and i.used_at is null and i.expires_at > app.now() and coalesce(m.status, p.status) = 'invited')
-    or exists (select from vault.password_resets r where r.digest = link and r.expires_at > app.now())
-    or exists (select from vault.address_changes a where a.digest = link and a.expires_at > app.now())
+    or exists (select from vault.password_resets r join public.users u on u.id = r.user_id
+      where r.digest = link and r.expires_at > app.now() and u.suspended_at is null)
+    or exists (select from vault.address_changes a join public.users u on u.id = a.user_id
+      where a.digest = link and a.expires_at > app.now() and u.suspended_at is null)
+$function$;
+
+CREATE OR REPLACE FUNCTION app.is_needed(mail vault.outbox)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if mail.link is not null and not app.is_live_link(mail.link) then
+    return false;
+  end if;
+  if mail.kind not in ('brokerage_deletion', 'webhook_off') then
+    return true;
+  end if;
+  if not exists (select from public.members m join public.users u on u.id = m.user_id
+    where m.brokerage_id = mail.brokerage_id and m.user_id = mail.recipient_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null)
+  then
+    return false;
+  end if;
+  if mail.kind = 'brokerage_deletion' then
+    return case when (mail.facts ->> 'cancelled')::boolean
+      then not exists (select from vault.brokerage_deletions d where d.brokerage_id = mail.brokerage_id)
+      else exists (select from vault.brokerage_deletions d
+        where d.brokerage_id = mail.brokerage_id and d.due_at = (mail.facts ->> 'due_at')::timestamptz) end;
+  end if;
+  -- Mails of the release before do not name the webhook. One that was turned off again since has a mail of its own.
+  return mail.facts ->> 'webhook' is null or exists (select from public.webhook_endpoints e
+    where e.id = (mail.facts ->> 'webhook')::uuid and e.state = 'off' and e.off_reason = 'failing' and e.off_since <= mail.created_at);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION app.is_offer_payload(payload jsonb)
@@ -10461,6 +10528,20 @@ CREATE OR REPLACE FUNCTION app.last_day_over(at timestamp with time zone)
  IMMUTABLE PARALLEL SAFE
 RETURN ((((at AT TIME ZONE 'UTC'::text) - '12:00:00'::interval))::date - 1);
 
+CREATE OR REPLACE FUNCTION app.last_turn(brokerage uuid, of_rank integer)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+  select o.turn_at from vault.outbox o
+  where o.brokerage_id = brokerage and o.rank = of_rank and o.sent_at is null and o.given_up_at is null
+  order by o.turn_at desc limit 1
+$function$;
+
 CREATE OR REPLACE FUNCTION app.latest_deals(in_state text, brokerage text, at_most integer)
  RETURNS TABLE(id uuid, title text, state text, organization_id uuid, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, caller_role text, exclusive_buyer_person text[])
  LANGUAGE plpgsql
@@ -10900,23 +10981,29 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_counts() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason text, final boolean)
+CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason text, final boolean, outage boolean DEFAULT false)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  next_at constant timestamptz := (
+    select least(o.give_up_at, app.now() + case
+      when outage then (array['1 min', '5 min']::interval[])[least(o.attempts, 2)]
+      else (array['1 min', '5 min', '15 min', '1 h', '3 h', '6 h']::interval[])[least(o.refusals + 1, 6)] end)
+    from vault.outbox o where o.id = mail);
 begin
   update vault.outbox o set claimed_until = null, last_error = left(reason, 500),
       given_up_at = case when final or app.now() >= o.give_up_at then app.now() end,
       secret = case when final or app.now() >= o.give_up_at then null else o.secret end,
-      next_attempt_at = least(o.give_up_at, app.now()
-        + (array['1 min', '5 min', '15 min', '1 h', '3 h', '6 h']::interval[])[least(o.attempts, 6)])
+      refusals = o.refusals + case when outage then 0 else 1 end,
+      rank = o.rank % 10 + 10, next_attempt_at = next_at, turn_at = next_at
     where o.id = mail and o.attempts = attempt and o.sent_at is null and o.given_up_at is null;
   return found;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.mail_failed(uuid,integer,text,boolean) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.mail_failed(uuid,integer,text,boolean,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.mail_not_needed(mail uuid, attempt integer)
  RETURNS boolean
@@ -10953,6 +11040,38 @@ CREATE OR REPLACE FUNCTION app.mail_trouble(link bytea)
 AS $function$
   select case when o.given_up_at is not null then 'undelivered' when o.attempts > 0 and o.last_error is not null then 'delayed' end
   from vault.outbox o where o.link = mail_trouble.link and o.sent_at is null
+$function$;
+
+CREATE OR REPLACE FUNCTION app.mailbox_of(address text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select regexp_replace(lower(address), '^([^"+@][^+@]*)\+[^@]*@', '\1@')
+$function$;
+
+CREATE OR REPLACE FUNCTION app.mails_in_turn(of_rank integer, early boolean, most integer)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+  select n.id from (
+    (select o.id, o.turn_at from vault.outbox o
+      where o.sent_at is null and o.given_up_at is null and o.rank = of_rank and o.next_attempt_at <= app.now()
+        and o.turn_at > case when early then app.now() else '-infinity' end and o.turn_at <= case when early then 'infinity' else app.now() end
+        and (o.claimed_until is null or o.claimed_until <= app.now())
+      order by o.turn_at limit most)
+    union all
+    (select o.id, o.turn_at from vault.outbox o
+      where o.sent_at is null and o.given_up_at is null and o.rank = of_rank + 10 and o.turn_at <= app.now() and not early
+        and (o.claimed_until is null or o.claimed_until <= app.now())
+      order by o.turn_at limit most)) n
+  order by n.turn_at limit most
 $function$;
 
 CREATE OR REPLACE FUNCTION app.mails_of_deleted_brokerage(of_brokerage uuid, among uuid[])
@@ -11915,6 +12034,8 @@ declare
   reader public.users;
   of_day boolean;
   one vault.notifications;
+  of_account uuid[];
+  others uuid[];
   left_over uuid[] := '{}';
   kinds text[];
 begin
@@ -11922,18 +12043,32 @@ begin
     perform app.refuse('entered', 'Mails are made by those who deliver them.');
   end if;
   select o.* into sent from vault.outbox o where o.id = mail and o.kind = 'notifications' and o.sent_at is null;
-  select u.* into reader from public.users u where u.id = sent.recipient_id and u.email = sent.recipient;
+  select u.* into reader from public.users u where u.id = sent.recipient_id and u.suspended_at is null;
   if reader.id is null then
     return;
+  end if;
+  if reader.email <> sent.recipient then
+    -- Who changed the address may be the one whom a notice about security warns of.
+    select coalesce(array_agg(n.id order by n.at, n.id) filter (where k.security), '{}'), array_agg(n.id order by n.at, n.id) filter (where not k.security)
+      into of_account, others
+      from vault.notifications n join app.notification_kinds k on k.kind = n.kind
+      where n.id in (select i::uuid from jsonb_array_elements_text(sent.facts -> 'notifications') i) and n.user_id = reader.id;
+    if others is not null then
+      perform app.queue_mail('notifications', reader.email, reader.id, sent.brokerage_id, sent.deal_id, false,
+        sent.facts || jsonb_build_object('notifications', others), null, null);
+      update vault.outbox o set facts = o.facts || jsonb_build_object('notifications', of_account) where o.id = mail returning o.* into sent;
+    end if;
   end if;
   of_day := (sent.facts ->> 'daily')::boolean;
   for one in
     select n.* from vault.notifications n
     where n.id in (select i::uuid from jsonb_array_elements_text(sent.facts -> 'notifications') i)
-      and n.user_id = reader.id and n.read_at is null
+      and n.user_id = reader.id
   loop
-    if app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once') and app.still_holds(one)
-      and app.person_could_open(reader.id, one.subject, one.subject_id, one.deal_id)
+    -- Whoever has got into the account can also read what warns of it, and choose fewer mails: what was chosen at the time of queueing counts.
+    if (select k.security from app.notification_kinds k where k.kind = one.kind)
+      or one.read_at is null and app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once') and app.still_holds(one)
+        and app.person_could_open(reader.id, one.subject, one.subject_id, one.deal_id)
     then
       left_over := left_over || one.id;
     end if;
@@ -13486,6 +13621,9 @@ CREATE OR REPLACE FUNCTION app.queue_mail(kind text, recipient text, recipient_i
  SET search_path TO ''
 AS $function$
 declare
+  -- The brokerage in whose name it is sent, or of its deal.
+  sender constant uuid := coalesce(queue_mail.brokerage, (select d.organization_id from public.deals d where d.id = queue_mail.deal));
+  mail_rank constant int := case when urgent then 0 when kind = 'notifications' and facts ->> 'daily' = 'true' then 2 else 1 end;
   queued uuid;
 begin
   if recipient is null or lower(recipient) like '%.sandbox.invalid'
@@ -13493,11 +13631,11 @@ begin
   then
     return null;
   end if;
-  insert into vault.outbox (kind, recipient, recipient_id, brokerage_id, deal_id, caused_by, urgent, facts, secret, link)
+  insert into vault.outbox (kind, recipient, recipient_id, brokerage_id, deal_id, caused_by, urgent, facts, secret, link, rank, turn_at)
     values (queue_mail.kind, lower(queue_mail.recipient),
       coalesce(queue_mail.recipient_id, (select u.id from public.users u where u.email = lower(queue_mail.recipient))),
-      coalesce(queue_mail.brokerage, (select d.organization_id from public.deals d where d.id = queue_mail.deal)),
-      queue_mail.deal, app.user_id(), queue_mail.urgent, coalesce(queue_mail.facts, '{}'), queue_mail.secret, queue_mail.link)
+      sender, queue_mail.deal, app.user_id(), queue_mail.urgent, coalesce(queue_mail.facts, '{}'), queue_mail.secret, queue_mail.link,
+      mail_rank, greatest(app.now(), app.last_turn(sender, mail_rank) + interval '1 second'))
     returning id into queued;
   perform pg_notify('dealkeep_mail', '');
   return queued;
@@ -13561,11 +13699,11 @@ begin
         from (
           select o.id, o.actor_id from vault.notifications o
           where o.user_id = $1 and o.mail = $2 and o.mail_due_at <= app.now() and %s
-          order by o.mail_due_at limit 500) d',
+          order by o.mail_due_at limit 4000) d',
         case when due.mail = 'daily' then 'true' when due.deal_id is null then 'o.deal_id is null' else 'o.deal_id = $3' end)
       into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id;
     continue when ids is null;
-    goes_on := goes_on or cardinality(ids) = 500;
+    goes_on := goes_on or cardinality(ids) = 4000;
     if due.mail = 'at_once' and due.deal_id is not null then
       reader_has_enough := app.mails_this_hour('news to ' || due.user_id) >= 30;
       if reader_has_enough or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300)) then
@@ -13585,6 +13723,12 @@ begin
       end loop;
     end if;
     update vault.notifications n set mail_due_at = null, mailed_at = app.now() where n.id = any (ids);
+    -- The facts of a mail have room for so many: of a day with more, the rest comes with the next daily mail, except what concerns the account.
+    if due.mail = 'daily' and cardinality(ids) = 4000 then
+      update vault.notifications n set mail_due_at = app.next_digest(due.user_id)
+        where n.id = any (array(select o.id from vault.notifications o
+          where o.user_id = due.user_id and o.mail = 'daily' and o.mail_due_at <= app.now() and o.deal_id is not null order by o.mail_due_at limit 20000));
+    end if;
     select array_agg(n.id order by n.at, n.id) into ids from vault.notifications n where n.id = any (ids);
     perform app.queue_mail('notifications', u.email, u.id,
         (select min(d.organization_id::text)::uuid from vault.notifications n join public.deals d on d.id = n.deal_id
@@ -14740,7 +14884,8 @@ begin
   if undelivered.claimed_until > app.now() then
     perform app.refuse('mail_under_way', 'This e-mail is being sent right now: check again in a few minutes.');
   end if;
-  if undelivered.given_up_at is not null and undelivered.link is not null then
+  -- Somebody who sends an invitation again gives its reader the whole time, as when it is sent first. Others are asked for again when they have expired.
+  if undelivered.link is not null and (undelivered.given_up_at is not null or undelivered.kind = 'invitation') then
     update vault.invitations i set digest = new_token, expires_at = app.now() + interval '14 days'
       where i.digest = undelivered.link and app.is_live_link(undelivered.link);
     if not found then
@@ -14749,8 +14894,8 @@ begin
     undelivered.link := new_token;
     undelivered.secret := new_secret;
   end if;
-  update vault.outbox o set given_up_at = null, claimed_until = null, attempts = 0, next_attempt_at = app.now(),
-      give_up_at = app.now() + interval '1 day', link = undelivered.link, secret = undelivered.secret
+  update vault.outbox o set given_up_at = null, claimed_until = null, attempts = 0, refusals = 0, rank = o.rank % 10, next_attempt_at = app.now(), turn_at = app.now(),
+      give_up_at = app.now() + interval '3 days', link = undelivered.link, secret = undelivered.secret
     where o.id = undelivered.id;
   perform pg_notify('dealkeep_mail', '');
   return true;
@@ -15872,7 +16017,7 @@ begin
   insert into public.audit_records (brokerage_id, action, subject_id, outcome) values (of_brokerage, 'webhook.off', endpoint.id::text, 'done');
   perform app.queue_mail('webhook_off', u.email, u.id, of_brokerage, null, false, jsonb_build_object('name', u.name,
       'brokerage', b.name || case when endpoint.brokerage_id <> of_brokerage then ' (sandbox)' else '' end,
-      'host', substring(endpoint.url from '^https?://([^/?]+)'), 'error', left(error, 200)), null, null)
+      'host', app.host_of(endpoint.url), 'error', left(error, 200), 'webhook', endpoint.id), null, null)
     from public.members m join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
     where m.brokerage_id = of_brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
 end
@@ -17520,3 +17665,14 @@ $function$;
 -- ac4011c728499c95cf6722edd7e7f9abaffca19285997d0fac7d23551d66df0f  833_addresses_that_were_invited.sql
 -- c97ae7fa5d204f6e08508a593c52785726a64a0f0563a9a5f64db0694a8c0356  834_invited_at_two_addresses.sql
 -- a6aa53182eebc23375cc0cba266a20cf2012142cee799e7940e5b3fd00964ec0  800_links_and_times_of_mails.sql
+-- dbc9ecc4f6195ccc74836a3f367a5c9e8b4551a06bbd376011d8f5b7193cbf43  805_security_notices_reach_their_owner.sql
+-- b72dd157a14d65a794b7329d0cfeb0b53fafb022e6f530adbb023dfc51e7824b  806_outages_of_the_mail_server.sql
+-- a760c25039821319f58d76cd636339733897beb58bcfb548afd338c268c80b8e  807_mails_that_hold_no_more.sql
+-- b8b99ba633cb3cdcb8b66e273e5136151495968d88f6dcfcf181e80155ea28c8  808_turns_of_mails.sql
+-- f8c2c4c22d09277551862c6c4781d07b61a460334a12d0fd19f7debf896c086f  809_turns_of_mails_by_index.sql
+-- bf45d59b6dbb98c64370e863dc23668c1a6c17393dba50b89c4667ce7964b7c4  810_mails_in_turns.sql
+-- b50b6adde5f4a8c245f1cef41435cd2f1b59fe3a45d2fdee9b2f169cc4ede3f1  811_mails_by_urgency_no_more.sql
+-- 665e3f3b66c3c777b996a42cb712bbd1c1ae17875b1dd9b16f5508efc1103a41  812_resets_from_known_browsers.sql
+-- 34926d895dae3fcb6ac351c0b3ca2f49803b74599d7170096681de6043b213b5  813_invitations_sent_again_last_as_long.sql
+-- 4df3eb5f9494eb9336a659db4164613ebcc114bbe81d7717e5bf44b1b97a9984  814_one_mail_for_a_day.sql
+-- b28c7deb999581a447f5b4b33c5e9ec0e7fd42b8521c777c58174332d6bef965  815_mails_to_a_mailbox.sql

@@ -24,11 +24,17 @@ export interface Attempts {
   readonly share: HashedFor;
 }
 
-/** The attempts of this request's browser on the account with this address. */
-export async function attemptsOn({ database, limits }: Services, c: Context, email: string): Promise<Attempts> {
+/** What is counted for this request's browser alone; null unless the account with this address was signed in to in it. */
+async function knownBrowser({ database }: Services, c: Context, email: string): Promise<string | null> {
   const digest = deviceDigest(c);
   const known = digest !== null && (await database.run(knowsDevice(email, digest)));
-  const device = known ? `${digest.toString('base64url')} ${email}` : null;
+  return known ? `${digest.toString('base64url')} ${email}` : null;
+}
+
+/** The attempts of this request's browser on the account with this address. */
+export async function attemptsOn(services: Services, c: Context, email: string): Promise<Attempts> {
+  const { limits } = services;
+  const device = await knownBrowser(services, c, email);
   // A known browser with too many failures of its own is treated like an unknown one.
   const asKnown = async () => device !== null && (await limits.peek('sign_in_device', device)).allowed;
   return {
@@ -79,8 +85,15 @@ export async function countingRefusals<T>({ limits }: Services, c: Context, ente
 }
 
 /** Counts a request for a password reset link, separately from failures; throws 429 after too many. */
-export async function countReset({ limits }: Services, c: Context, email: string): Promise<void> {
-  refuseOver('attempts', await limits.take('sign_in_account', `reset ${email}`));
+export async function countReset(services: Services, c: Context, email: string): Promise<void> {
+  const { limits } = services;
+  const device = await knownBrowser(services, c, email);
+  refuseOver(
+    'attempts',
+    await (device === null
+      ? limits.take('sign_in_account', `reset ${email}`)
+      : limits.take('sign_in_device', `reset ${device}`)),
+  );
   refuseOver('attempts', await limits.take('sign_in_ip', `reset ${addressGroup(clientAddress(c))}`));
 }
 

@@ -11,7 +11,7 @@ import { lifetimes } from '../domain/lifetimes.ts';
 import { afterAnswer } from '../http/after-answer.ts';
 import { originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
-import { clearTokenCookie } from '../http/session.ts';
+import { clearTokenCookie, deviceDigest } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
 import { action, fields, smallBody } from './action.ts';
 import { countReset, hashedFor } from './attempts.ts';
@@ -29,9 +29,10 @@ export function resetRoutes(services: Services) {
     // Each request may send a mail, so each is counted, separately from failed sign-ins.
     await countReset(services, c, email);
     const origin = originOf(c);
+    const device = deviceDigest(c);
     // Not awaited: a response that takes longer would reveal that the address has an account.
     afterAnswer(services, 'a link to a new password', () =>
-      database.run(askPasswordReset(email, mintLink(services.secrets, true).link, origin)),
+      database.run(askPasswordReset(email, mintLink(services.secrets, true).link, device, origin)),
     );
     return { message: sent };
   });

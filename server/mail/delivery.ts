@@ -26,7 +26,7 @@ import { connections, NotSent, type Mail } from './transport.ts';
 export interface Delivery {
   /** Begins to deliver the mails that are due, and resolves before they are delivered. */
   begin(): Promise<void>;
-  /** Delivers the mails that are due; resolves when none is left. */
+  /** Delivers the mails that are due; resolves when none is left, or when the mail server cannot be used. */
   deliverDue(): Promise<void>;
   /** Claims no more mails, and waits for those being handed over. */
   stop(): Promise<void>;
@@ -84,6 +84,30 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail 
 
 const failed = 'delivering e-mails failed';
 
+/** Codes of nodemailer for what goes wrong before anything is said about a mail. */
+const outages: ReadonlySet<unknown> = new Set([
+  'EAUTH',
+  'EDNS',
+  'ECONNECTION',
+  'ESOCKET',
+  'ETIMEDOUT',
+  'ETLS',
+  'EPROTOCOL',
+]);
+
+/** Whether any other mail would have failed in the same way: the mail server cannot be used by this node for now. */
+function isOutage({ cause }: NotSent): boolean {
+  if (!(cause instanceof Error)) return false;
+  const { code, command, responseCode, timeoutType } = cause as Error &
+    Partial<Record<'code' | 'command' | 'responseCode' | 'timeoutType', unknown>>;
+  // 421 ends the connection, in answer to whatever command. Rejected senders are an error of our configuration, but a
+  // server may already reject here what is too large for it (552).
+  if (typeof responseCode === 'number' && responseCode !== 421)
+    return responseCode !== 552 && command !== 'RCPT TO' && command !== 'DATA';
+  // A server that took the whole mail and does not answer may have accepted it: it is not to get it every five minutes.
+  return outages.has(code) && timeoutType !== 'SOCKET_TIMEOUT';
+}
+
 /** Opens the delivery of this node, with `atOnce` concurrent mails; it starts nothing by itself. */
 export function openDelivery(services: Services, atOnce = connections): Delivery {
   const { database, mail, log, metrics, tracing } = services;
@@ -99,7 +123,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
     }
   }
 
-  function deliver(claimed: ClaimedMail): Promise<void> {
+  function deliver(claimed: ClaimedMail): Promise<boolean> {
     const { id, kind, attempts } = claimed;
     const attributes = { 'dealkeep.mail.id': id, 'dealkeep.mail.kind': kind, 'dealkeep.mail.attempt': attempts };
     return traced(tracing, { name: 'mail deliver', kind: 'internal', attributes, below: 'nothing' }, (span) =>
@@ -107,32 +131,40 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
     );
   }
 
-  async function tryToDeliver(claimed: ClaimedMail, span: OpenSpan): Promise<void> {
+  /** Returns whether the mail server can be used. */
+  async function tryToDeliver(claimed: ClaimedMail, span: OpenSpan): Promise<boolean> {
     const { id, kind, attempts } = claimed;
     try {
       const written = await composed(services, claimed);
-      if (written === null) return void (await database.run(mailNotNeeded(claimed)));
+      if (written === null) {
+        await database.run(mailNotNeeded(claimed));
+        return true;
+      }
       await handOver(written);
     } catch (error) {
-      const { message, final } =
-        error instanceof NotSent ? error : new NotSent('The e-mail could not be composed.', false, error);
+      const failure = error instanceof NotSent ? error : new NotSent('The e-mail could not be composed.', false, error);
+      const { message: reason, final } = failure;
+      const outage = error instanceof NotSent && isOutage(failure);
       span.fail(final ? 'given_up' : 'not_sent');
       // Neither the address nor the content is logged; the id is enough to find the mail.
-      log.warn({ mail: id, kind, attempt: attempts, reason: message, final }, 'an e-mail was not delivered');
-      await database.run(mailFailed(claimed, message, final));
-      return;
+      log.warn({ mail: id, kind, attempt: attempts, reason, final }, 'an e-mail was not delivered');
+      await database.run(mailFailed(claimed, { reason, final, outage }));
+      return !outage;
     }
     await recordOutcome(() => database.run(mailSent(claimed)));
+    return true;
   }
 
   const starts = new Set<Promise<void>>();
   const lanes = new Set<Promise<void>>();
   /** How often a delivery was begun. */
   let begun = 0;
+  /** Whether the mail server could not be used since: the other mails wait until a delivery is begun again. */
+  let isAway = false;
 
-  /** Claims a mail that is due, if any, unless the node stops. */
+  /** Claims a mail that is due, if any, unless the node stops or the mail server cannot be used. */
   async function following(): Promise<ClaimedMail | null> {
-    while (!stopping.signal.aborted) {
+    while (!stopping.signal.aborted && !isAway) {
       const before = begun;
       const claimed = await database.run(claimMail());
       // A mail may have been written while the database was asked, when no lane was free.
@@ -141,14 +173,15 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
     return null;
   }
 
-  /** Delivers mails one after the other, until none is due. */
+  /** Delivers mails one after the other, until none is due or the mail server cannot be used. */
   async function lane(first: ClaimedMail): Promise<void> {
-    for (let next: ClaimedMail | null = first; next !== null; next = await following()) await deliver(next);
+    for (let next: ClaimedMail | null = first; next !== null; next = await following())
+      if (!(await deliver(next))) isAway = true;
   }
 
   /** Starts lanes while mails are due; none waits for one whose mail the server takes long to accept. */
   async function startLanes(): Promise<void> {
-    while (!stopping.signal.aborted && lanes.size < atOnce) {
+    while (!stopping.signal.aborted && !isAway && lanes.size < atOnce) {
       const claimed = await database.run(claimMail());
       if (claimed === null) return;
       const started = lane(claimed)
@@ -160,6 +193,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
 
   function begin(): Promise<void> {
     begun += 1;
+    isAway = false;
     const start = startLanes().finally(() => starts.delete(start));
     starts.add(start);
     return start;

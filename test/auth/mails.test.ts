@@ -1,7 +1,9 @@
 /** How many mails a person can cause. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import { openService, type TestService } from '../harness.ts';
+import { connect } from '../policies/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { openAccount, openBrokerage, signedInVisitor, Visitor, type Account } from './scene.ts';
 
@@ -116,6 +118,14 @@ describe('invitations', () => {
     expect((await three?.())?.status).toBe(201);
   });
 
+  it('are limited to five mails a day per mailbox and brokerage, with whatever tag in the address', async () => {
+    for (let count = 0; count < 5; count += 1) expect((await invite(`tagged+${count}@example.com`)).status).toBe(201);
+    expect((await invite('tagged+another@example.com')).status).toBe(429);
+    expect((await invite('tagged@example.com')).status).toBe(429);
+    expect((await invite('untagged@example.com')).status).toBe(201);
+    expect(await service.sql(`select from vault.mail_counts where subject like '%tagged+%'`)).toEqual([]);
+  });
+
   it('count towards no limit when rejected because the sender may not invite', async () => {
     const broker = await openAccount(service);
     const visitor = await signedInVisitor(service, broker);
@@ -128,6 +138,33 @@ describe('invitations', () => {
       expect((await visitor.change(`/api/web/brokerages/${brokerageId}/members`, input)).status).toBe(403);
     expect((await invite('x@example.com')).status).toBe(201);
   });
+});
+
+it('address-change mails to a mailbox keep nobody from being invited there', async () => {
+  for (let person = 0; person < 2; person += 1) {
+    const visitor = await signedInVisitor(service, await openAccount(service));
+    for (let round = 0; round < 5; round += 1)
+      expect((await visitor.change('/api/auth/address', { email: 'stopped@example.com' })).status).toBe(200);
+  }
+  const third = await signedInVisitor(service, await openAccount(service));
+  expect((await third.change('/api/auth/address', { email: 'stopped@example.com' })).status).toBe(429);
+  const person = await signInAs(service, admin.id);
+  const input = { email: 'stopped@example.com', name: 'Guest', role: 'broker' };
+  expect((await person.ask(`/brokerages/${brokerageId}/members`, input)).status).toBe(201);
+});
+
+it('counts of mails to an address with a tag are deleted with its person', async () => {
+  const { id, email } = await openAccount(service, { email: 'erased+tag@example.com' });
+  await service.sql('select app.count_mail_to($1, $2, $3, false)', [admin.id, brokerageId, email]);
+  const counted = () => service.sql(`select subject from vault.mail_counts where subject like '%erased@example.com'`);
+  expect(await counted()).toHaveLength(3);
+  const owner = await connect(service.connections.owner);
+  try {
+    await erasePerson(owner, id, async () => {});
+  } finally {
+    await owner.end();
+  }
+  expect(await counted()).toEqual([]);
 });
 
 it('address-change mails are limited to five a day per new address and twenty a minute per user', async () => {

@@ -400,9 +400,26 @@ describe('more due mails than one batch holds', () => {
     await writeAll();
     expect((await mailed()).toSorted((a, b) => a.count - b.count)).toEqual([
       { to: one, count: 1 },
-      { to: many, count: 300 },
-      ...Array.from({ length: 4 }, () => ({ to: many, count: 500 })),
+      { to: many, count: 2_300 },
     ]);
+  });
+
+  test('of a day come in one mail, and what it has no room for in that of the next day', async () => {
+    const reader = web.scene.people['broker']!;
+    await due(reader, web.scene.deal, 'question_asked', 4_700);
+    await web.service.sql(`update vault.notifications set mail = 'daily' where mail_due_at is not null`);
+    const summaries = async () => {
+      await writeAll();
+      const sizes = (await mailed()).map(({ count }) => count);
+      const before = web.service.mails.length;
+      await web.service.deliver();
+      await web.service.sql('delete from vault.outbox');
+      return [sizes, web.service.mails.slice(before).map(({ text }) => /\d+ questions? \w+ asked/.exec(text)?.[0])];
+    };
+    expect(await summaries()).toEqual([[4_000], ['4000 questions were asked']]);
+    expect(await summaries()).toEqual([[], []]);
+    web.service.clock.advance(24 * 60 * minute);
+    expect(await summaries()).toEqual([[700], ['700 questions were asked']]);
   });
 
   test('are postponed together to the next hour by a limit', async () => {
@@ -539,6 +556,46 @@ describe('account-security notifications', () => {
     await tell('removed', null, 'at_once');
     await tell('assistant_connected', null, 'at_once');
     expect((await mails())['viewer']![0]!.text).toContain(warning);
+  });
+
+  test('are mailed also when somebody in the account reads them first, or chooses fewer mails', async () => {
+    const queued = async (mail: string) => {
+      await tell('new_device', null, mail);
+      await tell('question_asked', web.scene.deal, mail);
+      await web.service.database.run(queueNotificationMails(200));
+    };
+    const subjects = async () => ((await mails())['viewer'] ?? []).map(({ subject }) => subject);
+    await mails();
+    await queued('at_once');
+    await does('viewer', '/notifications/read', {});
+    await does('viewer', '/notifications/choices/new_device', { delivery: 'app' }, 'PUT');
+    expect(await subjects()).toEqual(['Someone signed in to your account from a new device']);
+    await does('viewer', '/notifications/choices/new_device', { delivery: 'daily' }, 'PUT');
+    await tell('new_device', null, 'daily');
+    await tell('document_added', web.scene.deal, 'daily');
+    await does('viewer', '/notifications/read', {});
+    expect(await subjects()).toEqual(['Daily summary: your account']);
+    await does('viewer', '/notifications/choices/new_device', { delivery: 'at_once' }, 'PUT');
+  });
+
+  test('go to the address at the time, and what else was in the mail to the present one', async () => {
+    const { service, scene } = web;
+    const moveTo = (email: string) =>
+      service.sql('update users set email = $2 where id = $1', [scene.people['viewer'], email]);
+    await mails();
+    await tell('new_device', null, 'daily');
+    await tell('document_added', scene.deal, 'daily');
+    await service.database.run(queueNotificationMails(200));
+    await moveTo('elsewhere@example.test');
+    const sent = await mails();
+    expect(
+      Object.fromEntries(Object.entries(sent).map(([to, all]) => [to, all.map(({ subject }) => subject)])),
+    ).toEqual({
+      viewer: ['Daily summary: your account'],
+      elsewhere: ['Daily summary: Corner bakery'],
+    });
+    expect(await service.sql('select from vault.outbox where sent_at is null')).toEqual([]);
+    await moveTo('viewer@example.test');
   });
 
   test('name a deal, the account, or both as the reason for the mail', async () => {

@@ -105,6 +105,41 @@ describe('a reset link', () => {
     expect((await confirm(theirs, newPassword())).status).toBe(410);
   });
 
+  it('is not mailed to an account that was suspended meanwhile', async () => {
+    const account = await openAccount(service);
+    const before = (await service.deliver()).length;
+    await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
+    await expect
+      .poll(() => service.sql('select from vault.outbox where recipient_id = $1', [account.id]))
+      .toHaveLength(1);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    expect(await service.deliver()).toHaveLength(before);
+    expect(await service.sql('select from vault.outbox where recipient_id = $1', [account.id])).toEqual([]);
+  });
+
+  it('is mailed to a browser that the account knows, however many were asked for elsewhere', async () => {
+    const account = await openAccount(service);
+    const own = await signedInVisitor(service, account);
+    const mails = async () =>
+      (await service.deliver()).filter(({ to, subject }) => to === account.email && subject === asked);
+    const ask = async (visitor: Visitor, number: number) => {
+      for (let nth = 0; nth < number; nth += 1)
+        expect((await visitor.json('/api/auth/reset', { email: account.email })).status).toBe(200);
+    };
+    const stranger = new Visitor(service.origin);
+    for (let round = 1; round <= 4; round += 1) {
+      await ask(stranger, 5);
+      await expect.poll(async () => (await mails()).length).toBe(5 * round);
+      service.clock.advance(31 * minute);
+    }
+    await ask(stranger, 10);
+    expect((await stranger.json('/api/auth/reset', { email: account.email })).status).toBe(429);
+    const before = (await mails()).length;
+    await ask(own, 1);
+    await expect.poll(async () => (await mails()).length).toBe(before + 1);
+    expect((await confirm(await mailedToken(service, asked), newPassword())).status).toBe(200);
+  });
+
   it('does not replace the second factor at the next sign-in', async () => {
     const account = await openAccount(service);
     await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { openDelivery, startDelivery, type Delivery } from '../../server/mail/delivery.ts';
+import { queueNotificationMails } from '../../server/domain/notifications/events.ts';
 import { createLog } from '../../server/lib/log.ts';
 import { createMailer } from '../../server/mail/transport.ts';
 import { openServices, type Services } from '../../server/services.ts';
@@ -156,18 +157,18 @@ describe('a mail', () => {
     expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 7, last_error: null }]);
   });
 
-  test('is given up after a day, and the token of its link is deleted', async () => {
+  test('is given up after three days, and the token of its link is deleted', async () => {
     mailServer.onMail = () => {
       throw new Refusal(452, 'Out of room');
     };
     await invite();
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < 24; round += 1) {
       await deliver();
       const [mail] = await outbox();
       if (mail!.state === 'given up') break;
       service.clock.advance(mail!.in * 1_000 + 1_000);
     }
-    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 10, secret: null }]);
+    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 18, secret: null }]);
     const texts = mailServer.received.length;
     service.clock.advance(day);
     await deliver();
@@ -210,6 +211,43 @@ describe('a mail', () => {
     expect(await outbox()).toMatchObject([{ last_error }]);
     expect(service.log.join('')).toContain(JSON.stringify(last_error).slice(1, -1));
     expect(service.log.join('').toLowerCase()).not.toContain(email.split('@')[0]);
+  });
+
+  test.each([
+    ['cannot be reached', 'smtp://127.0.0.1:1', 'The mail server cannot be reached, or ended the connection'],
+    ['does not accept the password', '', 'The mail server does not accept the user and password of SMTP_URL: 535 No'],
+  ])('waits at most five minutes however long the mail server %s, and over a weekend', async (_, url, trouble) => {
+    mailServer.onSignIn = () => {
+      throw new Refusal(535, 'No');
+    };
+    const node = openDelivery(await openNode(url || mailServer.url.replace('//', '//deals:wrong@')));
+    await invite();
+    const waits: number[] = [];
+    for (let hours = 0; hours < 60; hours += 6) {
+      await node.deliverDue();
+      const [mail] = await outbox();
+      expect(mail).toMatchObject({ state: 'waiting', last_error: trouble });
+      waits.push(Math.round(mail!.in / 60));
+      service.clock.advance(6 * hour);
+    }
+    expect(waits).toEqual([1, ...Array.from({ length: 9 }, () => 5)]);
+    // The outage counts nothing towards the intervals of the mail itself.
+    mailServer.onRecipient = () => {
+      throw new Refusal(451, 'Later');
+    };
+    await deliver();
+    expect((await outbox()).map((mail) => Math.round(mail.in / 60))).toEqual([1]);
+  });
+
+  test('is not tried with all others while the mail server cannot be used', async () => {
+    const node = openDelivery(await openNode('smtp://127.0.0.1:1'));
+    for (let n = 0; n < 12; n += 1) await invite();
+    await node.deliverDue();
+    const tried = (await outbox()).filter(({ attempts }) => attempts > 0).length;
+    expect(tried).toBeGreaterThan(0);
+    expect(tried).toBeLessThan(9);
+    await deliver();
+    expect(mailServer.received).toHaveLength(12 - tried);
   });
 
   describe('waits for a corrected configuration, whatever the code of the rejection:', () => {
@@ -358,13 +396,41 @@ describe('a mail', () => {
   test('is sent despite hundreds of earlier mails with invalid links, which are deleted', async () => {
     await invite();
     await service.sql(
-      `insert into vault.outbox (kind, recipient, urgent, facts, link, next_attempt_at)
-       select kind, recipient, urgent, facts, sha256(convert_to('dead ' || n, 'UTF8')), next_attempt_at - interval '1 minute'
+      `insert into vault.outbox (kind, recipient, urgent, rank, facts, link, next_attempt_at, turn_at)
+       select kind, recipient, urgent, rank, facts, sha256(convert_to('dead ' || n, 'UTF8')), next_attempt_at - interval '1 minute', turn_at - interval '1 minute'
        from vault.outbox, generate_series(1, 250) n`,
     );
     await deliver();
     expect(mailServer.received).toHaveLength(1);
     expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 1 }]);
+  });
+
+  test('about the deletion of a brokerage is sent while it is the case, to those who are its admins still', async () => {
+    const others = [await openAccount(service), await openAccount(service)];
+    for (const { id } of others)
+      await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [brokerage, id]);
+    const deletion = async (method: string, body?: object) =>
+      expect((await admin.ask(`/brokerages/${brokerage}/deletion`, body, method)).status).toBe(200);
+    mailServer.onRecipient = () => {
+      throw new Refusal(451, 'Later');
+    };
+    await deletion('POST', { confirmation: 'harbor-0' });
+    await deliver();
+    await deletion('DELETE');
+    mailServer.onRecipient = () => {};
+    service.clock.advance(6 * minute);
+    await deliver();
+    const subjects = () => mailServer.received.map(({ raw }) => /^subject: (.+?)(?: on .+)?$/im.exec(raw)![1]);
+    expect(subjects()).toEqual(others.concat(others[0]!).map(() => 'Harbor Brokers will not be deleted'));
+
+    mailServer.received.length = 0;
+    await deletion('POST', { confirmation: 'harbor-0' });
+    await service.sql(`update users set suspended_at = app.now() where id = $1`, [others[0]!.id]);
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [others[1]!.id]);
+    await deliver();
+    expect(subjects()).toEqual(['Harbor Brokers will be deleted']);
+    await deletion('DELETE');
+    await service.sql(`delete from members where user_id = $1`, [others[0]!.id]);
   });
 
   test('to an address that looks like several is sent to none of its parts', async () => {
@@ -557,6 +623,62 @@ describe('a mail that is late', () => {
     const moved = await sentLate(() => queue('address_changed', { name: 'Ann', new_email: 'b@example.com' }));
     expect(moved.raw).toContain(`no longer with this address. This was on ${later(moved.caused, 0)}.`);
     expect(moved.raw).toContain('ask the admin of your brokerage, or the broker of your deal, for help');
+});
+
+describe('the order of mails', () => {
+  /** Writes mails in the name of a brokerage, at once. */
+  const write = (of: string | null, to: string, number: number, urgent = false) =>
+    service.sql(
+      `select app.queue_mail('security_change', $2 || n || '@example.com', null, $1, null, $4, '{"name": "Ann"}', null, null)
+       from generate_series(1, $3) n`,
+      [of, to, number, urgent],
+    );
+  /** Delivers one mail after the other; returns the recipients. */
+  async function inOrder(): Promise<string[]> {
+    mailServer.received.length = 0;
+    await openDelivery(opened[0]!, 1).deliverDue();
+    return mailServer.received.map(({ to }) => to[0]!.split('@')[0]!);
+  }
+
+  test('puts what somebody waits for first, and daily mails last', async () => {
+    const [{ id, email } = { id: '', email: '' }] = await service.sql<{ id: string; email: string }>(
+      'select u.id, u.email from users u join members m on m.user_id = u.id where m.brokerage_id = $1 limit 1',
+      [brokerage],
+    );
+    await service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, at, mail, mail_due_at)
+       values (app.uuid_v7(), $1, 'new_device', app.now(), 'daily', app.now())`,
+      [id],
+    );
+    await service.database.run(queueNotificationMails(200));
+    service.clock.advance(2_000);
+    await write(brokerage, 'news', 1);
+    await write(null, 'link', 1, true);
+    expect(await inOrder()).toEqual(['link1', 'news1', email.split('@')[0]]);
+  });
+
+  test('puts the mails of others between the many of one brokerage, however long these have waited', async () => {
+    const other = (await openBrokerage(service)).id;
+    await write(brokerage, 'many', 60);
+    service.clock.advance(1_500);
+    await write(other, 'few', 2);
+    const order = await inOrder();
+    expect(order).toHaveLength(62);
+    expect(order.slice(0, 2)).toEqual(['many1', 'many2']);
+    expect(order.indexOf('few2')).toBeLessThan(40);
+    // Also after mails that were not accepted at first.
+    mailServer.onRecipient = () => {
+      throw new Refusal(451, 'Later');
+    };
+    await write(brokerage, 'many', 5);
+    expect(await inOrder()).toEqual([]);
+    mailServer.onRecipient = () => {};
+    service.clock.advance(minute);
+    await write(brokerage, 'more', 60);
+    await write(null, 'news', 1);
+    const later = await inOrder();
+    expect(later).toHaveLength(66);
+    expect(later.indexOf('news1')).toBeLessThan(46);
   });
 });
 
@@ -754,6 +876,36 @@ describe('an undelivered mail', () => {
     expect((await admin.ask(again, {})).status).toBe(404);
     expect((await members()).find((one) => one.email === email)?.mail_trouble).toBeNull();
     expect((await service.sql(`select details from audit_records where action = 'mail.resend'`)).length).toBe(1);
+  });
+
+  test('that waits is resent with a link that lasts as long as a new one', async () => {
+    mailServer.onRecipient = () => {
+      throw new Refusal(451, 'Later');
+    };
+    await invite();
+    await deliver();
+    const days = async () =>
+      (
+        await service.sql<{ left: number }>(
+          `select round(extract(epoch from i.expires_at - app.now()) / 86400)::int as left
+           from vault.outbox o left join vault.invitations i on i.digest = o.link`,
+        )
+      ).map(({ left }) => left);
+    service.clock.advance(2 * day + hour);
+    expect(await days()).toEqual([12]);
+    const mails = `/brokerages/${brokerage}/mails`;
+    admin = await signInAs(
+      service,
+      (await service.sql<{ id: string }>(`select user_id as id from members limit 1`))[0]!.id,
+    );
+    const { items } = (await admin.ask(mails)).body;
+    expect(items).toMatchObject([{ given_up: false }]);
+    expect((await admin.ask(`${mails}/${items[0].id}/resend`, {})).status).toBe(200);
+    expect(await days()).toEqual([14]);
+    mailServer.onRecipient = () => {};
+    await deliver();
+    const [, token] = /token=([\w-]{43})/.exec(mailServer.received.at(-1)!.raw)!;
+    expect((await new Visitor(service.origin).json('/api/auth/invitation', { token })).status).toBe(200);
   });
 
   test('is no longer listed after its invitation was withdrawn', async () => {

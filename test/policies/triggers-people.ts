@@ -167,7 +167,7 @@ check(
       ),
       'done',
     );
-    assert.equal(await counts('to another@example.test'), 1);
+    assert.equal(await counts('change to another@example.test'), 1);
   },
 );
 

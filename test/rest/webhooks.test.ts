@@ -184,6 +184,7 @@ describe('a receiver that fails', () => {
 
   test('for three days has its webhook turned off with a mail to the admins, until it is turned on again', async () => {
     const { id } = await webhook();
+    const other = await webhook({ url: `${scene.origin}/other` });
     scene.answering = (_request, response) => response.writeHead(410).end();
     await contact('Lost');
     const mails = scene.service.mails.length;
@@ -194,9 +195,13 @@ describe('a receiver that fails', () => {
     const off = (await scene.rest('GET', `/webhooks/${id}`)).body as unknown as Made;
     expect([off.state, off.offReason]).toEqual(['off', 'failing']);
     expect((await log(id)).data[0]).toMatchObject({ state: 'failed' });
+    // Of the other one, which is on again before the mail is sent, nobody is told.
+    await scene.rest('PATCH', `/webhooks/${other.id}`, { state: 'on' });
+    await scene.rest('DELETE', `/webhooks/${other.id}`);
     await scene.service.deliver();
-    const mail = scene.service.mails.slice(mails).find(({ subject }) => subject.includes('was turned off'));
-    expect(mail?.text).toContain('For three days, 127.0.0.1');
+    const told = scene.service.mails.slice(mails).filter(({ subject }) => subject.includes('was turned off'));
+    expect(told).toHaveLength(1);
+    expect(told[0]!.text).toContain('For three days, 127.0.0.1');
 
     received.length = 0;
     scene.answering = (_request, response) => response.writeHead(200).end();

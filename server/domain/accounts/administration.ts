@@ -350,7 +350,7 @@ export async function listMails(client: pg.ClientBase, most: number): Promise<Wa
   return rows;
 }
 
-/** Sends a waiting or given-up mail again, with a new link if the old one was deleted. Throws {@link NotPossible}. */
+/** Sends a waiting or given-up mail again, an invitation with a new link. Throws {@link NotPossible}. */
 export async function resendMail(client: pg.ClientBase, id: string, { token, secret }: NewLink): Promise<void> {
   await inTransaction(client, async () => {
     const mail = await one<{ id: string; brokerage_id: string | null }>(

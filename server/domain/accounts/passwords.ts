@@ -106,15 +106,19 @@ export const changePassword = (
 const ask = row(
   'ask_password_reset',
   `select ${queueMail('password_reset', { to: 'asked.email', facts: `jsonb_build_object('name', asked.name)`, secret: '$5', link: '$2' })}
-   from app.ask_reset($1, $2, $3, $4) asked`,
+   from app.ask_reset($1, $2, $3, $4, $6) asked`,
 );
 
-/** Creates a reset link that is valid for 30 minutes and mails it, unless nobody has the address. */
+/**
+ * Creates a reset link that is valid for 30 minutes and mails it, unless nobody has the address or too many were asked
+ * for; `device` is the digest of the browser's device token.
+ */
 export const askPasswordReset = (
   email: string,
   { token, secret }: NewLink,
+  device: Buffer | null,
   { address, requestId }: Origin,
-): Statement<unknown> => ask(email, token, address, requestId, secret);
+): Statement<unknown> => ask(email, token, address, requestId, secret, device);
 
 /** Returns the owner of a reset link, or null when the link is used, expired or unknown. */
 export const passwordResetOwner: (token: Buffer) => Statement<{ email: string; name: string } | null> = row(

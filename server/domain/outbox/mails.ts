@@ -10,8 +10,11 @@ export interface MailFacts {
   address_change: { name: string };
   address_changed: { name: string; new_email: string };
   security_change: { name: string; what: SecurityChange };
-  /** To each admin: a webhook to this host was turned off because it accepted no delivery for three days. */
-  webhook_off: { name: string; brokerage: string; host: string; error: string | null };
+  /**
+   * To each admin: a webhook to this host was turned off because it accepted no delivery for three days. `webhook`: its
+   * id.
+   */
+  webhook_off: { name: string; brokerage: string; host: string; error: string | null; webhook?: string };
   /** To each admin of the brokerage. `by`: who requested or canceled the deletion; null for the operator. */
   brokerage_deletion: { name: string; brokerage: string; by: string | null; due_at: string; cancelled: boolean };
 }
@@ -102,11 +105,23 @@ const notNeeded = row<{ done: boolean }, [string, number]>(
 export const mailNotNeeded = ({ id, attempts }: ClaimedMail): Statement<boolean> =>
   mapped(notNeeded(id, attempts), (answer) => answer?.done ?? false);
 
-const failed = row<{ done: boolean }, [string, number, string, boolean]>(
+const failed = row<{ done: boolean }, [string, number, string, boolean, boolean]>(
   'mail_failed',
-  'select app.mail_failed($1, $2, $3, $4) as done',
+  'select app.mail_failed($1, $2, $3, $4, $5) as done',
 );
 
-/** Records why a mail was not delivered; it is retried later, unless the failure is `final` or a day has passed. */
-export const mailFailed = ({ id, attempts }: ClaimedMail, reason: string, final: boolean): Statement<boolean> =>
-  mapped(failed(id, attempts, reason, final), (answer) => answer?.done ?? false);
+/** Why a mail was not delivered. */
+interface Failure {
+  readonly reason: string;
+  /** Whether it will never be accepted. */
+  readonly final: boolean;
+  /** Whether the mail server could not be used at all, so that the failure says nothing about this mail. */
+  readonly outage: boolean;
+}
+
+/**
+ * Records why a mail was not delivered; it is retried later, soon after an outage, unless the failure is `final` or
+ * three days have passed.
+ */
+export const mailFailed = ({ id, attempts }: ClaimedMail, { reason, final, outage }: Failure): Statement<boolean> =>
+  mapped(failed(id, attempts, reason, final, outage), (answer) => answer?.done ?? false);

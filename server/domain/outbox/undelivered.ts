@@ -34,8 +34,8 @@ export const undeliveredMails = rows<UndeliveredMail, [brokerageId: string]>(
 const resend = row<{ done: boolean }>('resend_mail', 'select app.resend_mail($1, $2, $3, $4, $5, $6) as done');
 
 /**
- * Resends one of these mails, with a new link when the old one is no longer stored; for admins of the brokerage. False
- * when there is no such mail. Refused with `mail_under_way`, `link_expired` and `too_many_mails`.
+ * Resends one of these mails, an invitation with a new link; for admins of the brokerage. False when there is no such
+ * mail. Refused with `mail_under_way`, `link_expired` and `too_many_mails`.
  */
 export const resendMail = (
   brokerageId: string,

@@ -45,7 +45,7 @@ export function UndeliveredMails({ brokerageId }: { brokerageId: Id }) {
   const { data } = useQuery(undeliveredMailsQuery(brokerageId));
   if (!data || data.items.length === 0) return null;
   return (
-    <Card className="mt-6" flush title="Undelivered e-mail" description="Each e-mail is retried for a day.">
+    <Card className="mt-6" flush title="Undelivered e-mail" description="Each e-mail is retried for three days.">
       <ul className="divide-y divide-line">
         {data.items.map((mail) => (
           <UndeliveredRow key={mail.id} mail={mail} brokerageId={brokerageId} />
