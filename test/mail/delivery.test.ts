@@ -623,6 +623,7 @@ describe('a mail that is late', () => {
     const moved = await sentLate(() => queue('address_changed', { name: 'Ann', new_email: 'b@example.com' }));
     expect(moved.raw).toContain(`no longer with this address. This was on ${later(moved.caused, 0)}.`);
     expect(moved.raw).toContain('ask the admin of your brokerage, or the broker of your deal, for help');
+  });
 });
 
 describe('the order of mails', () => {
