@@ -469,6 +469,7 @@ CREATE TRIGGER end_grants AFTER UPDATE OF name, redirect_uris, brokerage_id, dis
 CREATE TRIGGER guard_document_client BEFORE UPDATE OF name, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (old.metadata_url IS NOT NULL AND (new.name <> old.name OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_document_client();
 CREATE TRIGGER guard_sharing BEFORE UPDATE OF brokerage_id, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (new.brokerage_id IS NOT NULL AND (new.brokerage_id IS DISTINCT FROM old.brokerage_id OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_recent_sign_in();
 CREATE TRIGGER hold_session BEFORE INSERT ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.hold_session_of_change();
+CREATE TRIGGER stay_shared BEFORE UPDATE OF brokerage_id ON public.connected_clients FOR EACH ROW WHEN (old.brokerage_id IS NOT NULL AND new.brokerage_id IS NOT NULL AND new.brokerage_id <> old.brokerage_id) EXECUTE FUNCTION app.keep_shared_client();
 CREATE TRIGGER touch BEFORE UPDATE ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT INSERT (name, redirect_uris), SELECT, UPDATE (brokerage_id, name, redirect_uris, disabled) ON public.connected_clients TO dealkeep_server;
 
@@ -10172,6 +10173,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_shared_client()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.refuse('client_shared', 'The client is shared with another brokerage. Whoever added it has to stop sharing it there first.');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.keep_tenant()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -17327,3 +17338,4 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
+-- e54660e591fa2a0b27178d56bdcf1eb1f1398253b78532b0e3fed44a2fed252f  840_shared_clients_stay_where_they_are.sql
