@@ -3967,6 +3967,19 @@ CREATE OR REPLACE FUNCTION app.barred_in(identity text)
  IMMUTABLE
 RETURN COALESCE((string_to_array(NULLIF(split_part(identity, ','::text, 7), ''::text), ' '::text))::uuid[], '{}'::uuid[]);
 
+CREATE OR REPLACE FUNCTION app.barring_brokerage_of(of_table text, record uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select d.organization_id from public.deals d
+    where d.id = app.deal_of(of_table, record) and d.organization_id = any (app.barred_in(app.identity())));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.barring_brokerage_of(text,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.begin_exclusivity()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -17339,3 +17352,4 @@ $function$;
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
 -- e54660e591fa2a0b27178d56bdcf1eb1f1398253b78532b0e3fed44a2fed252f  840_shared_clients_stay_where_they_are.sql
+-- 7ce190d093b5c6d5631183746afc0ca7fc2dd92ff7f361799af5f04d40f99d96  841_refused_for_a_missing_factor.sql
