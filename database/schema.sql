@@ -1343,6 +1343,9 @@ CREATE POLICY brokers_and_admins_change_them ON public.participants FOR UPDATE T
     USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
   WHERE d.id = participants.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
+CREATE POLICY people_leave ON public.participants FOR UPDATE TO dealkeep_server
+    USING (user_id = (( SELECT app.user_id() AS user_id)) AND (( SELECT app.client_id() AS client_id)) IS NULL AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'buyer'::text, 'advisor'::text, 'viewer'::text]) AS deals_acting_as))::uuid[])))
+    WITH CHECK (user_id = (( SELECT app.user_id() AS user_id)) AND status = 'removed'::text);
 CREATE TRIGGER a_has_room BEFORE INSERT ON public.participants FOR EACH ROW EXECUTE FUNCTION app.limit_people();
 CREATE TRIGGER a_in_order BEFORE UPDATE OF role, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.lock_deal_of_change();
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text) EXECUTE FUNCTION app.keep_closed();
@@ -7368,7 +7371,8 @@ begin
         and ((leaves and p.role in ('broker', 'advisor', 'viewer')) or (new.role = 'staff' and p.role = 'broker'))
       returning p.id, p.deal_id
   loop
-    perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null, '{}');
+    perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null,
+      case when new.user_id = app.user_id() then '{"left": true}'::jsonb else '{}' end);
   end loop;
   if leaves then
     for client in select c.id from public.connected_clients c where c.brokerage_id = new.brokerage_id loop
@@ -11623,7 +11627,7 @@ begin
           select p.id from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id)), new.user_id, null);
       end if;
     when 'participant.remove' then
-      perform app.queue_event('removed', new.deal_id, 'participants', about, new.user_id, null);
+      perform app.queue_event(case when new.details @> '{"left": true}' then 'left' else 'removed' end, new.deal_id, 'participants', about, new.user_id, null);
       -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were.
       select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
       if person is not null then
@@ -12143,6 +12147,22 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.open_deal_with_key(bytea,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.open_deals_alone(of_brokerage uuid, of_member uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select d.id from public.deals d
+    join public.participants own on own.deal_id = d.id and own.user_id = of_member and own.role = 'broker' and own.status = 'active'
+    where d.organization_id = of_brokerage and d.state not in ('closed', 'withdrawn')
+      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+        where p.deal_id = d.id and p.user_id <> of_member and p.role = 'broker' and p.status = 'active');
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.open_document(source text, document_id uuid, reads_on boolean)
  RETURNS TABLE(filename text, media_type text, size_bytes bigint, sha256 text, storage_key text, brokerage_id uuid)
@@ -14293,10 +14313,14 @@ CREATE OR REPLACE FUNCTION app.remove_member(from_brokerage uuid, member uuid, s
  SET search_path TO ''
 AS $function$
 declare
+  administers constant boolean := from_brokerage = any (app.brokerages_as('admin'));
+  -- Also a member whom the brokerage bars until they use a second factor.
+  leaves constant boolean := member = app.user_id() and exists (
+    select from public.members m where m.brokerage_id = from_brokerage and m.user_id = member and m.status = 'active');
   alone jsonb;
   deal uuid;
 begin
-  if from_brokerage is null or not from_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+  if from_brokerage is null or app.client_id() is not null or not (administers or leaves and successor is null) then
     return;
   end if;
   -- Whoever makes the successor a broker needs their account, and an erasure has it first.
@@ -14310,12 +14334,16 @@ begin
     where b.id = from_brokerage and m.person_id = member and m.role = 'admin' and m.status = 'active' for no key update of b;
   perform app.lock_parts(member, from_brokerage, successor);
   -- As it is now that nobody else leaves them.
+  if not administers and exists (select from app.open_deals_alone(from_brokerage, member)) then
+    perform app.refuse('only_broker', 'You are the only broker of a deal of this brokerage: ask an admin to invite another broker to it, or to remove you and choose who takes it over.');
+  end if;
   select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
     from app.deals_run_alone(from_brokerage, member) a;
   update public.members m set status = 'removed'
     where m.brokerage_id = from_brokerage and m.person_id = member and m.status <> 'removed';
   perform app.audit('member.remove', member::text, 'done', from_brokerage, null, address, request_id,
-    case when jsonb_array_length(alone) = 0 then '{}' else jsonb_build_object('deals', jsonb_array_length(alone)) end);
+    case when jsonb_array_length(alone) = 0 then '{}'::jsonb else jsonb_build_object('deals', jsonb_array_length(alone)) end
+      || case when leaves then '{"left": true}'::jsonb else '{}'::jsonb end);
   if successor is not null then
     perform from public.members m join public.users u on u.id = m.user_id
       where m.brokerage_id = from_brokerage and m.user_id = successor and m.status = 'active' and m.role in ('admin', 'broker')
@@ -17353,3 +17381,4 @@ $function$;
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
 -- e54660e591fa2a0b27178d56bdcf1eb1f1398253b78532b0e3fed44a2fed252f  840_shared_clients_stay_where_they_are.sql
 -- 7ce190d093b5c6d5631183746afc0ca7fc2dd92ff7f361799af5f04d40f99d96  841_refused_for_a_missing_factor.sql
+-- 0f5ea3f13edec844173e6256583e0159c03123a8174a12abcab0936ee091f977  842_people_leave_by_themselves.sql

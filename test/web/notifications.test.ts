@@ -363,6 +363,8 @@ test('that a question came back with the last seller who left is reported to the
     question_returned: ['colleague'],
     removed: ['colleague', 'seller', 'viewer'],
   });
+  await does('other buyer', `/deals/${deal}/participants/${parts['other buyer']}`, undefined, 'DELETE');
+  expect(await notified()).toEqual({ left: ['broker', 'colleague', 'viewer'] });
 });
 
 test('each notification is listed for its recipient', async () => {

@@ -216,6 +216,12 @@ export const notificationKinds = {
     says: counted('Someone was removed.', (n) => `${n} people were removed.`),
     action: 'View the people',
   },
+  left: {
+    place: 'people',
+    title: 'Someone leaves the deal',
+    says: counted('Someone left.', (n) => `${n} people left.`),
+    action: 'View the people',
+  },
   nda_reminder: {
     place: 'nda',
     title: 'A broker reminds you of an NDA',
