@@ -4272,6 +4272,31 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerages_of_deals() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.brokerages_of_notices(mail uuid, of_kind text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object('id', b.id, 'name', b.name) order by b.name, b.id)
+    from public.brokerages b
+    where b.id in (
+      select coalesce(k.brokerage_id, case when n.kind = 'sessions_ended' then n.subject_id end)
+      from vault.outbox o
+      join vault.notifications n on n.id in (select i::uuid from jsonb_array_elements_text(o.facts -> 'notifications') i)
+        and n.user_id = o.recipient_id and n.kind = of_kind and n.deal_id is null
+        and app.person_could_open(n.user_id, n.subject, n.subject_id, null)
+      left join public.api_keys k on n.subject = 'api_keys' and k.id = n.subject_id
+      where o.id = brokerages_of_notices.mail and o.kind = 'notifications'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.brokerages_of_notices(uuid,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.calendar_link()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -7323,6 +7348,7 @@ AS $function$
 declare
   person uuid;
   alive int;
+  ended jsonb;
 begin
   if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     return null;
@@ -7334,8 +7360,13 @@ begin
   end if;
   perform app.check_recent_sign_in();
   select count(*) into alive from vault.live_sessions l where l.user_id = person;
-  perform app.audit('member.end_sessions', member::text, 'done', of_brokerage, null, address, request_id,
-    jsonb_build_object('sessions', alive));
+  ended := jsonb_build_object('sessions', alive,
+    'grants', (select count(*) from vault.token_families f where f.user_id = person and f.revoked_at is null and f.ends_at > app.now()),
+    'calendar_links', (select count(*) from vault.calendar_links l where l.user_id = person));
+  perform app.audit('member.end_sessions', member::text, 'done', of_brokerage, null, address, request_id, ended);
+  -- Theirs alone, without the address of the admin.
+  perform app.record(person, 'session.end', 'done', '{"by": "admin"}'::jsonb || ended, null, request_id);
+  perform app.queue_event('sessions_ended', null, null, of_brokerage, app.user_id(), person);
   perform app.end_sessions_of(person);
   return alive;
 end
@@ -17382,3 +17413,4 @@ $function$;
 -- e54660e591fa2a0b27178d56bdcf1eb1f1398253b78532b0e3fed44a2fed252f  840_shared_clients_stay_where_they_are.sql
 -- 7ce190d093b5c6d5631183746afc0ca7fc2dd92ff7f361799af5f04d40f99d96  841_refused_for_a_missing_factor.sql
 -- 0f5ea3f13edec844173e6256583e0159c03123a8174a12abcab0936ee091f977  842_people_leave_by_themselves.sql
+-- 29f5ed52f127e1631ade4f3d10bd4e184771b2b5e6bdcdf8e8895268c6356132  843_sessions_ended_by_an_admin.sql

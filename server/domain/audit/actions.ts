@@ -138,7 +138,7 @@ const elsewhere = {
   'session.sign_in': 'Sign in',
   'session.sign_out': 'Sign out',
   'session.sign_out_everywhere': 'Sign out everywhere',
-  'session.end': 'End other sessions',
+  'session.end': ({ by }) => (by === 'admin' ? 'Signed out everywhere by an admin' : 'End other sessions'),
   'password.change': 'Change the password',
   'password.reset_ask': 'Request a password reset',
   'password.reset': 'Reset the password',
