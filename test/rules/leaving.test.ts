@@ -236,13 +236,13 @@ describe('somebody who leaves by themselves', () => {
 
   test('does not leave a deal to which they are only invited: they decline', async () => {
     const invited = await addPerson(service, 'Ivo');
-    const part = await insert(service, 'participants', {
+    const waiting = await insert(service, 'participants', {
       deal_id: full.deal,
       user_id: invited,
       role: 'buyer',
       status: 'invited',
     });
-    expect((await (await signInAs(service, invited)).ask(path(part), undefined, 'DELETE')).status).toBe(404);
+    expect((await (await signInAs(service, invited)).ask(path(waiting), undefined, 'DELETE')).status).toBe(404);
   });
 
   test('leaves a brokerage as staff and as a broker with others, who hear of it on the deals', async () => {
