@@ -469,6 +469,7 @@ CREATE TRIGGER end_grants AFTER UPDATE OF name, redirect_uris, brokerage_id, dis
 CREATE TRIGGER guard_document_client BEFORE UPDATE OF name, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (old.metadata_url IS NOT NULL AND (new.name <> old.name OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_document_client();
 CREATE TRIGGER guard_sharing BEFORE UPDATE OF brokerage_id, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (new.brokerage_id IS NOT NULL AND (new.brokerage_id IS DISTINCT FROM old.brokerage_id OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_recent_sign_in();
 CREATE TRIGGER hold_session BEFORE INSERT ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.hold_session_of_change();
+CREATE TRIGGER stay_shared BEFORE UPDATE OF brokerage_id ON public.connected_clients FOR EACH ROW WHEN (old.brokerage_id IS NOT NULL AND new.brokerage_id IS NOT NULL AND new.brokerage_id <> old.brokerage_id) EXECUTE FUNCTION app.keep_shared_client();
 CREATE TRIGGER touch BEFORE UPDATE ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT INSERT (name, redirect_uris), SELECT, UPDATE (brokerage_id, name, redirect_uris, disabled) ON public.connected_clients TO dealkeep_server;
 
@@ -1342,6 +1343,9 @@ CREATE POLICY brokers_and_admins_change_them ON public.participants FOR UPDATE T
     USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
   WHERE d.id = participants.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
+CREATE POLICY people_leave ON public.participants FOR UPDATE TO dealkeep_server
+    USING (user_id = (( SELECT app.user_id() AS user_id)) AND (( SELECT app.client_id() AS client_id)) IS NULL AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'buyer'::text, 'advisor'::text, 'viewer'::text]) AS deals_acting_as))::uuid[])))
+    WITH CHECK (user_id = (( SELECT app.user_id() AS user_id)) AND status = 'removed'::text);
 CREATE TRIGGER a_has_room BEFORE INSERT ON public.participants FOR EACH ROW EXECUTE FUNCTION app.limit_people();
 CREATE TRIGGER a_in_order BEFORE UPDATE OF role, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.lock_deal_of_change();
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text) EXECUTE FUNCTION app.keep_closed();
@@ -3981,6 +3985,19 @@ CREATE OR REPLACE FUNCTION app.barred_in(identity text)
  IMMUTABLE
 RETURN COALESCE((string_to_array(NULLIF(split_part(identity, ','::text, 7), ''::text), ' '::text))::uuid[], '{}'::uuid[]);
 
+CREATE OR REPLACE FUNCTION app.barring_brokerage_of(of_table text, record uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select d.organization_id from public.deals d
+    where d.id = app.deal_of(of_table, record) and d.organization_id = any (app.barred_in(app.identity())));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.barring_brokerage_of(text,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.begin_exclusivity()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4269,6 +4286,31 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerages_of_deals() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.brokerages_of_notices(mail uuid, of_kind text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object('id', b.id, 'name', b.name) order by b.name, b.id)
+    from public.brokerages b
+    where b.id in (
+      select coalesce(k.brokerage_id, case when n.kind = 'sessions_ended' then n.subject_id end)
+      from vault.outbox o
+      join vault.notifications n on n.id in (select i::uuid from jsonb_array_elements_text(o.facts -> 'notifications') i)
+        and n.user_id = o.recipient_id and n.kind = of_kind and n.deal_id is null
+        and app.person_could_open(n.user_id, n.subject, n.subject_id, null)
+      left join public.api_keys k on n.subject = 'api_keys' and k.id = n.subject_id
+      where o.id = brokerages_of_notices.mail and o.kind = 'notifications'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.brokerages_of_notices(uuid,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.calendar_link()
  RETURNS timestamp with time zone
@@ -7338,6 +7380,7 @@ AS $function$
 declare
   person uuid;
   alive int;
+  ended jsonb;
 begin
   if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     return null;
@@ -7349,8 +7392,13 @@ begin
   end if;
   perform app.check_recent_sign_in();
   select count(*) into alive from vault.live_sessions l where l.user_id = person;
-  perform app.audit('member.end_sessions', member::text, 'done', of_brokerage, null, address, request_id,
-    jsonb_build_object('sessions', alive));
+  ended := jsonb_build_object('sessions', alive,
+    'grants', (select count(*) from vault.token_families f where f.user_id = person and f.revoked_at is null and f.ends_at > app.now()),
+    'calendar_links', (select count(*) from vault.calendar_links l where l.user_id = person));
+  perform app.audit('member.end_sessions', member::text, 'done', of_brokerage, null, address, request_id, ended);
+  -- Theirs alone, without the address of the admin.
+  perform app.record(person, 'session.end', 'done', '{"by": "admin"}'::jsonb || ended, null, request_id);
+  perform app.queue_event('sessions_ended', null, null, of_brokerage, app.user_id(), person);
   perform app.end_sessions_of(person);
   return alive;
 end
@@ -7386,7 +7434,8 @@ begin
         and ((leaves and p.role in ('broker', 'advisor', 'viewer')) or (new.role = 'staff' and p.role = 'broker'))
       returning p.id, p.deal_id
   loop
-    perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null, '{}');
+    perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null,
+      case when new.user_id = app.user_id() then '{"left": true}'::jsonb else '{}' end);
   end loop;
   if leaves then
     for client in select c.id from public.connected_clients c where c.brokerage_id = new.brokerage_id loop
@@ -10330,6 +10379,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_shared_client()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.refuse('client_shared', 'The client is shared with another brokerage. Whoever added it has to stop sharing it there first.');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.keep_tenant()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -11832,7 +11891,7 @@ begin
           select p.id from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id)), new.user_id, null);
       end if;
     when 'participant.remove' then
-      perform app.queue_event('removed', new.deal_id, 'participants', about, new.user_id, null);
+      perform app.queue_event(case when new.details @> '{"left": true}' then 'left' else 'removed' end, new.deal_id, 'participants', about, new.user_id, null);
       -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were.
       select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
       if person is not null then
@@ -12368,6 +12427,22 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.open_deal_with_key(bytea,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.open_deals_alone(of_brokerage uuid, of_member uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select d.id from public.deals d
+    join public.participants own on own.deal_id = d.id and own.user_id = of_member and own.role = 'broker' and own.status = 'active'
+    where d.organization_id = of_brokerage and d.state not in ('closed', 'withdrawn')
+      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+        where p.deal_id = d.id and p.user_id <> of_member and p.role = 'broker' and p.status = 'active');
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.open_document(source text, document_id uuid, reads_on boolean)
  RETURNS TABLE(filename text, media_type text, size_bytes bigint, sha256 text, storage_key text, brokerage_id uuid)
@@ -14544,10 +14619,14 @@ CREATE OR REPLACE FUNCTION app.remove_member(from_brokerage uuid, member uuid, s
  SET search_path TO ''
 AS $function$
 declare
+  administers constant boolean := from_brokerage = any (app.brokerages_as('admin'));
+  -- Also a member whom the brokerage bars until they use a second factor.
+  leaves constant boolean := member = app.user_id() and exists (
+    select from public.members m where m.brokerage_id = from_brokerage and m.user_id = member and m.status = 'active');
   alone jsonb;
   deal uuid;
 begin
-  if from_brokerage is null or not from_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+  if from_brokerage is null or app.client_id() is not null or not (administers or leaves and successor is null) then
     return;
   end if;
   -- Whoever makes the successor a broker needs their account, and an erasure has it first.
@@ -14561,12 +14640,16 @@ begin
     where b.id = from_brokerage and m.person_id = member and m.role = 'admin' and m.status = 'active' for no key update of b;
   perform app.lock_parts(member, from_brokerage, successor);
   -- As it is now that nobody else leaves them.
+  if not administers and exists (select from app.open_deals_alone(from_brokerage, member)) then
+    perform app.refuse('only_broker', 'You are the only broker of a deal of this brokerage: ask an admin to invite another broker to it, or to remove you and choose who takes it over.');
+  end if;
   select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
     from app.deals_run_alone(from_brokerage, member) a;
   update public.members m set status = 'removed'
     where m.brokerage_id = from_brokerage and m.person_id = member and m.status <> 'removed';
   perform app.audit('member.remove', member::text, 'done', from_brokerage, null, address, request_id,
-    case when jsonb_array_length(alone) = 0 then '{}' else jsonb_build_object('deals', jsonb_array_length(alone)) end);
+    case when jsonb_array_length(alone) = 0 then '{}'::jsonb else jsonb_build_object('deals', jsonb_array_length(alone)) end
+      || case when leaves then '{"left": true}'::jsonb else '{}'::jsonb end);
   if successor is not null then
     perform from public.members m join public.users u on u.id = m.user_id
       where m.brokerage_id = from_brokerage and m.user_id = successor and m.status = 'active' and m.role in ('admin', 'broker')
@@ -17676,3 +17759,7 @@ $function$;
 -- 2b57f6363d854961403d9f27b74837f84e30baebe222734436bf40f3fdc13614  832_invitations_of_who_moved.sql
 -- ac4011c728499c95cf6722edd7e7f9abaffca19285997d0fac7d23551d66df0f  833_addresses_that_were_invited.sql
 -- c97ae7fa5d204f6e08508a593c52785726a64a0f0563a9a5f64db0694a8c0356  834_invited_at_two_addresses.sql
+-- e54660e591fa2a0b27178d56bdcf1eb1f1398253b78532b0e3fed44a2fed252f  840_shared_clients_stay_where_they_are.sql
+-- 7ce190d093b5c6d5631183746afc0ca7fc2dd92ff7f361799af5f04d40f99d96  841_refused_for_a_missing_factor.sql
+-- 0f5ea3f13edec844173e6256583e0159c03123a8174a12abcab0936ee091f977  842_people_leave_by_themselves.sql
+-- 29f5ed52f127e1631ade4f3d10bd4e184771b2b5e6bdcdf8e8895268c6356132  843_sessions_ended_by_an_admin.sql

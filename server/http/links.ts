@@ -84,9 +84,13 @@ export const dealPagePath = (page: DealPage, dealId: string): string => dealPage
 
 const notificationPages = { ...dealPages, ...accountPages } satisfies Record<NotificationPlace, PagePath>;
 
-/** The page for a notification: of an event on a deal, or, with null, on the person's account. */
-export function notificationPath(place: NotificationPlace, dealId: string | null): string {
+/**
+ * The page for a notification: of an event on a deal, or, with null, on the person's account. The page of API keys shows
+ * those of `brokerage`.
+ */
+export function notificationPath(place: NotificationPlace, dealId: string | null, brokerage?: { id: string }): string {
   const path = notificationPages[place];
   if (dealId !== null) return path.replace('$dealId', dealId);
+  if (place === 'keys' && brokerage) return `${path}?${new URLSearchParams({ brokerage: brokerage.id })}`;
   return path.includes('$') ? paths.home : path;
 }

@@ -28,7 +28,13 @@ function byDeal(items: readonly MailedNotification[]): OfDeal[] {
   return [...deals.values()];
 }
 
-const sentence = ({ kind, count, deal_id }: MailedNotification): string => sentenceOf(kind, count, deal_id !== null);
+const sentence = ({ kind, count, deal_id, brokerages }: MailedNotification): string =>
+  sentenceOf(
+    kind,
+    count,
+    deal_id !== null,
+    brokerages?.map(({ name }) => name),
+  );
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
 /**
@@ -36,6 +42,11 @@ const withoutStop = (text: string): string => text.replace(/\.$/, '');
  * one.
  */
 export const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id === null && kind !== 'removed';
+
+const byAnAdmin = 'You can sign in again. If you do not know why this was done, ask an admin of that brokerage.';
+
+/** What the reader of a notification about the security of their account can do. */
+const adviceOn = ({ kind }: MailedNotification): string => (kind === 'sessions_ended' ? byAnAdmin : ifThatWasNotYou);
 
 /** Returns why the reader gets a mail about `deals` deals, and about their account. */
 function reasonOf(deals: number, account: boolean): string {
@@ -52,8 +63,8 @@ export function notificationLetter(
 ): Letter {
   const [first] = items;
   const { name, daily, token } = first;
-  const urlOf = ({ kind, deal_id }: MailedNotification) =>
-    `${baseUrl}${notificationPath(notificationKinds[kind].place, deal_id)}`;
+  const urlOf = ({ kind, deal_id, brokerages }: MailedNotification) =>
+    `${baseUrl}${notificationPath(notificationKinds[kind].place, deal_id, brokerages?.length === 1 ? brokerages[0] : undefined)}`;
   /** The sentence with its time when it is about the account: the reader compares it with what they did. */
   const dated = (one: MailedNotification): string => {
     const at = isSecurity(one) ? times.get(one.kind) : undefined;
@@ -83,7 +94,7 @@ export function notificationLetter(
           : `${first.deal_title}: ${withoutStop(sentence(first))}`,
       paragraphs: [
         first.deal_title === null ? dated(first) : `On ${first.deal_title}: ${sentence(first)}`,
-        ...(isSecurity(first) ? [ifThatWasNotYou] : []),
+        ...(isSecurity(first) ? [adviceOn(first)] : []),
       ],
       action: { label: actionOf(first.kind, first.deal_id !== null), url: urlOf(first) },
     };
@@ -91,7 +102,7 @@ export function notificationLetter(
     heading: title,
     items: [
       ...of.map((one) => ({ text: dated(one), url: urlOf(one) })),
-      ...(of.some(isSecurity) ? [{ text: ifThatWasNotYou }] : []),
+      ...[...new Set(of.filter(isSecurity).map(adviceOn))].map((text) => ({ text })),
     ],
   }));
   const titles = ofDeals.length > 1 ? `${ofDeals.length} deals` : ofDeals[0]?.title;

@@ -91,7 +91,7 @@ async function work(
     // Only under the row-level security policies is it known whether the caller sees the record, and so whether the
     // deal may be revealed.
     const after = [...plan.work, record(context, tool, input, 'ok')];
-    const found = (await database.together(context.enter(within(input)), ...after)).slice(1, -1);
+    const found = (await database.together(context.enterToCall(within(input), null), ...after)).slice(1, -1);
     return success(answerOf(found), context.takesLinks ? plan.links(found) : []);
   }
   if (read) {

@@ -620,6 +620,47 @@ describe('account-security notifications', () => {
     expect(mail!.text).not.toContain('View the people');
   });
 
+  test('name the brokerages for which keys were created, and link to their keys', async () => {
+    const { service, scene } = web;
+    const [{ id: coast } = { id: '' }] = await service.sql<{ id: string }>(
+      `insert into brokerages (slug, name) values ('coast-keys', 'Coast Brokers') returning id`,
+    );
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+      coast,
+      scene.people['admin'],
+    ]);
+    const create = (brokerage: string) =>
+      does('admin', `/brokerages/${brokerage}/keys`, { name: 'Site', environment: 'live', scopes: ['contacts:read'] });
+    await mails();
+    await create(coast);
+    const [one] = (await mails())['admin']!;
+    expect(one).toMatchObject({ subject: 'An API key was created for Coast Brokers' });
+    expect(one!.text).toContain(`${service.config.baseUrl}/settings/keys?brokerage=${coast}`);
+    const { items } = (await (await signInAs(service, scene.people['admin']!)).ask('/notifications')).body;
+    expect(items[0]).toMatchObject({ summary: 'An API key was created for Coast Brokers.', brokerage_id: coast });
+    await create(coast);
+    await create(scene.brokerage);
+    const [both] = (await mails())['admin']!;
+    expect(both).toMatchObject({ subject: '2 API keys were created for Coast Brokers and Scene Brokers' });
+    expect(both!.text).not.toContain('?brokerage=');
+  });
+
+  test('report to a member that an admin ended their sessions, and of which brokerage', async () => {
+    const { service, scene } = web;
+    await mails();
+    await does('admin', `/brokerages/${scene.brokerage}/members/${scene.people['broker']}/sessions/end`);
+    const sent = await mails();
+    expect(Object.keys(sent)).toEqual(['broker']);
+    const [mail] = sent['broker']!;
+    const said = 'An admin of Scene Brokers signed you out everywhere and disconnected your connected clients';
+    expect(mail).toMatchObject({ subject: said });
+    expect(mail!.text).toContain('ask an admin of that brokerage');
+    expect(mail!.text).not.toContain('set a new password at once');
+    expect(mail!.text).toContain(`${service.config.baseUrl}/settings/security`);
+    const { items } = (await (await signInAs(service, scene.people['broker']!)).ask('/notifications')).body;
+    expect(items[0]).toMatchObject({ kind: 'sessions_ended', summary: `${said}.`, place: 'security' });
+  });
+
   test('report a connected assistant once', async () => {
     const person = await addPerson(web.service, 'Ada');
     const grant = await connect(web.service, person, await addClient(web.service, person));

@@ -276,8 +276,23 @@ describe('ending a member’s sessions', () => {
       [full.brokerage],
     );
     expect(records).toEqual([
-      { user_id: full.people.admin.userId, subject_id: full.people.broker.userId, details: { sessions: 2 } },
+      {
+        user_id: full.people.admin.userId,
+        subject_id: full.people.broker.userId,
+        details: { sessions: 2, grants: 2, calendar_links: 0 },
+      },
     ]);
+    // The member finds it in their own trail, which nobody else reads.
+    const { items } = (await (await signInAs(service, full.people.broker.userId)).ask('/audit?action=session.end'))
+      .body;
+    expect(items).toMatchObject([
+      {
+        title: 'Signed out everywhere by an admin',
+        details: { by: 'admin', sessions: 2, grants: 2, calendar_links: 0 },
+        address: null,
+      },
+    ]);
+    expect((await admin.ask(`/audit?brokerage_id=${full.brokerage}&action=session.end`)).body.items).toEqual([]);
   });
 
   it('requires an admin with a recent sign-in, and a member of the brokerage', async () => {

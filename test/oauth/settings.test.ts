@@ -278,6 +278,36 @@ describe('connected clients', () => {
     expect(await scopesOf(service, grant.access)).toBeNull();
   });
 
+  test('that are shared move to another brokerage only after they were unshared, with a record in both trails', async () => {
+    const elsewhere = await addBrokerage(service, 'Coast');
+    const dora = await addPerson(service, 'Dora', { brokerage, role: 'admin' });
+    for (const { id } of [ada, dora])
+      await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [elsewhere, id]);
+    await service.sql('update vault.sessions set authenticated_at = app.now()');
+    const clientId = await register('For Harbor', 'https://client.example/callback');
+    const share = (to: string | null, person: Person) =>
+      ask(`/clients/${clientId}/share`, { brokerage_id: to }, person);
+    expect((await share(brokerage, ada)).status).toBe(200);
+    const grant = await connect(service, bert, clientId);
+    // Neither another admin of both brokerages nor whoever added it moves it.
+    for (const person of [dora, ada]) {
+      const { status, body } = await share(elsewhere, person);
+      expect([status, body.error?.code]).toEqual([409, 'client_shared']);
+    }
+    expect((await share(null, dora)).status).toBe(403);
+    expect(await scopesOf(service, grant.access)).not.toBeNull();
+    expect(await seen(clientId)).toMatchObject({ brokerage_id: brokerage, can_manage: true });
+    for (const to of [null, elsewhere]) expect((await share(to, ada)).status).toBe(200);
+    const trail = async (of: string) =>
+      (await ask(`/audit?brokerage_id=${of}&action=client.`, undefined, dora)).body.items
+        .filter(({ subject_id }: { subject_id: string }) => subject_id === clientId)
+        .map(({ action }: { action: string }) => action);
+    expect([await trail(brokerage), await trail(elsewhere)]).toEqual([
+      ['client.unshare', 'client.share'],
+      ['client.share'],
+    ]);
+  });
+
   test('that are not shared are audited in the only brokerage of their person', async () => {
     const clientId = await register('Of Bert', 'https://client.example/callback', bert);
     expect((await ask(`/clients/${clientId}`, { name: 'Bert’s' }, bert, 'PATCH')).status).toBe(200);

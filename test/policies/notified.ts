@@ -83,7 +83,7 @@ const kept = `select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'kind', n
 const lookedUp = `
   select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at, n.at::text as place,
     coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,
-    actor.name as actor_name
+    actor.name as actor_name, brokerage.id as brokerage_id, brokerage.name as brokerage_name
   from jsonb_to_recordset($1) n (id uuid, kind text, deal_id uuid, subject text, subject_id uuid, actor_id uuid, at timestamptz, read_at timestamptz)
   left join deals d on d.id = n.deal_id
   left join questions question on n.subject = 'questions' and question.id = n.subject_id
@@ -98,6 +98,7 @@ const lookedUp = `
   left join (participants p left join users u on u.id = p.user_id)
     on p.id = case when n.subject = 'participants' then n.subject_id else nda.participant_id end
   left join api_keys key on n.subject = 'api_keys' and key.id = n.subject_id
+  left join brokerages brokerage on brokerage.id = key.brokerage_id
   ${knownPerson('actor', 'n.actor_id', 'n.deal_id')}
   where (n.deal_id is null or d.id is not null) and (n.subject is null or n.subject = 'deals'
     or coalesce(question.id, answer.question_id, nda.id, document.id, production.id, offer.id, exclusivity.id, condition.id, finding.id,
@@ -241,7 +242,7 @@ export const notifiedChecks: Check[] = [
           const deal = table === 'api_keys' ? 'null' : table === 'deals' ? 'r.id' : 'r.deal_id';
           await server.query('select app.as_owner($1, null)', [
             `insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at)
-             select gen_random_uuid(), u.id, 'question_asked', ${deal}, '${table}', r.${key},
+             select gen_random_uuid(), u.id, '${table === 'api_keys' ? 'api_key_made' : 'question_asked'}', ${deal}, '${table}', r.${key},
                (select p.user_id from participants p where p.deal_id = ${deal} order by md5(p.id || r.${key}::text) limit 1), app.now()
              from users u, ${table} r
              where r.${key} = any ('{${ids.slice(0, 7).join(',')}}')`,

@@ -461,6 +461,23 @@ check('that an exclusivity has lapsed is told to whoever sees the deal, and to n
   for (const who of ['coast second', 'quiet admin', 'outsider']) assert.equal(await lapsed(who, 'lapsed deal'), 0, who);
 });
 
+check('everybody may leave a deal by themselves, and do nothing else to their own part', async (stage) => {
+  const { scene, count, throughClient } = stage;
+  const set = (status: string) => `update participants set status = '${status}' where id = $1`;
+  for (const who of ['seller', 'exclusive buyer', 'new buyer', "exclusive buyer's advisor", 'viewer']) {
+    const own = scene.participants[who];
+    assert.equal(await count(who, set('removed'), own), 1, who);
+    assert.equal(await throughClient(who, set('removed'), own), 0, who);
+    for (const status of ['active', 'invited'])
+      assert.equal(await count(who, set(status), own), 0, `${who}: ${status}`);
+    const others = scene.participants[who === 'viewer' ? 'seller' : 'viewer'];
+    assert.equal(await count(who, set('removed'), others), 0, who);
+  }
+  // An invitation is declined, and one who was removed is left as they are.
+  for (const who of ['invited', 'removed'])
+    assert.equal(await count(who, set('removed'), scene.participants[who]), 0, who);
+});
+
 check('an admin learns which deals one broker runs alone, and nobody else does', async (stage) => {
   const { ids, count, throughClient } = stage;
   const alone = 'select 1 from app.deals_run_alone($1, $2)';

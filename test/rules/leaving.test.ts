@@ -1,6 +1,7 @@
 /** Leaving a brokerage: what a member loses, at once and in every interface, and who takes over their deals. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createNotifications } from '../../server/domain/notifications/events.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addFullDeal, addPerson, addToken, allow, caller, insert, send, type FullDeal } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
@@ -175,6 +176,122 @@ describe('a member who is removed', () => {
     await end(brokerId);
     expect(await part(brokerId)).toEqual({ role: 'broker', status: 'removed' });
     expect((await broker.ask(`/deals/${full.deal}`)).status).toBe(404);
+  });
+});
+
+describe('somebody who leaves by themselves', () => {
+  const path = (participant: string) => `/deals/${full.deal}/participants/${participant}`;
+  const notified = async () => {
+    while ((await service.database.run(createNotifications(100))) > 0);
+    const found = await service.sql<{ kind: string; user_id: string }>(
+      'select kind, user_id from vault.notifications where user_id = any ($1)',
+      [Object.values(full.people).map(({ userId }) => userId)],
+    );
+    const names = new Map(Object.entries(full.people).map(([name, { userId }]) => [userId, name]));
+    return found.map(({ kind, user_id }) => `${kind}: ${names.get(user_id)}`).toSorted();
+  };
+
+  test.each([
+    ['broker', ['left: seller', 'left: viewer']],
+    ['seller', ['left: broker', 'left: viewer']],
+    ['exclusive buyer', ['left: broker', 'left: seller', 'left: viewer', 'removed: broker', 'removed: seller']],
+    ['new buyer', ['left: broker', 'left: seller', 'left: viewer']],
+    ["exclusive buyer's advisor", ['left: broker', 'left: exclusive buyer', 'left: seller', 'left: viewer']],
+    ['viewer', ['left: broker', 'left: seller']],
+  ] as const)('leaves a deal as %s, and nobody else with them but their advisors', async (who, told) => {
+    const { userId } = full.people[who];
+    const person = await signInAs(service, userId);
+    const own = full.participants[who];
+    if (who !== 'broker') {
+      const others = full.participants[who === 'viewer' ? 'seller' : 'viewer'];
+      expect([403, 404]).toContain((await person.ask(path(others), undefined, 'DELETE')).status);
+    }
+    expect(await person.ask(path(own), undefined, 'DELETE')).toEqual({ status: 204, body: null });
+    expect((await person.ask(`/deals/${full.deal}`)).status).toBe(404);
+    expect((await person.ask(path(own), undefined, 'DELETE')).status).toBe(404);
+    const left = await service.sql<{ user_id: string }>(
+      `select user_id from participants where deal_id = $1 and status = 'removed'`,
+      [full.deal],
+    );
+    const advisor = full.people["exclusive buyer's advisor"].userId;
+    expect(new Set(left.map(({ user_id }) => user_id))).toEqual(
+      new Set(who === 'exclusive buyer' ? [userId, advisor] : [userId]),
+    );
+    expect((await recorded('participant.remove')).filter(({ details }) => 'left' in (details as object))).toEqual([
+      { user_id: userId, deal_id: full.deal, details: { left: true } },
+    ]);
+    const seen = await notified();
+    expect(seen).toEqual(expect.arrayContaining([...told]));
+    expect(seen.filter((one) => one.startsWith('left: '))).toEqual(told.filter((one) => one.startsWith('left: ')));
+    if (who === 'exclusive buyer')
+      expect(
+        await service.sql(
+          `select n.status, x.ended_at from ndas n join exclusivities x using (participant_id) where participant_id = $1`,
+          [own],
+        ),
+      ).toEqual([{ status: 'active', ended_at: null }]);
+    const { items } = (await admin.ask(`/deals/${full.deal}/activity`)).body;
+    expect(items.map(({ summary }: { summary: string }) => summary)).toContain('left the deal');
+  });
+
+  test('does not leave a deal to which they are only invited: they decline', async () => {
+    const invited = await addPerson(service, 'Ivo');
+    const waiting = await insert(service, 'participants', {
+      deal_id: full.deal,
+      user_id: invited,
+      role: 'buyer',
+      status: 'invited',
+    });
+    expect((await (await signInAs(service, invited)).ask(path(waiting), undefined, 'DELETE')).status).toBe(404);
+  });
+
+  test('leaves a brokerage as staff and as a broker with others, who hear of it on the deals', async () => {
+    const second = await addMember('Second', 'broker');
+    await insert(service, 'participants', { deal_id: full.deal, user_id: second, role: 'broker', status: 'active' });
+    const staff = await addMember('Sam', 'staff');
+    const sam = await signInAs(service, staff);
+    const leave = (person: SignedIn, id: string, rest = '') => person.ask(member(id, rest), undefined, 'DELETE');
+    expect((await leave(sam, brokerId)).status).toBe(403);
+    expect((await leave(sam, staff, `?successor_id=${second}`)).status).toBe(403);
+    expect(await leave(sam, staff)).toEqual({ status: 200, body: { deals: [], count: 0, handed_over: false } });
+    expect((await sam.ask('/me')).body.memberships).toEqual([]);
+    expect((await leave(sam, staff)).status).toBe(404);
+    expect((await leave(broker, brokerId)).status).toBe(200);
+    expect(await part(brokerId)).toEqual({ role: 'broker', status: 'removed' });
+    expect(await recorded('member.remove')).toEqual([
+      { user_id: staff, deal_id: null, details: { left: true } },
+      { user_id: brokerId, deal_id: null, details: { left: true } },
+    ]);
+    expect(await recorded('participant.remove')).toEqual([
+      { user_id: brokerId, deal_id: full.deal, details: { left: true } },
+    ]);
+    expect(await notified()).toEqual(['left: seller', 'left: viewer']);
+    // The admin hands over what they run themselves; nobody is left to manage the brokerage otherwise.
+    expect(await leave(admin, adminId)).toMatchObject({ status: 409, body: { error: { code: 'last_admin' } } });
+  });
+
+  test('stays as the only broker of an open deal, until an admin has chosen another', async () => {
+    const leave = () => broker.ask(member(brokerId), undefined, 'DELETE');
+    expect(await leave()).toMatchObject({ status: 409, body: { error: { code: 'only_broker' } } });
+    expect(await part(brokerId)).toEqual({ role: 'broker', status: 'active' });
+    await service.sql(`update deals set state = 'withdrawn' where id = $1`, [full.deal]);
+    expect((await leave()).status).toBe(200);
+  });
+
+  test('leaves a brokerage that bars them without a second factor, and works elsewhere again', async () => {
+    const elsewhere = await addFullDeal(service);
+    const { 'new buyer': buyer } = elsewhere.people;
+    await insert(service, 'members', { brokerage_id: full.brokerage, user_id: buyer.userId, role: 'staff' });
+    await service.sql('update brokerages set requires_second_factor = true where id = $1', [full.brokerage]);
+    const person = await signInAs(service, buyer.userId);
+    const assistant = caller(service, buyer);
+    const asked = async () => (await assistant('svc_deals_list')).structuredContent;
+    expect(await asked()).toMatchObject({ error: 'second_factor_required' });
+    expect((await person.ask('/me')).body.second_factor_owed).toHaveLength(1);
+    expect((await person.ask(member(brokerId), undefined, 'DELETE')).status).toBe(404);
+    expect((await person.ask(member(buyer.userId), undefined, 'DELETE')).status).toBe(200);
+    expect((await person.ask('/me')).body.second_factor_owed).toEqual([]);
+    expect((await asked())['deals']).toHaveLength(1);
   });
 });
 

@@ -159,6 +159,34 @@ test('a call on a deal invisible to the caller is not in the audit trail of its 
   }
 });
 
+test('a call refused for a missing second factor is told to no other brokerage than the one that requires it', async () => {
+  const own = await addFullDeal(service);
+  const requiring = await addFullDeal(service);
+  const { token, userId } = own.people['exclusive buyer'];
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'staff')`, [
+    requiring.brokerage,
+    userId,
+  ]);
+  await service.sql('update brokerages set requires_second_factor = true where id = $1', [requiring.brokerage]);
+  const amount = { period_label: 'FY', adjustment_category: 'other', adjustment_amount: '1' };
+  for (const [name, input, subject_id, brokerage_id] of [
+    ['svc_deals_get', { deal_id: own.deal }, own.deal, null],
+    ['svc_qoe_normalization_create', { deal_id: own.deal, ...amount }, own.deal, null],
+    ['svc_deals_get', { deal_id: requiring.deal }, requiring.deal, requiring.brokerage],
+    ['svc_deals_list', {}, null, null],
+  ] as const) {
+    const refused = {
+      action: `tool:${name}`,
+      outcome: 'second_factor_required',
+      deal_id: null,
+      subject_id,
+      brokerage_id,
+      user_id: userId,
+    };
+    expect(await recordsOf(await call(token, name, input))).toEqual([expect.objectContaining(refused)]);
+  }
+});
+
 test('every call of an array has its own audit record', async () => {
   const message = (id: number, name: string) => ({
     jsonrpc: '2.0',

@@ -49,6 +49,31 @@ test("changes to findings are in the deal's activity once each, with person and 
   expect(await activity('other buyer')).toEqual([]);
 });
 
+test('a call on a finding that is refused for a missing second factor is in the trail of the brokerage that requires it', async () => {
+  const elsewhere = await addFullDeal(service);
+  const { broker } = scene.people;
+  const { id } = await as('broker').ok('svc_findings_create', finding());
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'staff')`, [
+    elsewhere.brokerage,
+    broker.userId,
+  ]);
+  const requires = (brokerage: string, required: boolean) =>
+    service.sql('update brokerages set requires_second_factor = $2 where id = $1', [brokerage, required]);
+  const filed = async () => {
+    await as('broker').refused('svc_findings_get', { finding_id: id });
+    return service.sql(
+      `select brokerage_id, deal_id, subject_id from audit_records
+       where user_id = $1 and outcome = 'second_factor_required' order by at desc, id desc limit 1`,
+      [broker.userId],
+    );
+  };
+  await requires(elsewhere.brokerage, true);
+  expect(await filed()).toEqual([{ brokerage_id: null, deal_id: null, subject_id: id }]);
+  service.clock.advance(10);
+  await requires(scene.brokerage, true);
+  expect(await filed()).toEqual([{ brokerage_id: scene.brokerage, deal_id: null, subject_id: id }]);
+});
+
 test("calls on a visible finding are in the brokerage's audit trail, and calls on a hidden one are not", async () => {
   const buyer = as('exclusive buyer');
   const { id } = await buyer.ok('svc_findings_create', finding());

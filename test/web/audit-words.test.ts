@@ -22,6 +22,8 @@ test('the words of a record include its details', () => {
   expect(title('member.role', { role: 'staff' })).toBe('Change a member’s role to staff');
   expect(title('offer.submit', { revision: 2 })).toBe('Revise an offer');
   expect(activitySentence('participant.invite', { role: 'advisor' })).toBe('invited an advisor');
+  expect(activitySentence('participant.remove', { left: true })).toBe('left the deal');
+  expect(title('member.remove', { left: true })).toBe('Leave the brokerage');
   expect(detailWords('scopes', ['contacts:read', 'contacts:write'], null)).toBe(
     'Read contacts, Add and change contacts',
   );

@@ -1030,6 +1030,23 @@ test('the buyers of a draft deal see that offers can be made once it is listed',
   await buyer.getByText('State your price and terms.').waitFor();
 });
 
+test('a buyer under an NDA leaves a deal by themselves, and is told that the NDA goes on', async () => {
+  const { service, scene } = web;
+  const { deal, buyer } = await withBuyer(service, scene, 'Herring smokery');
+  await service.sql(
+    `insert into ndas (deal_id, participant_id, status, terms, signed_at, signed_name) values ($1, $2, 'active', 'T', app.now(), 'B')`,
+    [deal, buyer],
+  );
+  const page = await at('new buyer', `/deals/${deal}/people`);
+  await choose(page, /^Actions for new buyer$/, 'Leave the deal');
+  const question = page.getByRole('alertdialog', { name: 'Leave this deal?' });
+  await question.getByText('Your NDA goes on: you stay bound by its terms.').waitFor();
+  await expectAccessible(page);
+  await button(question, 'Leave').click();
+  await page.waitForURL('**/deals');
+  expect(await page.getByText('Herring smokery').count()).toBe(0);
+});
+
 test('the only broker of a deal is warned before leaving, and sees the effects of a move and an invitation', async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Cider mill');

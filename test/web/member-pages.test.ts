@@ -69,6 +69,48 @@ test('a member of a brokerage that requires a second factor is led to setting on
   await testPage.close();
 });
 
+test('a member leaves a brokerage, also one that is closed to them without a second factor', async () => {
+  const own = await addFullDeal(service);
+  const staff = await addPerson(service, 'Sam');
+  for (const brokerage_id of [own.brokerage, full.brokerage])
+    await insert(service, 'members', { brokerage_id, user_id: staff, role: 'staff' });
+  const names = await service.sql<{ id: string; name: string }>('select id, name from brokerages where id = any ($1)', [
+    [own.brokerage, full.brokerage],
+  ]);
+  const nameOf = (id: string) => names.find((one) => one.id === id)!.name;
+  await service.sql('update brokerages set name = $2, requires_second_factor = true where id = $1', [
+    own.brokerage,
+    'Strict Brokers',
+  ]);
+  const testPage = await testPageOf(staff);
+  const { page } = testPage;
+  const question = page.getByRole('alertdialog');
+  await testPage.visit('/settings/security');
+  await page.getByRole('button', { name: 'Leave Strict Brokers' }).click();
+  await page.getByRole('alertdialog', { name: 'Leave Strict Brokers?' }).waitFor();
+  await expectAccessible(page);
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await page.getByText('You left Strict Brokers').first().waitFor();
+  await page.getByRole('region', { name: 'Second factor' }).waitFor({ state: 'detached' });
+
+  await testPage.visit('/settings/members');
+  expect(await page.getByRole('button', { name: 'Actions for broker' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Actions for Sam' }).click();
+  await page.getByRole('menuitem', { name: 'Leave the brokerage' }).click();
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await page
+    .getByText(`You left ${nameOf(full.brokerage)}`)
+    .first()
+    .waitFor();
+  await page.getByText('You are not a member of a brokerage').waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+  expect(await service.sql(`select status from members where user_id = $1`, [staff])).toEqual([
+    { status: 'removed' },
+    { status: 'removed' },
+  ]);
+});
+
 test('an admin ends a member’s sessions after confirming their password', async () => {
   const { admin, broker } = full.people;
   const password = crypto.randomUUID();

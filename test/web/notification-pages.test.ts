@@ -168,6 +168,38 @@ test('an open page leaves a deal that the person was removed from, and shows an 
   await testPage.close();
 });
 
+test('the notification of a key leads to the keys of its brokerage, whichever was chosen in the browser', async () => {
+  const { service, scene } = web;
+  const admin = await web.as('admin');
+  const key = (name: string) => ({ name, environment: 'live', scopes: ['contacts:read'] });
+  const [{ id: coast } = { id: '' }] = await service.sql<{ id: string }>(
+    `insert into brokerages (slug, name) values ('coast-keys', 'Zest Brokers') returning id`,
+  );
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    coast,
+    scene.people['admin'],
+  ]);
+  for (const [brokerage, name] of [
+    [coast, 'Key of Zest'],
+    [scene.brokerage, 'Key of the scene'],
+  ] as const)
+    expect((await admin.ask(`/brokerages/${brokerage}/keys`, key(name))).status).toBe(201);
+  while ((await service.database.run(createNotifications(100))) > 0);
+  const testPage = await openTestPage(browser, service.origin, { cookie: admin.cookie });
+  const { page } = testPage;
+  for (const [of, name] of [
+    ['Zest Brokers', 'Key of Zest'],
+    ['Scene Brokers', 'Key of the scene'],
+  ] as const) {
+    await testPage.go('/notifications');
+    await page.getByRole('link', { name: `An API key was created for ${of}.` }).click();
+    await page.waitForURL('**/settings/keys');
+    await page.getByText(name, { exact: true }).waitFor();
+  }
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
 test('rapid changes of notification settings are all saved', async () => {
   const { cookie, ask: asks } = await web.as('other buyer');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });

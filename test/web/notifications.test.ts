@@ -363,6 +363,8 @@ test('that a question came back with the last seller who left is reported to the
     question_returned: ['colleague'],
     removed: ['colleague', 'seller', 'viewer'],
   });
+  await does('other buyer', `/deals/${deal}/participants/${parts['other buyer']}`, undefined, 'DELETE');
+  expect(await notified()).toEqual({ left: ['broker', 'colleague', 'viewer'] });
 });
 
 test('each notification is listed for its recipient', async () => {
@@ -373,7 +375,7 @@ test('each notification is listed for its recipient', async () => {
   );
   const kinds = new Set(rows.map(({ kind }) => kind));
   // The other kinds are tested in test/auth and test/oauth, and have no record that they are about.
-  const elsewhere = new Set(['joined', 'invited', 'assistant_connected', 'new_device']);
+  const elsewhere = new Set(['joined', 'invited', 'assistant_connected', 'new_device', 'sessions_ended']);
   expect(Object.keys(notificationKinds).filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
   for (const [name, id] of Object.entries(web.scene.people)) {
     const person = await signInAs(web.service, id);

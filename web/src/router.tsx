@@ -16,7 +16,8 @@ import { signInWaysQuery } from './api/auth.ts';
 import { ApiError } from './api/client.ts';
 import { dealQuery, dealsQuery } from './api/deals.ts';
 import { homeQuery, pipelineQuery } from './api/home.ts';
-import { meQuery } from './api/me.ts';
+import { chooseBrokerage, meQuery } from './api/me.ts';
+import type { Me } from './api/shapes.ts';
 import { assessmentQuery, offersQuery } from './api/offers.ts';
 import { prefetchQoe } from './api/qoe.ts';
 import { queryClient } from './api/query-client.ts';
@@ -263,12 +264,15 @@ const settings = createRoute({
 });
 
 const { tools, clientTools, dealTools } = paths;
-type PlainSettings = Exclude<PathBelow<typeof paths.settings>, typeof tools | typeof clientTools | typeof dealTools>;
+type PlainSettings = Exclude<
+  PathBelow<typeof paths.settings>,
+  typeof paths.keys | typeof tools | typeof clientTools | typeof dealTools
+>;
 const settingsPage = <P extends PlainSettings>(path: P) =>
   createRoute({ getParentRoute: () => settings, path: below(paths.settings, path), component: pageAt(path) });
 
 const settingsPages = settings.addChildren({
-  ...(eachOf(plainBelow(paths.settings, tools, clientTools, dealTools), settingsPage) as {
+  ...(eachOf(plainBelow(paths.settings, paths.keys, tools, clientTools, dealTools), settingsPage) as {
     [P in PlainSettings]: ReturnType<typeof settingsPage<P>>;
   }),
   first: createRoute({
@@ -277,6 +281,22 @@ const settingsPages = settings.addChildren({
     beforeLoad: () => {
       throw redirect({ to: paths.profile, replace: true });
     },
+  }),
+  keys: createRoute({
+    getParentRoute: () => settings,
+    path: below(paths.settings, paths.keys),
+    validateSearch: (search): { brokerage?: string } => {
+      const brokerage = text(search.brokerage);
+      return brokerage === undefined ? {} : { brokerage };
+    },
+    // The link of a notification about a key: shows the keys of that brokerage, whichever was chosen in this browser.
+    beforeLoad: ({ context, search: { brokerage }, preload }) => {
+      if (brokerage === undefined || preload) return;
+      const me: Me | undefined = context.queryClient.getQueryData(meQuery.queryKey);
+      if (me?.memberships.some(({ brokerage_id }) => brokerage_id === brokerage)) chooseBrokerage(brokerage);
+      throw redirect({ to: paths.keys, search: {}, replace: true });
+    },
+    component: pageAt(paths.keys),
   }),
   tools: createRoute({
     getParentRoute: () => settings,

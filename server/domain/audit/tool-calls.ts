@@ -19,8 +19,9 @@ const dealOf = (table: string) => `(select r.deal_id from ${table} r where r.id 
 
 /**
  * The audit record names the person who entered the transaction; without a person, nothing is written. It names the
- * deal only where the person sees the deal, since audit records are filed under the deal's brokerage. `also`: further
- * SQL to select.
+ * deal only where the person sees the deal, since audit records are filed under the deal's brokerage. A call that is
+ * refused because a brokerage requires a second factor is in the trail of that brokerage if the deal is one of its own,
+ * otherwise in the person's alone: another brokerage would learn where they are a member. `also`: further SQL to select.
  */
 const leaving = (name: string, also: string) => {
   // Only checks that there is an identity; app.audit verifies it.
@@ -34,6 +35,11 @@ const leaving = (name: string, also: string) => {
   const onRecord = new Map(
     (['findings', 'financing_sources'] as const).map((table) => [table as string, on(`_of_${table}`, dealOf(table))]),
   );
+  const barred = row<unknown, [...Named, table: string | null]>(
+    `${name}_barred`,
+    `select app.audit('tool:' || $1, coalesce($2, $4::text), $3, app.barring_brokerage_of(coalesce($7, 'deals'), $4::uuid), null, $5, $6, '{}')${also}
+     where current_setting('dealkeep.identity', true) <> ''`,
+  );
   return (
     tool: string,
     subjectId: string | null,
@@ -42,6 +48,8 @@ const leaving = (name: string, also: string) => {
     address: string | null,
     requestId: string | null,
   ): Statement<unknown> => {
+    if (outcome === 'second_factor_required')
+      return barred(tool, subjectId, outcome, about?.id ?? null, address, requestId, about?.table ?? null);
     const leave = (about && onRecord.get(about.table)) ?? onDeal;
     return leave(tool, subjectId, outcome, about?.id ?? null, address, requestId);
   };

@@ -354,13 +354,13 @@ export const renewDealInvitation = (
 const remove = row<{ id: string }>(
   'remove_from_deal',
   `with changed as (
-     update participants set status = 'removed' where id = $4 and deal_id = $3 and status <> 'removed' returning id, deal_id)
-   select changed.id from changed ${audited('participant.remove')}`,
+     update participants set status = 'removed' where id = $4 and deal_id = $3 and status <> 'removed' returning id, deal_id, user_id)
+   select changed.id from changed ${audited('participant.remove', { details: `case when changed.user_id = app.user_id() then '{"left": true}' else '{}' end::jsonb` })}`,
 );
 
 /**
- * Removes a person from a deal, or withdraws their invitation; false when the caller may not, or when they are removed
- * already.
+ * Removes a person from a deal, or withdraws their invitation; everybody may remove themselves. False when the caller
+ * may not, or when they are removed already.
  */
 export const removeFromDeal = (dealId: string, participantId: string, origin: Origin): Statement<boolean> =>
   tookPlace(remove(...from(origin), dealId, participantId));

@@ -47,6 +47,8 @@ export interface MailedNotification {
   deal_id: string | null;
   deal_title: string | null;
   count: number;
+  /** The brokerages that it is about; null where it is about none. */
+  brokerages: { id: string; name: string }[] | null;
   /** The token with which the reader unsubscribes from the kinds in the mail. */
   token: string;
 }
@@ -57,7 +59,9 @@ export interface MailedNotification {
  */
 export const notificationMail = rows<MailedNotification, [mail: string]>(
   'notification_mail',
-  'select name, daily, kind, deal_id, deal_title, count, token from app.notification_mail($1)',
+  `select name, daily, kind, deal_id, deal_title, count, token,
+     case when kind in ('api_key_made', 'sessions_ended') then app.brokerages_of_notices($1, kind) end as brokerages
+   from app.notification_mail($1)`,
 );
 
 /** When each kind of a mail's notifications about the reader's account occurred last. */

@@ -26,8 +26,11 @@ interface Words {
   readonly place: NotificationPlace;
   /** The name of the kind in the settings. */
   readonly title: string;
-  /** The event as a sentence without the deal's name, for `count` events of the kind. */
-  readonly says: (count: number) => string;
+  /**
+   * The event as a sentence without the deal's name, for `count` events of the kind; `of` names the brokerages that it is
+   * about, where it is about some and the reader knows them.
+   */
+  readonly says: (count: number, of?: string) => string;
   /** The label of the button in a mail. */
   readonly action: string;
 }
@@ -216,6 +219,12 @@ export const notificationKinds = {
     says: counted('Someone was removed.', (n) => `${n} people were removed.`),
     action: 'View the people',
   },
+  left: {
+    place: 'people',
+    title: 'Someone leaves the deal',
+    says: counted('Someone left.', (n) => `${n} people left.`),
+    action: 'View the people',
+  },
   nda_reminder: {
     place: 'nda',
     title: 'A broker reminds you of an NDA',
@@ -255,10 +264,7 @@ export const notificationKinds = {
   api_key_made: {
     place: 'keys',
     title: 'An API key is created for your brokerage',
-    says: counted(
-      'An API key was created for your brokerage.',
-      (n) => `${n} API keys were created for your brokerage.`,
-    ),
+    says: (n, of = 'your brokerage') => `${n === 1 ? 'An API key was' : `${n} API keys were`} created for ${of}.`,
     action: 'View the API keys',
   },
   new_device: {
@@ -270,6 +276,13 @@ export const notificationKinds = {
     ),
     action: 'View your sessions',
   },
+  sessions_ended: {
+    place: 'security',
+    title: 'An admin of your brokerage ends your sessions',
+    says: (_, of = 'your brokerage') =>
+      `An admin of ${of} signed you out everywhere and disconnected your connected clients.`,
+    action: 'View your sessions',
+  },
 } as const satisfies Record<string, Words>;
 
 export type NotificationKind = keyof typeof notificationKinds;
@@ -277,9 +290,20 @@ export type NotificationKind = keyof typeof notificationKinds;
 /** Sent to a person who was removed from a deal; it must not say more than that. */
 const removedOneself = 'You no longer take part in a deal.';
 
-/** The event as a sentence; `ofDeal` is false when it concerns the reader's account, or no deal that they see. */
-export const sentenceOf = (kind: NotificationKind, count: number, ofDeal: boolean): string =>
-  kind === 'removed' && !ofDeal ? removedOneself : notificationKinds[kind].says(count);
+/**
+ * The event as a sentence; `ofDeal` is false when it concerns the reader's account, or no deal that they see;
+ * `brokerages` are the names of those that it is about.
+ */
+export function sentenceOf(
+  kind: NotificationKind,
+  count: number,
+  ofDeal: boolean,
+  brokerages: readonly string[] = [],
+): string {
+  if (kind === 'removed' && !ofDeal) return removedOneself;
+  const { says }: Words = notificationKinds[kind];
+  return brokerages.length === 0 ? says(count) : says(count, brokerages.join(' and '));
+}
 
 /** The label of the button in a mail; a person who was removed from a deal cannot open it. */
 export const actionOf = (kind: NotificationKind, ofDeal: boolean): string =>

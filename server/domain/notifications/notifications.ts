@@ -25,6 +25,8 @@ export interface Notification {
   subject_name: string | null;
   /** Also null when the reader may not know the actor. */
   actor_name: string | null;
+  /** The brokerage that it is about, if it is about one that the reader sees. */
+  brokerage_id: string | null;
   at: string;
   read_at: string | null;
   /** What happened, as a sentence. */
@@ -33,13 +35,14 @@ export interface Notification {
   place: NotificationPlace;
 }
 
-type Found = Omit<Notification, 'summary' | 'place'>;
+type Found = Omit<Notification, 'summary' | 'place'> & { brokerage_name: string | null };
 
-const notificationOf = (found: Found): Notification => {
+const notificationOf = ({ brokerage_name, ...found }: Found): Notification => {
   const known = isNotificationKind(found.kind);
+  const of = brokerage_name === null ? [] : [brokerage_name];
   return {
     ...found,
-    summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null) : 'Something happened.',
+    summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null, of) : 'Something happened.',
     place: known ? notificationKinds[found.kind].place : 'deal',
   };
 };
@@ -56,7 +59,15 @@ interface Reached {
 
 const page = rows<Placed<Found> | Reached>(
   'notifications_in_sight',
-  `select l.*, l.at::text as place from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc, l.kind is null`,
+  // The policies decide which keys and brokerages the caller sees.
+  `select l.*, b.id as brokerage_id, b.name as brokerage_name, l.at::text as place
+   from app.notifications_in_sight($1, $2, $3) l
+   left join lateral (
+     select o.id, o.name from brokerages o
+     where o.id = case l.kind when 'api_key_made' then (select k.brokerage_id from api_keys k where k.id = l.subject_id)
+       when 'sessions_ended' then l.subject_id end
+     offset 0) b on true
+   order by l.at desc, l.id desc, l.kind is null`,
 );
 
 /**

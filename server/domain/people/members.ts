@@ -54,8 +54,9 @@ const remove = row<Removal, [string, string, string | null, string | null, strin
 );
 
 /**
- * Removes a member, who also leaves the brokerage's deals, or withdraws an invitation; for admins of the brokerage.
- * Null: there is no such member. The successor becomes the broker of the deals that would have none, and must be an
+ * Removes a member, who also leaves the brokerage's deals, or withdraws an invitation; for admins of the brokerage, and
+ * without a successor for the member, who may not be the only broker of an open deal (`only_broker`). Null: there is no
+ * such member whom the caller may remove. The successor becomes the broker of the deals that would have none, and must be an
  * active admin or broker, else refused with `not_a_broker`; refused with `successor_takes_part` if the successor sells
  * or buys in one of the deals.
  */

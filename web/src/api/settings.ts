@@ -151,7 +151,7 @@ function useChange<Input, Result>(part: string, send: (input: Input) => Promise<
   });
 }
 
-/** Mutations of a brokerage and its members, for admins. */
+/** Mutations of a brokerage and its members, for admins; any member may leave. */
 export function useMemberActions(brokerageId: Id) {
   const param = { id: brokerageId };
   const client = useQueryClient();
@@ -194,6 +194,15 @@ export function useMemberActions(brokerageId: Id) {
     changeRole: useChange('members', ({ user_id, role }: { user_id: Id; role: MemberRole }) =>
       api.patch('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, json: { role } }),
     ),
+    /** The person's own leaving: what they see afterwards is read first, as the rest is closed to them. */
+    leave: useMutation({
+      mutationFn: ({ user_id, successor_id }: { user_id: Id; successor_id: Id | null }) =>
+        api.delete('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, query: { successor_id } }),
+      onSuccess: async () => {
+        await client.refetchQueries({ queryKey: keys.me });
+        await refreshAll(client);
+      },
+    }),
     remove: useChange('members', ({ user_id, successor_id }: { user_id: Id; successor_id: Id | null }) =>
       api.delete('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, query: { successor_id } }),
     ),

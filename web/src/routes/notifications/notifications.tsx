@@ -50,6 +50,12 @@ function Leading({ one, onOpen, children }: { one: Notification; onOpen: () => v
         {children}
       </Link>
     );
+  if (one.place === 'keys' && one.brokerage_id !== null)
+    return (
+      <Link to={paths.keys} search={{ brokerage: one.brokerage_id }} onClick={onOpen} className={look}>
+        {children}
+      </Link>
+    );
   return (
     <Link
       to={isKeyOf(accountPages, one.place) ? accountPages[one.place] : paths.home}

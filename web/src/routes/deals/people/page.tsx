@@ -38,7 +38,7 @@ interface PersonItemsProps extends PersonActions, Allowed {
 
 /** The items of a person's menu, which exist only while it is open: on a deal with many people, menus are many. */
 function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant }: PersonItemsProps) {
-  const { deal, participants } = useDeal();
+  const { deal, participants, capacities } = useDeal();
   const { user } = useMe();
   const navigate = useNavigate();
   const confirm = useConfirm();
@@ -47,8 +47,10 @@ function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant 
   const { inviteAgain, remove, forget } = useDealActions(deal.id);
   const isHolder = person.user_id === deal.exclusive_buyer_user_id;
   const stays = isHeld
-    ? ' Their exclusivity stays until it ends or a broker releases it.'
-    : ' They stay the selected buyer until a broker releases them.';
+    ? ` ${self ? 'Your' : 'Their'} exclusivity stays until it ends or a broker releases it.`
+    : ` ${self ? 'You stay the selected buyer until a broker releases you' : 'They stay the selected buyer until a broker releases them'}.`;
+  const bound = person.nda_status === 'active' ? ' Your NDA goes on: you stay bound by its terms.' : '';
+  const isAdvisor = person.role === 'advisor';
   const isActiveBroker = ({ role, status }: Participant) => role === 'broker' && status === 'active';
   const isOnlyBroker =
     deal.state !== 'closed' &&
@@ -69,7 +71,11 @@ function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant 
           <>
             <p>
               {self
-                ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. To return, you need a new invitation.'
+                ? `${
+                    capacities.can_join
+                      ? 'As an admin of the brokerage you still see the deal, but no longer its offers and questions.'
+                      : 'You lose access to the deal at once, in connected clients too.'
+                  }${isAdvisor ? '' : ' Your advisors leave with you.'} What you wrote, signed and offered is kept.${bound}${isHolder ? stays : ''} To return, you need a new invitation.`
                 : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`}
             </p>
             {isOnlyBroker && (
@@ -194,11 +200,13 @@ export default function PeopleTab() {
   const { user } = useMe();
   const isHeld = useIsHeld(deal);
   const names = new Map(participants.map(({ id, name }) => [id, name]));
-  const allowed = ({ role, status }: Participant): Allowed => ({
+  const allowed = ({ role, status, user_id }: Participant): Allowed => ({
     mayGrant:
       capacities.can_grant_exclusivity && role === 'buyer' && status === 'active' && !deal.exclusive_buyer_user_id,
     mayLink: capacities.can_invite && status !== 'active',
-    mayRemove: capacities.can_remove_participants && status !== 'removed',
+    // Everybody may leave; an invitation is declined on the home page.
+    mayRemove:
+      (capacities.can_remove_participants && status !== 'removed') || (user_id === user.id && status === 'active'),
   });
   const [inviting, setInviting] = useState(false);
   const [invited, setInvited] = useState<Invited | null>(null);

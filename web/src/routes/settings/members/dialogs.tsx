@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useMe } from '../../../api/me.ts';
 import { dealsRunAloneQuery, membersQuery, mostMembers, useMemberActions } from '../../../api/settings.ts';
 import type { Id, Member, MemberInvited, MemberRole } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
@@ -146,9 +147,10 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
   );
 }
 
-/** Asks before a member is removed, and who takes over the deals of which they are the only broker. */
+/** Asks before a member is removed, or an admin leaves, and who takes over the deals of which they are the only broker. */
 export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialogProps) {
-  const { remove } = useMemberActions(brokerageId);
+  const { remove, leave } = useMemberActions(brokerageId);
+  const isSelf = useMe().user.id === member.user_id;
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
   const members = useQuery(membersQuery(brokerageId));
   const successors = (members.data?.items ?? []).filter(
@@ -160,30 +162,32 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
     initial: { successor_id: null as Id | null },
     draft: null,
     submit: ({ successor_id }) =>
-      remove.mutateAsync({
+      (isSelf ? leave : remove).mutateAsync({
         user_id: member.user_id,
         successor_id: left.length > 0 ? orNull(successorOf(successor_id)) : null,
       }),
     onDone: ({ count, handed_over }) => {
       onClose();
       const without = count === 1 ? 'One deal has no broker now' : `${formatCount(count)} deals have no broker now`;
-      toast(`${member.name} is removed${count > 0 && !handed_over ? `. ${without}` : ''}`);
+      toast(
+        `${isSelf ? 'You left the brokerage' : `${member.name} is removed`}${count > 0 && !handed_over ? `. ${without}` : ''}`,
+      );
     },
   });
   const successor = successorOf(form.values.successor_id);
   return (
     <FormDialog
       form={form}
-      title={`Remove ${member.name}?`}
-      action="Remove"
+      title={isSelf ? 'Leave the brokerage?' : `Remove ${member.name}?`}
+      action={isSelf ? 'Leave' : 'Remove'}
       danger
       ready={deals.data !== undefined}
       onClose={onClose}
     >
       <p className="text-soft">
-        They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys
-        they created or last rotated stop working until an admin rotates them, and webhooks they added are turned off.
-        They stay on deals where they are a buyer or seller themselves.
+        {isSelf
+          ? 'You lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys you created or last rotated stop working until an admin rotates them, and webhooks you added are turned off. You stay on deals where you are a buyer or seller yourself.'
+          : 'They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys they created or last rotated stop working until an admin rotates them, and webhooks they added are turned off. They stay on deals where they are a buyer or seller themselves.'}
       </p>
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
         {({ items, count }) =>

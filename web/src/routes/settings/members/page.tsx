@@ -16,6 +16,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, MakeStaffDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
+import { useLeaveBrokerage } from './use-leave.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
@@ -86,20 +87,32 @@ function MemberItems({ member, brokerageId, onInvited, onRemove, onStaff }: Memb
         </MenuItem>
       )}
       <MenuItem danger icon={<UserMinus />} onSelect={invited ? takeBack : () => onRemove(member)}>
-        {invited ? 'Withdraw invitation' : 'Remove'}
+        {invited ? 'Withdraw invitation' : member.user_id === user.id ? 'Leave the brokerage' : 'Remove'}
       </MenuItem>
     </>
+  );
+}
+
+/** The item of a person's own menu who is not an admin. */
+function LeaveItem({ brokerageId }: { brokerageId: Id }) {
+  const leave = useLeaveBrokerage(brokerageId);
+  const brokerage = useBrokerage();
+  return (
+    <MenuItem danger icon={<UserMinus />} onSelect={() => leave(brokerage?.brokerage_name ?? 'the brokerage')}>
+      Leave the brokerage
+    </MenuItem>
   );
 }
 
 interface MemberRowProps {
   member: Member;
   isSelf: boolean;
+  brokerageId: Id;
   actions: MemberActions | null;
 }
 
 /** One member. Its props stay the same when other members change, so that only changed rows are rendered again. */
-const MemberRow = memo(function MemberRow({ member, isSelf, actions }: MemberRowProps) {
+const MemberRow = memo(function MemberRow({ member, isSelf, brokerageId, actions }: MemberRowProps) {
   const role = memberRoles[member.role];
   return (
     <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
@@ -119,13 +132,13 @@ const MemberRow = memo(function MemberRow({ member, isSelf, actions }: MemberRow
           <Badge tone={role.tone}>{role.label}</Badge>
         </div>
       </div>
-      {actions && (
+      {(actions !== null || isSelf) && (
         <Menu
           trigger={
             <IconButton size="sm" label={`Actions for ${member.name}`} icon={<Ellipsis className="size-4.5" />} />
           }
         >
-          <MemberItems member={member} {...actions} />
+          {actions ? <MemberItems member={member} {...actions} /> : <LeaveItem brokerageId={brokerageId} />}
         </Menu>
       )}
     </li>
@@ -165,6 +178,7 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
                     key={member.user_id}
                     member={member}
                     isSelf={member.user_id === user.id}
+                    brokerageId={brokerageId}
                     actions={actions}
                   />
                 ))}

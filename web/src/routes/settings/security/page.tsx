@@ -20,6 +20,7 @@ import { leaveFreely } from '../../../lib/unsaved.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { paths } from '../../../paths.ts';
 import { FactorCard } from './factor-card.tsx';
+import { OwedCard } from './owed-card.tsx';
 import { PasskeysCard } from './passkeys-card.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
@@ -165,6 +166,7 @@ export default function SecuritySettings() {
   return (
     <SettingsPage title="Security">
       <PasswordCard />
+      <OwedCard />
       <FactorCard />
       <PasskeysCard />
       <SessionsCard />
