@@ -3,7 +3,10 @@ import type { ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
 import { usePortalContainer } from './portal-container.tsx';
 
-const panel = 'appear-pop z-60 min-w-52 rounded-lg border border-line bg-surface p-1.5 shadow-2';
+/** The look of a menu. In a low window it scrolls. */
+export const menuPanel =
+  'appear-pop z-60 max-h-(--radix-dropdown-menu-content-available-height) min-w-52 overflow-y-auto rounded-lg border ' +
+  'border-line bg-surface p-1.5 shadow-2';
 const item =
   'flex w-full items-center gap-2.5 rounded-md px-2.5 py-1.5 text-base outline-none select-none ' +
   'data-[highlighted]:bg-hover data-[disabled]:opacity-50 coarse:min-h-11 [&>svg]:size-4 [&>svg]:shrink-0';
@@ -22,7 +25,7 @@ export function Menu({ trigger, align = 'end', side = 'bottom', children }: Menu
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal container={usePortalContainer()}>
-        <Radix.Content align={align} side={side} sideOffset={6} collisionPadding={8} className={panel}>
+        <Radix.Content align={align} side={side} sideOffset={6} collisionPadding={8} className={menuPanel}>
           {children}
         </Radix.Content>
       </Radix.Portal>

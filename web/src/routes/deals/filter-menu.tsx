@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { cx } from '../../lib/cx.ts';
 import { Count } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
+import { menuPanel } from '../../components/menu.tsx';
 import { usePortalContainer } from '../../components/portal-container.tsx';
 
 interface FilterMenuProps<V extends string> {
@@ -33,7 +34,7 @@ export function FilterMenu<V extends string>({ label, icon, options, chosen, onC
           align="start"
           sideOffset={6}
           collisionPadding={8}
-          className="appear-pop z-60 min-w-52 rounded-lg border border-line bg-surface p-1.5 shadow-2"
+          className={menuPanel}
         >
           {options.map(({ value, label: name }) => {
             const checked = chosen.includes(value);
