@@ -184,6 +184,29 @@ describe('the palette', () => {
     expect(new URL(page.url()).pathname).toBe('/');
   });
 
+  test('and menus close when Back leads to another page', async () => {
+    const { page } = await visit('broker', '/');
+    const links = page.getByRole('navigation', { name: 'Main' });
+    await links.getByRole('link', { name: 'Deals' }).click();
+    const deals = page.getByRole('heading', { level: 1, name: 'Deals' });
+    await deals.waitFor();
+    const layers = [
+      { layer: page.getByRole('dialog'), open: () => page.keyboard.press('Control+k') },
+      { layer: page.getByRole('menu'), open: () => page.getByRole('banner').getByRole('button').last().click() },
+      { layer: page.getByRole('menu'), open: () => page.locator('main button[aria-haspopup=menu]').click() },
+    ];
+    for (const { layer, open } of layers) {
+      await open();
+      await layer.waitFor();
+      await page.goBack();
+      await deals.waitFor({ state: 'detached' });
+      await layer.waitFor({ state: 'detached' });
+      await page.goForward();
+      await deals.waitFor();
+      expect(await layer.count()).toBe(0);
+    }
+  });
+
   test('opens the dialogs for a new contact and for an import', async () => {
     const { page } = await visit('broker', '/');
     for (const deed of ['New contact', 'Import contacts']) {

@@ -1,6 +1,7 @@
 import { DropdownMenu as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
+import { useOpenHere } from '../lib/use-open-here.ts';
 import { usePortalContainer } from './portal-container.tsx';
 
 /** The look of a menu. In a low window it scrolls. */
@@ -21,8 +22,9 @@ interface MenuProps {
 
 /** A list of actions that opens from a button; contains MenuItem, MenuChoice and MenuSeparator. */
 export function Menu({ trigger, align = 'end', side = 'bottom', children }: MenuProps) {
+  const [open, setOpen] = useOpenHere();
   return (
-    <Radix.Root modal={false}>
+    <Radix.Root modal={false} open={open} onOpenChange={setOpen}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal container={usePortalContainer()}>
         <Radix.Content align={align} side={side} sideOffset={6} collisionPadding={8} className={menuPanel}>

@@ -10,6 +10,7 @@ import { IconButton } from '../components/button.tsx';
 import { lazyPart } from '../components/lazy-part.tsx';
 import { cx } from '../lib/cx.ts';
 import { focusPlace, placeOf } from '../lib/place.ts';
+import { useOpenHere } from '../lib/use-open-here.ts';
 import { PortalContainerContext } from '../components/portal-container.tsx';
 import { useArrival } from '../components/recent-sign-in.tsx';
 import { AccountMenu } from './account-menu.tsx';
@@ -27,7 +28,7 @@ const isMac = navigator.platform.startsWith('Mac');
 
 /** Opens the command palette on Ctrl-K or Cmd-K, unless the page is `veiled`; its code is loaded on first use. */
 function usePalette(veiled: boolean) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useOpenHere();
   const [wanted, setWanted] = useState(false);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -39,7 +40,7 @@ function usePalette(veiled: boolean) {
     };
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);
-  }, [veiled]);
+  }, [veiled, setOpen]);
   return {
     // An open palette is hidden, too: it shows titles of deals.
     open: open && !veiled,

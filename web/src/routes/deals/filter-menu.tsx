@@ -2,6 +2,7 @@ import { Check } from 'lucide-react';
 import { DropdownMenu as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { cx } from '../../lib/cx.ts';
+import { useOpenHere } from '../../lib/use-open-here.ts';
 import { Count } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { menuPanel } from '../../components/menu.tsx';
@@ -19,8 +20,9 @@ interface FilterMenuProps<V extends string> {
 export function FilterMenu<V extends string>({ label, icon, options, chosen, onChange }: FilterMenuProps<V>) {
   const item =
     'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none select-none data-[highlighted]:bg-hover coarse:min-h-11';
+  const [open, setOpen] = useOpenHere();
   return (
-    <Radix.Root modal={false}>
+    <Radix.Root modal={false} open={open} onOpenChange={setOpen}>
       <Radix.Trigger asChild>
         <Button icon={icon}>
           <span className="inline-flex items-center gap-2">
