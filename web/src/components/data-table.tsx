@@ -1,5 +1,4 @@
 import { Link, type LinkOptions } from '@tanstack/react-router';
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react';
 import {
   memo,
@@ -15,6 +14,7 @@ import {
 import { cx } from '../lib/cx.ts';
 import { reaches, useBreakpoint, type Breakpoint } from '../lib/use-media.ts';
 import { pixelsOf } from '../lib/pixels.ts';
+import { useRows } from '../lib/use-rows.ts';
 import { Select } from './input.tsx';
 
 export interface Column<Row> {
@@ -233,7 +233,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     body.current = element;
     if (element) setOffset(element.getBoundingClientRect().top + window.scrollY);
   }, []);
-  const virtual = useWindowVirtualizer({
+  const virtual = useRows(label, {
     count: rows.length,
     estimateSize: () => (asCards ? 92 : height),
     overscan: 10,
