@@ -137,7 +137,11 @@ test('a condition set to satisfied offline reverts to its status with an error m
   await status.click();
   await page.context().setOffline(true);
   await page.getByRole('menuitemradio', { name: 'Satisfied' }).click();
-  await page.getByText('You are offline, so nothing was sent.').first().waitFor();
+  const message = page.getByText('Nothing was changed: you are offline.').first();
+  await message.waitFor();
+  const notice = (await page.getByText('You are offline. What you see').boundingBox())!;
+  const toast = (await message.boundingBox())!;
+  expect(toast.y + toast.height).toBeLessThan(notice.y);
   await expect.poll(() => status.textContent()).toBe('Open');
   expect(await page.getByText('is satisfied').count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
