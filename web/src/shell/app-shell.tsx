@@ -207,7 +207,11 @@ function BottomBar() {
   return (
     <nav
       aria-label="Main"
-      className="fixed inset-x-0 bottom-0 z-20 flex border-t border-line bg-surface/95 pb-[env(safe-area-inset-bottom)] backdrop-blur-md lg:hidden"
+      className={cx(
+        'fixed inset-x-0 bottom-0 z-20 flex border-t border-line bg-surface/95 pb-[env(safe-area-inset-bottom)] backdrop-blur-md lg:hidden',
+        // Between a keyboard and the field typed in there is no room for it.
+        'low:coarse:[:root:has(:is(input,textarea):focus)_&]:hidden',
+      )}
     >
       {placesFor(me).map(({ to, label, icon: Icon }) => (
         <Link
