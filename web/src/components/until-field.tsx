@@ -50,7 +50,7 @@ export function UntilField({
         // The button disappears after saving.
         focus();
       }}
-      className="flex flex-wrap items-end gap-2.5"
+      className="flex min-w-0 flex-wrap items-end gap-2.5"
     >
       <div ref={input} className="min-w-0 flex-[0_1_15rem]">
         <Field label={hideLabel ? whole : label} hideLabel={hideLabel} optional>

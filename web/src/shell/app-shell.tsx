@@ -184,7 +184,7 @@ function Sidebar({ onSearch }: { onSearch: () => void }) {
 function TopBar({ onSearch }: { onSearch: () => void }) {
   const { user } = useMe();
   return (
-    <header className="sticky top-0 z-20 flex h-14 items-center gap-1 border-b border-line bg-paper/92 px-4 backdrop-blur-md lg:hidden">
+    <header className="sticky top-0 z-20 flex h-14 items-center gap-1 border-b border-line bg-paper/92 px-4 backdrop-blur-md tight:gap-0 tight:px-2 lg:hidden">
       <Link to="/" aria-label="Dealkeep, home" className="mr-auto rounded-md coarse:py-2">
         <Brand />
       </Link>
@@ -218,10 +218,10 @@ function BottomBar() {
           key={to}
           to={to}
           activeOptions={{ exact: to === '/' }}
-          className="flex min-h-14 flex-1 flex-col items-center justify-center gap-0.5 text-xs font-medium -outline-offset-2 not-data-[status=active]:text-faint data-[status=active]:text-accent-ink"
+          className="flex min-h-14 min-w-0 flex-1 flex-col items-center justify-center gap-0.5 text-xs font-medium -outline-offset-2 not-data-[status=active]:text-faint data-[status=active]:text-accent-ink"
         >
           <Icon className="size-5" strokeWidth={1.9} aria-hidden />
-          {label}
+          <span className="max-w-full truncate">{label}</span>
         </Link>
       ))}
     </nav>

@@ -167,7 +167,7 @@ function Frame({ page }: { page: DealPage }) {
               <span>{[deal.industry, deal.location].filter(Boolean).join(' · ')}</span>
             </p>
           </div>
-          <div className="flex items-center gap-2">
+          <div className="flex flex-wrap items-center gap-2">
             <MoveButtons page={page} />
           </div>
         </div>
