@@ -38,7 +38,10 @@ export function toast(title: string, options: { tone?: 'bad'; undo?: () => unkno
 /** Shows that an action failed, and what to do; for actions without a form. */
 export function toastError(error: unknown): void {
   if (error instanceof ApiError && error.calledOff) return;
-  add({ title: error instanceof ApiError ? messageWithoutForm(error) : 'Something went wrong. Try again.', tone: 'bad' });
+  add({
+    title: error instanceof ApiError ? messageWithoutForm(error) : 'Something went wrong. Try again.',
+    tone: 'bad',
+  });
   if (!(error instanceof ApiError)) throw error;
 }
 

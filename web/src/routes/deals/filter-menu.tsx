@@ -32,12 +32,7 @@ export function FilterMenu<V extends string>({ label, icon, options, chosen, onC
         </Button>
       </Radix.Trigger>
       <Radix.Portal container={usePortalContainer()}>
-        <Radix.Content
-          align="start"
-          sideOffset={6}
-          collisionPadding={8}
-          className={menuPanel}
-        >
+        <Radix.Content align="start" sideOffset={6} collisionPadding={8} className={menuPanel}>
           {options.map(({ value, label: name }) => {
             const checked = chosen.includes(value);
             return (
