@@ -82,7 +82,7 @@ function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
         <button
           type="button"
           onClick={() => onSort(sorted === 'ascending' ? `-${by}` : by)}
-          className="-mx-1.5 inline-flex min-w-0 items-center gap-1 rounded-sm px-1.5 py-0.5 font-medium hover:text-ink"
+          className="-mx-1.5 inline-flex min-w-0 items-center gap-1 rounded-sm px-1.5 py-0.5 font-medium hover:text-ink coarse:relative coarse:after:absolute coarse:after:inset-x-0 coarse:after:-inset-y-2.5"
         >
           <span className="truncate">{header}</span>
           <Arrow className={cx('size-3.5 shrink-0', sorted === 'none' && 'opacity-60')} aria-hidden />
