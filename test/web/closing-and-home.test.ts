@@ -44,6 +44,11 @@ describe('a closing condition', () => {
       owner_user_id: null,
       deadline: null,
     });
+    const mistyped = await broker.ask(path(), { name: 'Lease', deadline: '0202-01-05' });
+    expect([mistyped.status, mistyped.body.error.details]).toEqual([
+      400,
+      [{ path: 'deadline', message: 'Check the year.' }],
+    ]);
     const stranger = await broker.ask(path(), {
       name: 'X',
       owner_user_id: web.scene.people['outsider'],

@@ -455,6 +455,7 @@ describe('API keys', () => {
     const bad = { name: '', environment: 'prod', scopes: [], ceiling: 0, expires_at: 'soon' };
     const { body } = await as('admin').ask(ours('/keys'), bad);
     expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(Object.keys(bad));
+    expect(body.error.details.at(-1).message).toBe('Choose a day and time in the years 1 to 9999.');
     expect(await as('admin').ask(ours('/keys'), { ...input, expires_at: service.clock.inDays(-1) })).toMatchObject({
       status: 409,
       body: { error: { code: 'expires_in_the_past' } },

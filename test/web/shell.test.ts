@@ -184,6 +184,29 @@ describe('the palette', () => {
     expect(new URL(page.url()).pathname).toBe('/');
   });
 
+  test('and menus close when Back leads to another page', async () => {
+    const { page } = await visit('broker', '/');
+    const links = page.getByRole('navigation', { name: 'Main' });
+    await links.getByRole('link', { name: 'Deals' }).click();
+    const deals = page.getByRole('heading', { level: 1, name: 'Deals' });
+    await deals.waitFor();
+    const layers = [
+      { layer: page.getByRole('dialog'), open: () => page.keyboard.press('Control+k') },
+      { layer: page.getByRole('menu'), open: () => page.getByRole('banner').getByRole('button').last().click() },
+      { layer: page.getByRole('menu'), open: () => page.locator('main button[aria-haspopup=menu]').click() },
+    ];
+    for (const { layer, open } of layers) {
+      await open();
+      await layer.waitFor();
+      await page.goBack();
+      await deals.waitFor({ state: 'detached' });
+      await layer.waitFor({ state: 'detached' });
+      await page.goForward();
+      await deals.waitFor();
+      expect(await layer.count()).toBe(0);
+    }
+  });
+
   test('opens the dialogs for a new contact and for an import', async () => {
     const { page } = await visit('broker', '/');
     for (const deed of ['New contact', 'Import contacts']) {
@@ -286,7 +309,7 @@ describe('a search in the palette', () => {
 describe('a long list', () => {
   const focused = `document.activeElement?.getAttribute('data-index')`;
 
-  test('renders only visible rows, and is fully operable by keyboard', async () => {
+  test('renders only visible rows, is fully operable by keyboard, and shows the same rows on going back', async () => {
     const name = `Route ${crypto.randomUUID()}`;
     await service.sql(
       `with opened as (
@@ -312,7 +335,26 @@ describe('a long list', () => {
     await expect.poll(() => page.evaluate(focused)).toBe('0');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.locator('h1', { hasText: `${name} no.` }).waitFor();
+    const deal = page.locator('h1', { hasText: `${name} no.` });
+    await deal.waitFor();
+
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goBack();
+    const seen = `[...document.querySelectorAll('[role=row][data-index]')]
+      .map((row) => [Number(row.dataset.index), Math.round(row.getBoundingClientRect().top)])
+      .find(([, top]) => top > 200)`;
+    for (let row = 0; row <= 60; row += 6) {
+      await page.locator(`[data-index="${row}"]`).waitFor();
+      await page.evaluate(`document.querySelector('[data-index="${row}"]').scrollIntoView()`);
+      await page.evaluate(settled);
+    }
+    const [row, top] = await page.evaluate<[number, number]>(seen);
+    await page.mouse.click(100, top + 20);
+    await deal.waitFor();
+    await page.goBack();
+    await rows.first().waitFor();
+    await page.evaluate(settled);
+    await expect.poll(() => page.evaluate(seen)).toEqual([row, top]);
   });
 });
 

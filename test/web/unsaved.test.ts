@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, settled, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -232,6 +232,46 @@ describe('a dialog with unsaved text', () => {
     await expectAccessible(page);
     await button(asked(page), 'Discard').click();
     await page.waitForURL(`**/deals/${web.scene.deal}`);
+  });
+
+  test('asks once about several moves through the history, and keeps address and page together', async () => {
+    const { page, visit } = await testPageOf('exclusive buyer');
+    const at = `/deals/${web.scene.deal}`;
+    await visit(at);
+    const tabs = page.getByRole('navigation', { name: 'Sections of the deal' });
+    await tabs.getByRole('link', { name: /^People/ }).click();
+    await page.waitForURL(`**${at}/people`);
+    await tabs.getByRole('link', { name: /^Questions/ }).click();
+    await button(page, 'Ask a question').click();
+    const field = page.getByRole('dialog').getByLabel('Question');
+    await field.fill('Who owns the mill?');
+    const pathname = () => page.evaluate('location.pathname');
+    const move = async (steps: number, to: string) => {
+      await page.evaluate(`history.go(${steps})`);
+      await expect.poll(pathname).toBe(to);
+      await page.evaluate(settled);
+    };
+    await move(-1, `${at}/people`);
+    await asked(page).waitFor();
+    await move(1, `${at}/questions`);
+    await asked(page).waitFor({ state: 'detached' });
+    for (const answer of ['Keep editing', 'Discard']) {
+      await move(-1, `${at}/people`);
+      await asked(page).waitFor();
+      await move(-1, at);
+      await button(asked(page), answer).click();
+      await asked(page).waitFor({ state: 'detached' });
+      if (answer === 'Discard') continue;
+      await expect.poll(pathname).toBe(`${at}/questions`);
+      await page.evaluate(settled);
+      expect(await pathname()).toBe(`${at}/questions`);
+      expect(await field.inputValue()).toBe('Who owns the mill?');
+    }
+    const open = tabs.locator('a[aria-current=page]');
+    await expect.poll(() => open.textContent()).toContain('Overview');
+    expect(await pathname()).toBe(at);
+    await move(1, `${at}/people`);
+    await expect.poll(() => open.textContent()).toContain('People');
   });
 
   test('closes without asking if nothing was typed or the text was deleted', async () => {

@@ -336,17 +336,17 @@ describe('a view shows', () => {
     };
     expect(await drawing([proposal, rival, agreed])).toEqual([
       ['$4,400,000 Proposed change', '$4,300,000 Highest Accepted', '$4,200,000'],
-      ['Expired Jan 31, 2026', 'Accepted Jan 20, 2026', 'Expired Jan 31, 2026'],
+      ['Expired Jan 31, 2026, 12:00 PM', 'Accepted Jan 20, 2026', 'Expired Jan 31, 2026, 12:00 PM'],
     ]);
     const declined = { ...proposal, declined_at: '2026-01-21T12:00:00.000Z' };
     expect(await drawing([declined, rival, agreed])).toEqual([
       ['$4,300,000 Highest Accepted', '$4,200,000'],
-      ['Accepted Jan 20, 2026', 'Expired Jan 31, 2026'],
+      ['Accepted Jan 20, 2026', 'Expired Jan 31, 2026, 12:00 PM'],
     ]);
     const earlier = { ...rival, accepted_at: '2026-01-12T12:00:00.000Z' };
     expect(await drawing([earlier, agreed])).toEqual([
       ['$4,300,000 Highest Accepted', '$4,200,000 Accepted earlier'],
-      ['Accepted Jan 20, 2026', 'Expired Jan 31, 2026'],
+      ['Accepted Jan 20, 2026', 'Expired Jan 31, 2026, 12:00 PM'],
     ]);
   });
 

@@ -6,7 +6,7 @@ import { isBlank, isVisible, isWithin } from '../../domain/characters.ts';
 import { isEmailAddress, longestEmailAddress } from '../../lib/email-address.ts';
 import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
-import { amountPattern, checkName, currencyPattern, isAfterYearZero, isStorable, momentOf } from '../../http/values.ts';
+import { amountPattern, checkName, currencyPattern, isStorable, momentOf } from '../../http/values.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { isUuid } from '../../http/uuid.ts';
 import { errorsOf, invalid, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
@@ -155,10 +155,17 @@ export const optional = <T extends z.ZodType>(schema: T) =>
   ) as z.ZodType as Optional<T>;
 
 export const id = z.uuid('Choose one.');
-export const day = z.iso.date('Enter a date as YYYY-MM-DD.').refine(isAfterYearZero, 'There is no year 0.');
+
+/** Nothing on a page is so old: in an earlier year a digit is missing or wrong. */
+const isAfter1900 = (value: string): boolean => value >= '1900';
+
+export const day = z.iso.date('Enter a date as YYYY-MM-DD.').refine(isAfter1900, 'Check the year.');
+
+const timeMessage = 'Choose a day and time in the years 1 to 9999.';
+
 export const instant = z
-  .string('Enter a time in RFC 3339 format.')
-  .refine((value) => momentOf(value) !== null, 'Enter a time in RFC 3339 format.')
+  .string(timeMessage)
+  .refine((value) => momentOf(value) !== null, timeMessage)
   .overwrite((value) => momentOf(value) ?? value);
 
 /** A decimal string of up to 16 digits before the point and 4 after it; `signed` allows a minus. */

@@ -113,14 +113,24 @@ const unreachable = {
   message: 'Dealkeep cannot be reached. Check your connection and try again.',
 };
 const offline = {
-  code: 'unreachable',
+  code: 'offline',
   message: 'You are offline, so nothing was sent. What you entered is still here: try again when you are back online.',
 };
 const unanswered = {
-  code: 'unreachable',
+  code: 'unanswered',
   message:
     'The connection was lost before Dealkeep answered. Your change may have been saved, so check before you send it again. What you entered is still here.',
 };
+/** What these errors say of a change that was not entered in a form. */
+const withoutForm: Readonly<Record<string, string>> = {
+  offline: 'Nothing was changed: you are offline.',
+  unanswered: 'The connection was lost before Dealkeep answered. Check whether it was done before you try again.',
+};
+
+/** The message of an error of a change that was not entered in a form, so that nothing of it stays on the page. */
+export const messageWithoutForm = ({ status, code, message }: ApiError): string =>
+  (status === 0 ? withoutForm[code] : undefined) ?? message;
+
 /** The error for a response in an unknown format. */
 const broken = (asked: Asked) => ({
   code: 'internal_error',

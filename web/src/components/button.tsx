@@ -29,6 +29,7 @@ const sizes = {
 function buttonClass({ kind = 'secondary', size = 'md' }: Look, className?: string): string {
   return cx(
     'relative inline-flex items-center justify-center rounded-md border font-medium whitespace-nowrap select-none',
+    'tight:max-w-full tight:text-center tight:whitespace-normal',
     'transition-colors duration-100 disabled:opacity-55 aria-disabled:opacity-55 print:hidden [&_svg]:shrink-0',
     kinds[kind],
     sizes[size],

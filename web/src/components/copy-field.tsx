@@ -24,7 +24,7 @@ export function CopyField({ value, label }: CopyFieldProps) {
         value={value}
         aria-label={control.id === undefined ? label : undefined}
         onFocus={(event) => event.target.select()}
-        className="control min-w-0 flex-1 truncate bg-sunken font-mono text-sm"
+        className="control min-w-0 flex-1 truncate bg-sunken font-mono text-sm coarse:text-md"
       />
       <Button onClick={copy} icon={copied ? <Check className="size-4" /> : <Copy className="size-4" />}>
         <span aria-live="polite">{copied ? 'Copied' : 'Copy'}</span>

@@ -1,5 +1,4 @@
 import { Link, type LinkOptions } from '@tanstack/react-router';
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react';
 import {
   memo,
@@ -15,6 +14,7 @@ import {
 import { cx } from '../lib/cx.ts';
 import { reaches, useBreakpoint, type Breakpoint } from '../lib/use-media.ts';
 import { pixelsOf } from '../lib/pixels.ts';
+import { useRows } from '../lib/use-rows.ts';
 import { Select } from './input.tsx';
 
 export interface Column<Row> {
@@ -82,7 +82,7 @@ function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
         <button
           type="button"
           onClick={() => onSort(sorted === 'ascending' ? `-${by}` : by)}
-          className="-mx-1.5 inline-flex min-w-0 items-center gap-1 rounded-sm px-1.5 py-0.5 font-medium hover:text-ink"
+          className="-mx-1.5 inline-flex min-w-0 items-center gap-1 rounded-sm px-1.5 py-0.5 font-medium hover:text-ink coarse:relative coarse:after:absolute coarse:after:inset-x-0 coarse:after:-inset-y-2.5"
         >
           <span className="truncate">{header}</span>
           <Arrow className={cx('size-3.5 shrink-0', sorted === 'none' && 'opacity-60')} aria-hidden />
@@ -233,7 +233,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     body.current = element;
     if (element) setOffset(element.getBoundingClientRect().top + window.scrollY);
   }, []);
-  const virtual = useWindowVirtualizer({
+  const virtual = useRows(label, {
     count: rows.length,
     estimateSize: () => (asCards ? 92 : height),
     overscan: 10,

@@ -46,7 +46,7 @@ export function FileDrop({ onFiles, accept, multiple = false, hint, disabled = f
           aria-disabled={disabled || undefined}
           aria-describedby={hint ? hintId : undefined}
           onClick={() => !disabled && input.current?.click()}
-          className="rounded-sm font-medium text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2"
+          className="rounded-sm font-medium text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2.5"
         >
           choose {multiple ? 'files' : 'one'}
         </button>

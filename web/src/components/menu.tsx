@@ -1,9 +1,13 @@
 import { DropdownMenu as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
+import { useOpenHere } from '../lib/use-open-here.ts';
 import { usePortalContainer } from './portal-container.tsx';
 
-const panel = 'appear-pop z-60 min-w-52 rounded-lg border border-line bg-surface p-1.5 shadow-2';
+/** The look of a menu. In a low window it scrolls. */
+export const menuPanel =
+  'appear-pop z-60 max-h-(--radix-dropdown-menu-content-available-height) min-w-52 overflow-y-auto rounded-lg border ' +
+  'border-line bg-surface p-1.5 shadow-2';
 const item =
   'flex w-full items-center gap-2.5 rounded-md px-2.5 py-1.5 text-base outline-none select-none ' +
   'data-[highlighted]:bg-hover data-[disabled]:opacity-50 coarse:min-h-11 [&>svg]:size-4 [&>svg]:shrink-0';
@@ -18,11 +22,12 @@ interface MenuProps {
 
 /** A list of actions that opens from a button; contains MenuItem, MenuChoice and MenuSeparator. */
 export function Menu({ trigger, align = 'end', side = 'bottom', children }: MenuProps) {
+  const [open, setOpen] = useOpenHere();
   return (
-    <Radix.Root modal={false}>
+    <Radix.Root modal={false} open={open} onOpenChange={setOpen}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal container={usePortalContainer()}>
-        <Radix.Content align={align} side={side} sideOffset={6} collisionPadding={8} className={panel}>
+        <Radix.Content align={align} side={side} sideOffset={6} collisionPadding={8} className={menuPanel}>
           {children}
         </Radix.Content>
       </Radix.Portal>

@@ -10,7 +10,7 @@ import {
   formatTime,
   languageOfRelative,
 } from '../lib/format.ts';
-import { useNow } from '../lib/use-now.ts';
+import { useNow, useNowNear } from '../lib/use-now.ts';
 
 interface TimeProps {
   at: Instant;
@@ -54,8 +54,7 @@ interface CountdownProps {
  */
 export function Countdown({ until, className }: CountdownProps) {
   const end = new Date(until).getTime();
-  const close = end - useNow('half-minute') < 3_600_000;
-  const left = end - useNow(close ? 'second' : 'half-minute');
+  const left = end - useNowNear(end);
   const tone =
     left <= 0 ? 'text-faint' : left < 86_400_000 ? 'text-bad' : left < 3 * 86_400_000 ? 'text-warn' : 'text-ink';
   return (

@@ -1,8 +1,9 @@
 import { CircleAlert, CircleCheck, X } from 'lucide-react';
 import { Toast as Radix } from 'radix-ui';
 import { useSyncExternalStore } from 'react';
-import { ApiError } from '../api/client.ts';
+import { ApiError, messageWithoutForm } from '../api/client.ts';
 import { announce } from '../lib/announce.ts';
+import { cx } from '../lib/cx.ts';
 
 interface Toast {
   id: number;
@@ -37,7 +38,10 @@ export function toast(title: string, options: { tone?: 'bad'; undo?: () => unkno
 /** Shows that an action failed, and what to do; for actions without a form. */
 export function toastError(error: unknown): void {
   if (error instanceof ApiError && error.calledOff) return;
-  add({ title: error instanceof ApiError ? error.message : 'Something went wrong. Try again.', tone: 'bad' });
+  add({
+    title: error instanceof ApiError ? messageWithoutForm(error) : 'Something went wrong. Try again.',
+    tone: 'bad',
+  });
   if (!(error instanceof ApiError)) throw error;
 }
 
@@ -93,7 +97,13 @@ export function Toaster() {
           </Radix.Close>
         </Radix.Root>
       ))}
-      <Radix.Viewport className="fixed inset-x-4 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-70 flex flex-col gap-2 sm:left-auto sm:w-96 lg:bottom-5" />
+      <Radix.Viewport
+        className={cx(
+          'fixed inset-x-4 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-70 flex flex-col gap-2 sm:left-auto sm:w-96 lg:bottom-5',
+          // Above the notice that there is no connection.
+          '[:root:has([data-notice])_&]:bottom-[calc(8.75rem+env(safe-area-inset-bottom))] lg:[:root:has([data-notice])_&]:bottom-18',
+        )}
+      />
     </Radix.Provider>
   );
 }

@@ -13,6 +13,8 @@ const AskDiscardContext = createContext<AskDiscard | null>(null);
 export function UnsavedProvider({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const asked = useRef<PromiseWithResolvers<boolean> | null>(null);
+  /** Counts the moves through the browser's history. */
+  const moves = useRef(0);
   const settle = (discard: boolean) => {
     asked.current?.resolve(discard);
     asked.current = null;
@@ -24,11 +26,21 @@ export function UnsavedProvider({ children }: { children: ReactNode }) {
     return asked.current.promise;
   }, []);
   useBlocker({
-    shouldBlockFn: async ({ current, next }) => {
+    shouldBlockFn: async ({ current, next, action }) => {
+      const isMove = action !== 'PUSH' && action !== 'REPLACE';
+      const move = isMove ? (moves.current += 1) : null;
       const stays =
         current.pathname === next.pathname && JSON.stringify(current.search) === JSON.stringify(next.search);
-      if (stays || !anythingUnsaved()) return false;
-      if (!(await ask())) return true;
+      if (stays || !anythingUnsaved()) {
+        // Forward, while the question about Back is open, leads to where the person still is.
+        if (isMove) settle(false);
+        return false;
+      }
+      const discard = await ask();
+      // When Back is pressed again during the question, the router counts the second move from the page still shown:
+      // if both were answered, it would take back three steps instead of two.
+      if (move !== null && move !== moves.current) return new Promise<boolean>(() => {});
+      if (!discard) return true;
       for (const form of formsIn()) if (form.dirty) form.discard();
       return false;
     },

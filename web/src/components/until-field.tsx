@@ -1,5 +1,7 @@
 import { useEffect, useEffectEvent, useRef, useState, type ReactNode } from 'react';
 import type { Instant } from '../api/shapes.ts';
+import { unreadIn } from '../lib/decimal.ts';
+import { otherTime } from '../lib/local-time.ts';
 import { useUnsaved } from '../lib/use-unsaved.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
@@ -33,6 +35,7 @@ export function UntilField({
   const input = useRef<HTMLDivElement>(null);
   const present = value ?? '';
   const dirty = chosen !== null && chosen !== present;
+  const isUnread = chosen !== null && unreadIn(chosen) !== null;
   const { around } = useUnsaved({ dirty, discard: () => setChosen(null) });
   const focus = () => input.current?.querySelector('input')?.focus();
   const arrive = useEffectEvent(() => asked && focus());
@@ -44,16 +47,21 @@ export function UntilField({
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (!dirty) return;
+        if (!dirty || isUnread) return;
         onSave(chosen === '' ? null : chosen);
         setChosen(null);
         // The button disappears after saving.
         focus();
       }}
-      className="flex flex-wrap items-end gap-2.5"
+      className="flex min-w-0 flex-wrap items-end gap-2.5"
     >
       <div ref={input} className="min-w-0 flex-[0_1_15rem]">
-        <Field label={hideLabel ? whole : label} hideLabel={hideLabel} optional>
+        <Field
+          label={hideLabel ? whole : label}
+          hideLabel={hideLabel}
+          optional
+          error={isUnread ? otherTime : undefined}
+        >
           <DateTimeField
             {...(about !== undefined && { 'aria-label': whole })}
             value={chosen ?? present}

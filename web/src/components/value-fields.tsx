@@ -2,7 +2,7 @@
 import { useState, type InputHTMLAttributes } from 'react';
 import type { Day, Decimal, Instant } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
-import { localTime } from '../lib/local-time.ts';
+import { instantOf, localTime } from '../lib/local-time.ts';
 import { asUnread, isDecimal, readDecimal, unreadIn } from '../lib/decimal.ts';
 import { useControl } from './field.tsx';
 
@@ -106,25 +106,40 @@ export function DateField({ value, onChange, className, ...rest }: DateFieldProp
 }
 
 interface TimeFieldProps extends Rest {
-  /** '' while empty. */
+  /**
+   * '' while empty; while the time is in a year that no timestamp can have, the value that {@link asUnread} returns,
+   * which a form does not submit.
+   */
   value: Instant | '';
   onChange: (value: Instant | '') => void;
 }
 
 /** Input of a day and time in the viewer's time zone; its value is an instant in UTC. */
 export function DateTimeField({ value, onChange, className, ...rest }: TimeFieldProps) {
+  // What is typed stays as it is until the field is left: on the way to another hour or day it may be a time that the
+  // clocks skip.
+  const [typed, setTyped] = useState<string | null>(null);
+  const read = (text: string) => (text === '' ? '' : (instantOf(new Date(text)) ?? asUnread(text)));
+  const shown =
+    typed !== null && read(typed) === value
+      ? typed
+      : value === ''
+        ? ''
+        : (unreadIn(value) ?? localTime(new Date(value)));
   return (
     <input
       {...useControl()}
       {...rest}
       type="datetime-local"
-      value={value === '' ? '' : localTime(new Date(value))}
+      value={shown}
       max={`${lastDay}T23:59`}
       onChange={({ target }) => {
-        const at = new Date(target.value);
-        if (target.value === '') onChange('');
-        // A browser may accept a year of more digits in spite of `max`.
-        else if (!Number.isNaN(at.getTime())) onChange(at.toISOString());
+        setTyped(target.value);
+        onChange(read(target.value));
+      }}
+      onBlur={(event) => {
+        setTyped(null);
+        rest.onBlur?.(event);
       }}
       className={cx('control tabular', className)}
     />

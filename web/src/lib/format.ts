@@ -92,11 +92,15 @@ export function formatBytes(bytes: number | string): string {
     .replace('kB', 'KB');
 }
 
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
-const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
-const monthFormat = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit', timeZone: 'UTC' });
+/** Formats dates in the calendar of the date inputs; the viewer's language may have another one. */
+const dateFormatOf = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat(undefined, { calendar: 'gregory', ...options });
+
+const dayFormat = dateFormatOf({ dateStyle: 'medium', timeZone: 'UTC' });
+const dateFormat = dateFormatOf({ dateStyle: 'medium' });
+const timeFormat = dateFormatOf({ dateStyle: 'medium', timeStyle: 'short' });
+const exactFormat = dateFormatOf({ dateStyle: 'full', timeStyle: 'long' });
+const monthFormat = dateFormatOf({ month: 'short', year: '2-digit', timeZone: 'UTC' });
 const relativeFormat = new Intl.RelativeTimeFormat(undefined);
 /** Gives "yesterday" and "tomorrow". */
 const relativeDayFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
@@ -114,7 +118,7 @@ export function formatMonth(day: Day): string {
   return monthFormat.format(new Date(`${day}T00:00:00Z`));
 }
 
-const monthNames = new Intl.DateTimeFormat(undefined, { month: 'long', timeZone: 'UTC' });
+const monthNames = dateFormatOf({ month: 'long', timeZone: 'UTC' });
 
 /** "January" for a month from "01" to "12". */
 export function formatMonthOfYear(month: string): string {

@@ -14,6 +14,16 @@ export const localDay = (date: Date): string =>
  */
 export const localTime = (date: Date): string => `${localDay(date)}T${two(date.getHours())}:${two(date.getMinutes())}`;
 
+/** Returns the instant of a day and time of the browser; null when no timestamp can have it. */
+export function instantOf(local: Date): Instant | null {
+  if (Number.isNaN(local.getTime())) return null;
+  const at = local.toISOString();
+  return /^(?!0000)\d{4}-/.test(at) ? at : null;
+}
+
+/** The error for a time that {@link instantOf} rejects. */
+export const otherTime = 'Choose a day and time in the years 1 to 9999.';
+
 /**
  * Returns 17:00 in the viewer's time zone after so many years and days: the usual end of a period. Two years are a day
  * longer when they include a 29 February.

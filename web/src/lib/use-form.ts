@@ -3,6 +3,7 @@ import { ApiError } from '../api/client.ts';
 import { unreadIn } from './decimal.ts';
 import { dropDraft, keepDraft, readDraft } from './drafts.ts';
 import { formatMoney } from './format.ts';
+import { otherTime } from './local-time.ts';
 import { addForm, noteForm, type OpenForm } from './unsaved.ts';
 
 type Errors = Record<string, string>;
@@ -80,11 +81,16 @@ function isLike<V extends object>(initial: V, found: unknown): found is Partial<
   );
 }
 
-/** Returns errors for texts that are no amounts, with an example in the person's own number format. */
-function unreadAmounts(values: object): Errors {
-  const unread = Object.entries(values).filter(([, value]) => typeof value === 'string' && unreadIn(value) !== null);
-  const message = () => `Enter an amount such as ${formatMoney('1250000.50', null)}.`;
-  return Object.fromEntries(unread.map(([name]) => [name, message()]));
+/** Returns errors for what was typed but is no amount or time, with an amount in the person's own number format. */
+function unreadValues(values: object): Errors {
+  const messageFor = (typed: string) =>
+    /^\d+-\d\d-\d\dT/.test(typed) ? otherTime : `Enter an amount such as ${formatMoney('1250000.50', null)}.`;
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => {
+      const typed = typeof value === 'string' ? unreadIn(value) : null;
+      return typed === null ? [] : [[name, messageFor(typed)]];
+    }),
+  );
 }
 
 /** The state of a form: its values, their errors, and sending it. */
@@ -188,7 +194,7 @@ export function useForm<V extends object, R = unknown>({
   };
 
   const send = async () => {
-    const found = { ...check?.(values), ...unreadAmounts(values) };
+    const found = { ...check?.(values), ...unreadValues(values) };
     if (Object.keys(found).length > 0) {
       refuse(found, null);
       return;

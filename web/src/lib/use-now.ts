@@ -28,6 +28,15 @@ function ticker(every: number) {
 const seconds = ticker(1_000);
 const halfMinutes = ticker(30_000);
 
+/**
+ * Returns the current time in milliseconds, updated every second within an hour of `at`, otherwise every half minute:
+ * whatever shows the same time changes at once.
+ */
+export function useNowNear(at: number): number {
+  const isNear = Math.abs(at - useNow('half-minute')) < 3_600_000;
+  return useNow(isNear ? 'second' : 'half-minute');
+}
+
 /** Returns the current time in milliseconds, updated every second or every half minute. */
 export function useNow(rhythm: 'second' | 'half-minute'): number {
   const { subscribe, read } = rhythm === 'second' ? seconds : halfMinutes;

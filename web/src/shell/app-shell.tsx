@@ -10,6 +10,7 @@ import { IconButton } from '../components/button.tsx';
 import { lazyPart } from '../components/lazy-part.tsx';
 import { cx } from '../lib/cx.ts';
 import { focusPlace, placeOf } from '../lib/place.ts';
+import { useOpenHere } from '../lib/use-open-here.ts';
 import { PortalContainerContext } from '../components/portal-container.tsx';
 import { useArrival } from '../components/recent-sign-in.tsx';
 import { AccountMenu } from './account-menu.tsx';
@@ -27,7 +28,7 @@ const isMac = navigator.platform.startsWith('Mac');
 
 /** Opens the command palette on Ctrl-K or Cmd-K, unless the page is `veiled`; its code is loaded on first use. */
 function usePalette(veiled: boolean) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useOpenHere();
   const [wanted, setWanted] = useState(false);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -39,7 +40,7 @@ function usePalette(veiled: boolean) {
     };
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);
-  }, [veiled]);
+  }, [veiled, setOpen]);
   return {
     // An open palette is hidden, too: it shows titles of deals.
     open: open && !veiled,
@@ -183,7 +184,7 @@ function Sidebar({ onSearch }: { onSearch: () => void }) {
 function TopBar({ onSearch }: { onSearch: () => void }) {
   const { user } = useMe();
   return (
-    <header className="sticky top-0 z-20 flex h-14 items-center gap-1 border-b border-line bg-paper/92 px-4 backdrop-blur-md lg:hidden">
+    <header className="sticky top-0 z-20 flex h-14 items-center gap-1 border-b border-line bg-paper/92 px-4 backdrop-blur-md tight:gap-0 tight:px-2 lg:hidden">
       <Link to="/" aria-label="Dealkeep, home" className="mr-auto rounded-md coarse:py-2">
         <Brand />
       </Link>
@@ -206,17 +207,21 @@ function BottomBar() {
   return (
     <nav
       aria-label="Main"
-      className="fixed inset-x-0 bottom-0 z-20 flex border-t border-line bg-surface/95 pb-[env(safe-area-inset-bottom)] backdrop-blur-md lg:hidden"
+      className={cx(
+        'fixed inset-x-0 bottom-0 z-20 flex border-t border-line bg-surface/95 pb-[env(safe-area-inset-bottom)] backdrop-blur-md lg:hidden',
+        // Between a keyboard and the field typed in there is no room for it.
+        'low:coarse:[:root:has(:is(input,textarea):focus)_&]:hidden',
+      )}
     >
       {placesFor(me).map(({ to, label, icon: Icon }) => (
         <Link
           key={to}
           to={to}
           activeOptions={{ exact: to === '/' }}
-          className="flex min-h-14 flex-1 flex-col items-center justify-center gap-0.5 text-xs font-medium -outline-offset-2 not-data-[status=active]:text-faint data-[status=active]:text-accent-ink"
+          className="flex min-h-14 min-w-0 flex-1 flex-col items-center justify-center gap-0.5 text-xs font-medium -outline-offset-2 not-data-[status=active]:text-faint data-[status=active]:text-accent-ink"
         >
           <Icon className="size-5" strokeWidth={1.9} aria-hidden />
-          {label}
+          <span className="max-w-full truncate">{label}</span>
         </Link>
       ))}
     </nav>

@@ -24,13 +24,19 @@ export function ConnectionNotice() {
       className="pointer-events-none fixed inset-x-4 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-30 flex justify-center lg:bottom-5 lg:left-60"
     >
       {!online && (
-        <p className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2">
+        <p
+          data-notice
+          className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2"
+        >
           <WifiOff className="size-4 shrink-0" aria-hidden />
           You are offline. What you see may be out of date.
         </p>
       )}
       {online && waiting !== null && (
-        <p className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2">
+        <p
+          data-notice
+          className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2"
+        >
           <Hourglass className="size-4 shrink-0" aria-hidden />
           {waiting === 'down'
             ? 'Dealkeep is busy or restarting. This page will try again automatically.'

@@ -1,5 +1,6 @@
 import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
+import { useEffect, useEffectEvent } from 'react';
 import { ButtonLink } from '../components/button.tsx';
 import { useTitle } from '../lib/use-title.ts';
 import { SignedOutLayout } from './signed-out-layout.tsx';
@@ -17,7 +18,7 @@ export function PagePending() {
   );
 }
 
-/** Shown for a page that failed as a whole. */
+/** Shown for a page that failed as a whole, which is tried again when there is a connection again. */
 export function PageFault({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   const retry = async () => {
@@ -25,6 +26,12 @@ export function PageFault({ error, reset }: ErrorComponentProps) {
     await router.invalidate();
     reset();
   };
+  const onOnline = useEffectEvent(() => void retry());
+  useEffect(() => {
+    const listener = () => onOnline();
+    window.addEventListener('online', listener);
+    return () => window.removeEventListener('online', listener);
+  }, []);
   return (
     <ErrorState
       level={1}

@@ -46,7 +46,7 @@ interface ConditionLineProps {
 export function ConditionLine({ condition, owner, children, menu }: ConditionLineProps) {
   const { icon: Mark, look } = marks[condition.status];
   return (
-    <li className="flex items-start gap-3.5 px-4 py-3.5 sm:items-center sm:px-5">
+    <li className="flex items-start gap-3.5 px-4 py-3.5 tight:gap-2 tight:px-2 sm:items-center sm:px-5">
       <Mark className={cx('mt-0.5 size-5 shrink-0 sm:mt-0', look)} strokeWidth={2} aria-hidden />
       <div className="flex min-w-0 flex-1 flex-col gap-2.5 sm:flex-row sm:items-center sm:gap-4">
         <div className="min-w-0 flex-1">

@@ -129,7 +129,7 @@ export function Standing({ offer, warns = false }: StandingProps) {
   if (!current || !over) return <Time at={until} as="time" className="whitespace-normal!" />;
   return (
     <span className={cx(warns && 'text-bad')}>
-      Expired <Time at={until} as="date" />
+      Expired <Time at={until} as="time" className="whitespace-normal!" />
     </span>
   );
 }

@@ -132,7 +132,7 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
     >
       {!over && <Countdown until={until} className="text-md" />}
       {capacities.can_grant_exclusivity && (
-        <div className="flex gap-2">
+        <div className="flex flex-wrap gap-2">
           <Button size="sm" onClick={() => setExtending(true)}>
             Change date
           </Button>

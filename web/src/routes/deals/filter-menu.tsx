@@ -2,8 +2,10 @@ import { Check } from 'lucide-react';
 import { DropdownMenu as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { cx } from '../../lib/cx.ts';
+import { useOpenHere } from '../../lib/use-open-here.ts';
 import { Count } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
+import { menuPanel } from '../../components/menu.tsx';
 import { usePortalContainer } from '../../components/portal-container.tsx';
 
 interface FilterMenuProps<V extends string> {
@@ -18,8 +20,9 @@ interface FilterMenuProps<V extends string> {
 export function FilterMenu<V extends string>({ label, icon, options, chosen, onChange }: FilterMenuProps<V>) {
   const item =
     'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none select-none data-[highlighted]:bg-hover coarse:min-h-11';
+  const [open, setOpen] = useOpenHere();
   return (
-    <Radix.Root modal={false}>
+    <Radix.Root modal={false} open={open} onOpenChange={setOpen}>
       <Radix.Trigger asChild>
         <Button icon={icon}>
           <span className="inline-flex items-center gap-2">
@@ -29,12 +32,7 @@ export function FilterMenu<V extends string>({ label, icon, options, chosen, onC
         </Button>
       </Radix.Trigger>
       <Radix.Portal container={usePortalContainer()}>
-        <Radix.Content
-          align="start"
-          sideOffset={6}
-          collisionPadding={8}
-          className="appear-pop z-60 min-w-52 rounded-lg border border-line bg-surface p-1.5 shadow-2"
-        >
+        <Radix.Content align="start" sideOffset={6} collisionPadding={8} className={menuPanel}>
           {options.map(({ value, label: name }) => {
             const checked = chosen.includes(value);
             return (

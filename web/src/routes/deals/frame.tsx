@@ -153,7 +153,7 @@ function Frame({ page }: { page: DealPage }) {
       <header className="mb-4">
         <Link
           to="/deals"
-          className="-ml-1 mb-1.5 inline-flex items-center gap-0.5 rounded-sm py-0.5 pr-1.5 text-sm text-faint hover:text-ink"
+          className="-ml-1 mb-1.5 inline-flex items-center gap-0.5 rounded-sm py-0.5 pr-1.5 text-sm text-faint hover:text-ink coarse:relative coarse:after:absolute coarse:after:-inset-2.5"
         >
           <ChevronLeft className="size-4" aria-hidden />
           Deals
@@ -167,7 +167,7 @@ function Frame({ page }: { page: DealPage }) {
               <span>{[deal.industry, deal.location].filter(Boolean).join(' · ')}</span>
             </p>
           </div>
-          <div className="flex items-center gap-2">
+          <div className="flex flex-wrap items-center gap-2">
             <MoveButtons page={page} />
           </div>
         </div>

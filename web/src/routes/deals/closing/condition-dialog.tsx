@@ -32,7 +32,10 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
     },
     draft: `condition/${condition?.id ?? `new on ${deal.id}`}`,
     offered: { owner_user_id: [nobody, ...owners.map((one) => one.user_id)] },
-    check: (values) => required(values, { name: 'Enter what must be done.' }),
+    check: (values) => ({
+      ...required(values, { name: 'Enter what must be done.' }),
+      ...(values.deadline !== '' && values.deadline < '1900' && { deadline: 'Check the year.' }),
+    }),
     submit: (values, before): Promise<unknown> =>
       condition
         ? sendChanges(toInput(before), toInput(values), (changes) => edit.mutateAsync({ id: condition.id, ...changes }))

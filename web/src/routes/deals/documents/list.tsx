@@ -1,8 +1,8 @@
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { DealDocument } from '../../../api/shapes.ts';
 import { cx } from '../../../lib/cx.ts';
 import { useBreakpoint } from '../../../lib/use-media.ts';
+import { useRows } from '../../../lib/use-rows.ts';
 import { DocumentRow, type DocumentAction } from './row.tsx';
 
 interface DocumentListProps {
@@ -22,7 +22,7 @@ export function DocumentList({ documents, onAction }: DocumentListProps) {
     const top = Math.round((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
     if (top !== offset) setOffset(top);
   });
-  const virtual = useWindowVirtualizer({
+  const virtual = useRows('Documents', {
     count: documents.length,
     // Close to the height of most rows, so that going back finds the place where the person was.
     estimateSize: () => (width === null ? 131 : 68),

@@ -60,7 +60,8 @@ function DocumentRowView({ document, onAction }: DocumentRowProps) {
               type="button"
               aria-label={`${opened}: ${filename}`}
               onClick={() => onAction('openings', document)}
-              className="rounded-sm underline-offset-3 hover:text-ink hover:underline"
+              // Larger for fingers upward only: other buttons are below.
+              className="rounded-sm underline-offset-3 hover:text-ink hover:underline coarse:relative coarse:after:absolute coarse:after:inset-x-0 coarse:after:-top-5 coarse:after:bottom-0"
             >
               {opened}
             </button>

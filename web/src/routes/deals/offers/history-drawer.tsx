@@ -98,7 +98,7 @@ function Revision({ offer, before, onClose }: { offer: Offer; before: Offer | un
             search={{ first: offer.id, second: before.id }}
             hash={sideBySide}
             onClick={onClose}
-            className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2.5"
+            className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-3.5"
           >
             Compare with revision {before.revision_number}
           </Link>

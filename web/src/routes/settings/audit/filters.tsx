@@ -6,6 +6,7 @@ import { Select } from '../../../components/input.tsx';
 import { cutHint } from '../../../components/states.tsx';
 import { DateField } from '../../../components/value-fields.tsx';
 import { cx } from '../../../lib/cx.ts';
+import { instantOf } from '../../../lib/local-time.ts';
 import { auditSubjects, optionsOf } from '../../../lib/states.ts';
 
 export interface Chosen {
@@ -24,12 +25,11 @@ const outcomes = { any: 'Any', done: 'Done', refused: 'Refused' };
 
 /** The filter for the server: days are whole days in the viewer's time zone. */
 export function filterOf(chosen: Chosen, brokerageId: Id | null): AuditFilter {
-  // Null for a day that is not chosen, or whose year has more than four digits, which timestamps cannot have but some
-  // browsers accept.
+  // Null for a day that is not chosen, or in a year that no timestamp can have.
   const startOf = (day: Day | '', plus: number) => {
     const date = new Date(`${day}T00:00:00`);
     date.setDate(date.getDate() + plus);
-    return date.getFullYear() <= 9999 ? date.toISOString() : null;
+    return instantOf(date);
   };
   const from = startOf(chosen.first, 0);
   const to = startOf(chosen.last, 1);

@@ -83,7 +83,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
           ) : expires_at === null ? (
             'Never'
           ) : (
-            <Time at={expires_at} as="date" />
+            <Time at={expires_at} as="time" className="whitespace-normal!" />
           )}
         </Fact>
       </Facts>

@@ -157,7 +157,7 @@ function OptInRow({ optIn }: { optIn: ToolSettings['opt_ins'][number] }) {
             to="/deals/$dealId"
             params={{ dealId: optIn.deal_id }}
             hash="assistants"
-            className="font-medium underline-offset-3 hover:underline"
+            className="font-medium underline-offset-3 hover:underline coarse:relative coarse:after:absolute coarse:after:-inset-2.5"
           >
             {optIn.deal_title}
           </Link>
