@@ -1,7 +1,7 @@
 /** The commands `backup` and `restore`, run as an operator would, on a service in use. */
 
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import {
   appendFile,
@@ -17,6 +17,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import path from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
@@ -305,6 +306,14 @@ test('a backup contains the body of a removed document while a legal hold applie
 
 const timeOf = (name: string): string => name.replace(/^backup-(.{4})(..)(..T..)(..)(..Z)-.*$/, '$1-$2-$3:$4:$5');
 
+/** Changes one byte in the middle of a file. */
+async function flip(file: string): Promise<void> {
+  const bytes = await readFile(file);
+  const at = bytes.length >> 1;
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  await writeFile(file, bytes);
+}
+
 describe('an encrypted backup', () => {
   const BACKUP_KEY = randomBytes(32).toString('base64');
   let place: string;
@@ -328,13 +337,6 @@ describe('an encrypted backup', () => {
   }
   const fileOf = (copy: string, name: string) => path.join(copy, made.name, name);
 
-  async function flip(file: string): Promise<void> {
-    const bytes = await readFile(file);
-    const at = bytes.length >> 1;
-    bytes[at] = (bytes[at] ?? 0) ^ 1;
-    await writeFile(file, bytes);
-  }
-
   test('contains no readable names', async () => {
     for (const name of ['rows', 'manifest', 'documents'])
       expect((await readFile(fileOf(place, name))).includes('Bramwell')).toBe(false);
@@ -354,13 +356,6 @@ describe('an encrypted backup', () => {
     expect(await restoreAfter(half)).toContain('rows was changed or cut off');
     expect(await restoreAfter((copy) => appendFile(fileOf(copy, 'rows'), 'more'))).toContain('rows was changed or cut');
     expect(await restoreAfter((copy) => flip(fileOf(copy, 'manifest')))).toContain('manifest was changed or cut off');
-    const body = async (copy: string) => {
-      const [first = ''] = Object.keys(
-        await bodiesIn(path.join(copy, (await readdir(copy)).find((n) => n.startsWith('documents')) ?? '')),
-      );
-      await flip(path.join(copy, (await readdir(copy)).find((n) => n.startsWith('documents')) ?? '', first));
-    };
-    expect(await restoreAfter(body)).toContain('was changed or cut off');
   });
 
   test('is incomplete without its manifest, and the next backup deletes incomplete ones', async () => {
@@ -398,6 +393,159 @@ describe('an encrypted backup', () => {
     expect([code, program.child.signalCode, stderr]).toEqual([null, 'SIGINT', '']);
     expect(left()).toEqual([]);
     expect(isAlive(started)).toBe(false);
+  });
+});
+
+describe('a damaged file of a document', () => {
+  interface Restored {
+    readonly documents: number;
+    readonly damaged_documents: { readonly count: number; readonly files: readonly string[] };
+    readonly tables: { readonly isSame: boolean }[];
+  }
+
+  test('is named, and rows and other files are restored without it', async () => {
+    const key = { BACKUP_KEY: randomBytes(32).toString('base64') };
+    const place = await newDataDir();
+    const made = await backUp(place, key);
+    const bodies = (await readdir(place)).find((name) => name.startsWith('documents')) ?? '';
+    const [changed = '', gone = '', ...others] = Object.keys(await bodiesIn(path.join(place, bodies)));
+    await flip(path.join(place, bodies, changed));
+    await rm(path.join(place, bodies, gone));
+    const files = [`${bodies}/${changed}`, `${bodies}/${gone}`];
+
+    const target = await emptyPlace();
+    const restored = await run(['restore', '--place', place, '--json'], { ...target.env, ...key });
+    expect(restored).toMatchObject({ code: 1, stderr: expect.stringContaining('What was restored is not') });
+    const told = JSON.parse(restored.stdout) as Restored;
+    expect(told).toMatchObject({ documents: made.documents - 2, damaged_documents: { count: 2, files } });
+    expect(told.tables.filter(({ isSame }) => !isSame)).toEqual([]);
+    expect(await everyRow(target.owner)).toEqual(await everyRow(service.connections.owner));
+    const own = await bodiesIn(path.join(service.config.dataDir, 'documents'));
+    const restoredBodies = await bodiesIn(path.join(target.dataDir, 'documents'));
+    expect(restoredBodies).toEqual(Object.fromEntries(others.map((name) => [name, own[name]])));
+
+    const { code, stdout } = await run(['verify', '--place', place], { ...key, DATA_DIR: folder });
+    expect(code).toBe(1);
+    expect(stdout).toContain(`2 files of documents in ${place} cannot be restored`);
+    expect(stdout).toContain(`\n  ${files[0]}\n  ${files[1]}\n`);
+    expect(stdout).toContain('is NOT what was backed up');
+
+    // As verify says: without the damaged file, the next backup copies it again.
+    await rm(path.join(place, bodies, changed));
+    await secondAfter(made.name);
+    expect(await backUp(place, key)).toMatchObject({ new_documents: 2 });
+    const whole = await run(['restore', '--place', place], { ...(await emptyPlace()).env, ...key });
+    expect(whole).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('does not replace a good one in the store that --continue takes over', async () => {
+    const place = await newDataDir();
+    const made = await backUp(place);
+    const [changed = '', gone = '', lost = ''] = Object.keys(await bodiesIn(path.join(place, 'documents')));
+    await flip(path.join(place, 'documents', changed));
+    await rm(path.join(place, 'documents', gone));
+    await flip(path.join(place, 'documents', lost));
+    const target = await emptyPlace();
+    const store = path.join(target.dataDir, 'documents');
+    await cp(path.join(service.config.dataDir, 'documents'), store, { recursive: true });
+    await rm(path.join(store, lost));
+    const restored = await run(['restore', '--place', place, '--continue', '--json'], target.env);
+    expect(restored).toMatchObject({ code: 1 });
+    expect(JSON.parse(restored.stdout)).toMatchObject({
+      documents: made.documents - 1,
+      damaged_documents: { count: 1, files: [`documents/${lost}`] },
+    });
+    const own = await bodiesIn(path.join(service.config.dataDir, 'documents'));
+    const kept = await bodiesIn(store);
+    expect([kept[changed], kept[gone], kept[lost]]).toEqual([own[changed], own[gone], undefined]);
+  });
+});
+
+describe('a backup that cannot be restored', () => {
+  let place: string;
+  let made: BackupLine;
+  let target: { env: Record<string, string>; owner: pg.ClientConfig };
+
+  beforeAll(async () => {
+    place = await newDataDir();
+    made = await backUp(place);
+    target = await emptyPlace();
+  });
+
+  interface Contents {
+    name: string;
+    migrations: { name: string; digest: string }[];
+    tables: { name: string; columns: string[] }[];
+    parts: { parent: string; name: string; bound: string }[];
+    documents: { count: number; missing: string[]; bytes: number; sha256: string };
+    rows: { bytes: number; sha256: string };
+  }
+
+  /** Restores a copy of the place with another manifest or rows, which must fail; returns stderr. */
+  async function restoreWith(
+    change: (manifest: Contents) => void,
+    file?: { name: 'rows' | 'documents'; content: Buffer },
+  ): Promise<string> {
+    const copy = await newDataDir();
+    await cp(place, copy, { recursive: true });
+    const manifest = path.join(copy, made.name, 'manifest');
+    const contents = JSON.parse(await readFile(manifest, 'utf8')) as Contents;
+    change(contents);
+    if (file) {
+      await writeFile(path.join(copy, made.name, file.name), file.content);
+      contents[file.name].sha256 = createHash('sha256').update(file.content).digest('hex');
+    }
+    await writeFile(manifest, JSON.stringify(contents));
+    const { code, stderr } = await run(['restore', '--place', copy], target.env);
+    expect(code).toBe(1);
+    return stderr;
+  }
+  const asItIs = () => {};
+  const newer = { name: '999_of_a_newer_release.sql', digest: 'a'.repeat(64) };
+
+  test('is one of a newer release, or of an older one where the database is newer', async () => {
+    expect(await restoreWith(({ migrations }) => void migrations.push(newer))).toContain(
+      `The backup was made by a release with a different ${newer.name}`,
+    );
+    const last = await restoreWith(({ migrations }) => void migrations.pop());
+    expect(last).toMatch(/The database has \d{3}_.*\.sql, which is newer than the backup/);
+  });
+
+  test('is one whose manifest does not fit', async () => {
+    expect(await restoreWith((manifest) => void (manifest.name = made.name.replace(/\d{8}T/, '20200101T')))).toContain(
+      'manifest belongs to another backup',
+    );
+    expect(await restoreWith(({ tables }) => void tables[0]?.columns.push('unheard_of'))).toContain(
+      'The tables of the backup do not match its migrations: ',
+    );
+    expect(await restoreWith(({ tables }) => void tables.pop())).toContain('do not match its migrations');
+    const strange = { parent: 'public.deals', name: 'public.p', bound: 'FOR VALUES FROM (now()) TO (now())' };
+    expect(await restoreWith(({ parts }) => void parts.push(strange))).toContain(
+      'The backup names a partition public.p that cannot exist.',
+    );
+    expect(await restoreWith(({ documents }) => void (documents.count += 1))).toContain(
+      'The list of documents is incomplete.',
+    );
+  });
+
+  test('is one whose rows or list of documents make no sense', async () => {
+    const holding = (text: string) => zstdCompressSync(Buffer.from(text));
+    const rows = (text: string) => restoreWith(asItIs, { name: 'rows', content: holding(text) });
+    expect(await rows('no rows\n')).toContain('This is not a file with the rows of a backup.');
+    expect(await rows('{"table":"public.deals","columns":["id"]}\n')).toContain('ends too early');
+    expect(await rows('{"end":true}\n{"end":true}\n')).toContain('continues after its end');
+    expect(await rows('{"end":true}')).toContain('ends in the middle of a line');
+    expect(await rows('{"table":"public.unheard_of","columns":["id"]}\n\\.\n{"end":true}\n')).toContain(
+      'contains public.unheard_of, but the manifest does not',
+    );
+    expect(await restoreWith(asItIs, { name: 'documents', content: holding('../../x\t1\t\n') })).toContain(
+      'is not a list of documents',
+    );
+    expect(await restoreWith(asItIs, { name: 'documents', content: Buffer.from('plain') })).toContain(
+      'documents was changed or cut off',
+    );
+    // Nothing of all that stays in the database.
+    expect(await run(['restore', '--place', place], target.env)).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
