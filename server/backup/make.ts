@@ -15,13 +15,24 @@ import {
   compressed,
   keyIdOf,
   readManifest,
+  wholeByAge,
   writeFileTo,
   writeManifest,
   type Body,
   type Manifest,
 } from './backups.ts';
 import { byBytes, type BackupDestination, type StoredFile } from './destination.ts';
-import { backupName, bodiesFolder, bodyName, fileOf, keyIdOfFolder, keyOfBody, madeAt, seriesOf } from './names.ts';
+import {
+  backupName,
+  bodiesFolder,
+  bodyName,
+  fileOf,
+  isFromFuture,
+  keyIdOfFolder,
+  keyOfBody,
+  madeAt,
+  seriesOf,
+} from './names.ts';
 import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, type Table } from './rows.ts';
 import { Damaged, sealedSize } from './encryption.ts';
 
@@ -275,13 +286,14 @@ async function clearAllBodies({ destination, key }: BackupTask, kept: readonly s
 }
 
 /**
- * Deletes incomplete backups, complete ones except the latest `keep`, and then bodies; appends the names of deleted
- * backups to `dropped`.
+ * Deletes incomplete backups, complete ones except the latest `keep`, of which `made` is the last, and then bodies;
+ * appends the names of deleted backups to `dropped`.
  */
-async function prune(task: BackupTask, dropped: string[]): Promise<void> {
+async function prune(task: BackupTask, made: string, dropped: string[]): Promise<void> {
   const { destination, keep = Infinity } = task;
   const found = await backupsIn(destination);
-  const whole = found.filter(({ isWhole }) => isWhole).map(({ name }) => name);
+  // A clock may have been wrong, or be wrong now: whatever the names say, the backup just made is the latest.
+  const whole = [...wholeByAge(found, task.now).filter((name) => name !== made), made];
   const kept = whole.slice(Math.max(0, whole.length - keep));
   for (const { name } of found) {
     if (kept.includes(name)) continue;
@@ -336,10 +348,11 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     await checkSeries(destination, series);
     const store = await storeIn(client);
     const found = await backupsIn(destination);
-    const latest = found.findLast(({ isWhole }) => isWhole)?.name;
+    const latest = wholeByAge(found, now).at(-1);
     if (latest !== undefined) {
       if (store !== null && !task.takesOver) await checkCopy(task, latest, store);
-      if (unlessYounger !== undefined && now.getTime() - madeAt(latest).getTime() < unlessYounger) return null;
+      const isRecent = !isFromFuture(latest, now) && now.getTime() - madeAt(latest).getTime() < (unlessYounger ?? 0);
+      if (isRecent) return null;
     }
     if (store !== null && !(await isMarked(task.storage, store)))
       throw new NoBackupMade(
@@ -354,7 +367,7 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     await writeManifest(destination, manifest, task.key);
     await task.onWhole();
     const dropped: string[] = [];
-    const undeleted = await prune(task, dropped).then(() => null, reasonOf);
+    const undeleted = await prune(task, manifest.name, dropped).then(() => null, reasonOf);
     // A login without the permission to list unfinished files only leaves them taking up space.
     await destination.tidy(new Date(now.getTime() - unfinishedMillis)).catch(() => {});
     return { manifest, copied: copiedNow, dropped, undeleted };

@@ -862,6 +862,42 @@ test('the service makes a backup when the latest is too old, and doctor reports 
   ]);
 });
 
+test('a backup that a wrong clock dated in the future does not stop others, and is never taken for the latest', async () => {
+  const place = await newDataDir();
+  const first = await backUp(place);
+  // Renamed as if the clock had been wrong: the manifest of a plain backup can be changed.
+  const early = first.name.replace(/\d{4}/, (year) => String(Number(year) + 4));
+  await rename(path.join(place, first.name), path.join(place, early));
+  const manifest = path.join(place, early, 'manifest');
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(first.name, early));
+
+  const doctor = async () => {
+    const { stdout } = await run(['doctor', '--json'], { ...env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
+    const ofBackups = findings.filter(({ check }) => check === 'backups');
+    return ofBackups.map(({ level, message }) => `${level}: ${message}`);
+  };
+  const fault = `fault: ${early} in ${place} is dated in the future: the clock was wrong when it was made, or is wrong on this machine.`;
+  expect(await doctor()).toEqual([fault]);
+  const scheduled = () => run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
+  const made = JSON.parse((await scheduled()).stdout) as BackupLine;
+  expect(made).toMatchObject({ new_documents: 0, deleted: [] });
+  expect((await scheduled()).stdout).toBe('null\n');
+  expect(await doctor()).toEqual([fault, expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old/)]);
+
+  const target = await emptyPlace();
+  const unnamed = await run(['restore', '--place', place], target.env);
+  expect(unnamed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${early} in ${place} is dated in the`) });
+  expect(unnamed.stderr).toContain(`Give the name of the backup. The others are: ${made.name}.`);
+  const named = await run(['restore', made.name, '--place', place], target.env);
+  expect(named).toMatchObject({ code: 0, stderr: '' });
+
+  await secondAfter(made.name);
+  const next = await backUp(place, {}, ['--keep', '1']);
+  expect(next.deleted.toSorted()).toEqual([made.name, early].toSorted());
+  expect(readdirSync(place)).toContain(next.name);
+});
+
 describe('the data of an earlier release', () => {
   const releases = path.join(import.meta.dirname, '../../database/releases');
   const states = readdirSync(releases).filter((name) => /^\d{3}$/.test(name));

@@ -1,9 +1,9 @@
 /** Checks backups: whether a complete and recent one is at their destination, and whether the last attempt failed. */
 
 import type pg from 'pg';
-import { backupsIn, keyIdOf, readManifest, type Manifest } from '../../backup/backups.ts';
+import { backupsIn, keyIdOf, readManifest, wholeByAge, type Manifest } from '../../backup/backups.ts';
 import { isStore, openDestination, type BackupDestination } from '../../backup/destination.ts';
-import { madeAt } from '../../backup/names.ts';
+import { isFromFuture, madeAt } from '../../backup/names.ts';
 import type { Config } from '../../config/config.ts';
 import type { Findings } from './finding.ts';
 
@@ -18,18 +18,22 @@ function span(millis: number): string {
   return `${Math.round(millis / Number(size))} ${unit}`;
 }
 
-/**
- * Returns the latest complete backup and what it contains of documents; undefined when that is encrypted with another
- * key.
- */
-async function latestIn(
-  destination: BackupDestination,
-  { backup: { key } }: Config,
-): Promise<{ latest?: string; documents?: Manifest['documents'] }> {
-  const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole)?.name;
-  if (latest === undefined) return {};
-  if ((await keyIdOf(destination, latest)) !== (key?.id ?? null)) return { latest };
-  return { latest, documents: (await readManifest(destination, latest, key)).documents };
+interface Looked {
+  readonly latest?: string;
+  /** Undefined when the latest backup is encrypted with another key. */
+  readonly manifest?: Manifest;
+  /** A backup that is dated in the future. */
+  readonly early: string | undefined;
+}
+
+/** Finds the latest complete backup, and what it contains. */
+async function latestIn(destination: BackupDestination, { backup: { key } }: Config): Promise<Looked> {
+  const whole = wholeByAge(await backupsIn(destination));
+  const early = whole.find((name) => isFromFuture(name));
+  const latest = whole.at(-1);
+  if (latest === undefined) return { early };
+  if ((await keyIdOf(destination, latest)) !== (key?.id ?? null)) return { latest, early };
+  return { latest, manifest: await readManifest(destination, latest, key), early };
 }
 
 /** Checks that backups are made, and how old the latest is. */
@@ -53,7 +57,7 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
     return;
   }
   const destination = await openDestination(to);
-  const { latest, documents } = await latestIn(destination, config).finally(() => destination.close());
+  const { latest, manifest, early } = await latestIn(destination, config).finally(() => destination.close());
   const { rows } = await server.query<{ failed_last: boolean }>(
     `select coalesce(last_backup_failure_at > coalesce(last_backup_at, '-infinity'), false) as failed_last from app.service_state()`,
   );
@@ -63,6 +67,14 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
     findings.fault(`There is no backup in ${destination.label}.`, why);
     return;
   }
+  if (early !== undefined)
+    findings.fault(
+      `${early} in ${destination.label} is dated in the future: the clock was wrong when it was made, or is wrong on this machine.`,
+      'Correct the clock. If it is right, delete the folder of that backup, unless it is the one that you need.',
+    );
+  // Its age is not known.
+  if (isFromFuture(latest)) return;
+  const documents = manifest?.documents;
   const age = Date.now() - madeAt(latest).getTime();
   const said = `The latest backup in ${destination.label} is ${span(age)} old`;
   if (age > (everyMillis === undefined ? most.withoutEvery : everyMillis + most.late))
