@@ -71,8 +71,8 @@ export interface Made {
   readonly undeleted: string | null;
 }
 
-/** Identifies the database; the same after it is restored. */
-async function seriesIn(client: pg.ClientBase): Promise<string> {
+/** Identifies the database; the same after it is restored. The server's login may ask, too. */
+export async function seriesIn(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ first: string }>(
     `select min(extract(epoch from applied_at))::text as first from app.migrations`,
   );
@@ -303,9 +303,13 @@ async function prune(task: BackupTask, made: string, dropped: string[]): Promise
   if (dropped.length > 0) await clearAllBodies(task, kept);
 }
 
+/** The name of a backup of another database in this destination. */
+export const foreignBackup = async (destination: BackupDestination, series: string): Promise<string | undefined> =>
+  (await destination.folders()).find((name) => ![null, series].includes(seriesOf(name)));
+
 /** Throws if the destination holds backups of another database: each would delete bodies that the other needs. */
 async function checkSeries(destination: BackupDestination, series: string): Promise<void> {
-  const other = (await destination.folders()).find((name) => ![null, series].includes(seriesOf(name)));
+  const other = await foreignBackup(destination, series);
   if (other !== undefined)
     throw new NoBackupMade(
       `${destination.label} has backups of another database, such as ${other}: give each database its own destination.`,

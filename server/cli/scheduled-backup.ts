@@ -48,12 +48,15 @@ export function startScheduledBackups({ config, log, database }: CoreServices): 
   if (every === undefined) return () => {};
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
+  // Only the command can tell that the place has the backups of another database or copy, and then says so.
+  let isOurs = false;
 
   async function look(): Promise<number> {
     const latest = await latestBackup(config);
     const due = latest === null ? 0 : latest.getTime() + (every ?? 0) - Date.now();
-    if (due > 0) return Math.min(due, longest);
+    if (isOurs && due > 0) return Math.min(due, longest);
     const made = JSON.parse(await runBackup(stopping.signal)) as Summary | null;
+    isOurs = true;
     if (made === null) return minute;
     if (made.missing_documents.length > 0) log.warn({ backup: made }, 'made a backup that lacks documents');
     else log.info({ backup: made }, 'made a backup');

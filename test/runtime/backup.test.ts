@@ -898,6 +898,38 @@ test('a backup that a wrong clock dated in the future does not stop others, and 
   expect(readdirSync(place)).toContain(next.name);
 });
 
+test('a place with backups of another database or of a copy is reported by doctor and by the service', async () => {
+  const place = await newDataDir();
+  const made = await backUp(place);
+  const copy = await emptyPlace();
+  expect(await run(['restore', '--place', place], copy.env)).toMatchObject({ code: 0, stderr: '' });
+  const doctor = async () => {
+    const { stdout } = await run(['doctor', '--json'], { ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
+    const ofBackups = findings.filter(({ check }) => check === 'backups');
+    return ofBackups.map(({ level, message }) => `${level}: ${message}`);
+  };
+  expect(await doctor()).toEqual([
+    `fault: ${made.name}, the latest backup in ${place}, was made from a copy of this database, or before its documents were adopted: none of this one are made there.`,
+  ]);
+  const node = dealkeep(['serve', '--json'], { ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
+  let log = '';
+  node.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  node.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  await expect.poll(() => log, { timeout: 60_000 }).toContain('no backup was made');
+  expect(log).toContain('dealkeep backup --continue');
+  node.child.kill('SIGTERM');
+  await node.ended;
+
+  const taken = await backUp(place, copy.env, ['--continue']);
+  expect(await doctor()).toEqual([expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old/)]);
+  const foreign = taken.name.replace(/[0-9a-f]{8}$/, (series) => (series === '0'.repeat(8) ? '1' : '0').repeat(8));
+  await rename(path.join(place, taken.name), path.join(place, foreign));
+  expect(await doctor()).toEqual([
+    `fault: ${place} has backups of another database, such as ${foreign}: none of this one are made there.`,
+  ]);
+});
+
 describe('the data of an earlier release', () => {
   const releases = path.join(import.meta.dirname, '../../database/releases');
   const states = readdirSync(releases).filter((name) => /^\d{3}$/.test(name));
