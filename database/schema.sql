@@ -4067,7 +4067,7 @@ CREATE OR REPLACE FUNCTION app.bodies_to_clear()
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  (select u.storage_key from vault.uploads u where u.begun_at < app.now() - interval '2 days'
+  (select u.storage_key from vault.uploads u where u.begun_at < app.now() - interval '2 days' and app.is_store_settled()
    union all
    select d.storage_key from (
        select s.storage_key, s.deal_id, s.uploaded_by from public.documents s
@@ -4075,7 +4075,7 @@ AS $function$
        union all
        select p.storage_key, p.deal_id, p.uploaded_by from public.production_documents p
          where p.removed_at < app.now() - interval '7 days' and p.body_cleared_at is null) d
-     where not app.is_document_held(d.deal_id, d.uploaded_by))
+     where app.is_store_settled() and not app.is_document_held(d.deal_id, d.uploaded_by))
   limit 500
 $function$;
 GRANT EXECUTE ON FUNCTION app.bodies_to_clear() TO dealkeep_server;
@@ -4190,6 +4190,9 @@ CREATE OR REPLACE FUNCTION app.brokerage_to_delete(skipped uuid[])
  SET search_path TO ''
 AS $function$
 begin
+  if not app.is_store_settled() then
+    return null;
+  end if;
   return (select d.brokerage_id from vault.brokerage_deletions d
     where d.due_at <= app.now() and d.brokerage_id <> all (skipped) and not exists (select from app.hold_on_brokerage(d.brokerage_id))
       and not exists (select from public.brokerages s join vault.brokerage_deletions o on o.brokerage_id = s.id where s.sandbox_of = d.brokerage_id)
@@ -9744,6 +9747,15 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_set_up_open() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_store_settled()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select not exists (select from vault.document_store s where s.marked_at > app.now() - interval '2 days')
+$function$;
 
 CREATE OR REPLACE FUNCTION app.is_time_zone(zone text)
  RETURNS boolean
@@ -17327,3 +17339,4 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
+-- 3f60bf37f19e8ca0034290e2e3b910ec894f7f39ffd014748e7ed5ad00fca4f5  820_stores_after_a_restore.sql
