@@ -206,8 +206,31 @@ async function compare(client: pg.Client, manifest: Manifest): Promise<Compared[
 const rowsFile = ({ destination, backup, key }: Source, manifest: Manifest): AsyncIterable<Uint8Array> =>
   decompressed(readFileFrom(destination, fileOf(backup, 'rows'), key, manifest.rows), fileOf(backup, 'rows'));
 
+/**
+ * Statements that end what people signed in or connected with: what was ended after the backup would work again. Each
+ * names the column that its table has had since it exists.
+ */
+const endings = [
+  ['vault.sessions', 'ended_at', 'update vault.sessions set ended_at = now() where ended_at is null'],
+  ['vault.token_families', 'revoked_at', 'update vault.token_families set revoked_at = now() where revoked_at is null'],
+  [
+    'vault.authorization_codes',
+    'burned_at',
+    'update vault.authorization_codes set burned_at = now() where used_at is null and burned_at is null',
+  ],
+  ['vault.calendar_links', 'digest', 'delete from vault.calendar_links'],
+  ['vault.sign_in_steps', 'digest', 'delete from vault.sign_in_steps'],
+  ['vault.password_resets', 'digest', 'delete from vault.password_resets'],
+  ['vault.address_changes', 'digest', 'delete from vault.address_changes'],
+] as const;
+
 /** Loads the rows, all or none. */
-async function load(client: pg.Client, source: Source, manifest: Manifest): Promise<Compared[]> {
+async function load(
+  client: pg.Client,
+  source: Source,
+  manifest: Manifest,
+  keepsSessions: boolean,
+): Promise<Compared[]> {
   return inTransaction(client, async () => {
     const tables = await tablesOf(client);
     const names = tables.map(({ name }) => name);
@@ -236,6 +259,8 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
     // the restore.
     if (known.get('vault.change_stream')?.has('history'))
       await client.query('update vault.change_stream set history = gen_random_uuid()');
+    for (const [table, column, ending] of keepsSessions ? [] : endings)
+      if (known.get(table)?.has(column)) await client.query(ending);
     for (const restore of undo) await restore();
     return compared;
   });
@@ -302,13 +327,14 @@ async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
 
 /**
  * Restores into the database of `owner`, which must be empty, using the schema of the backup's migrations, and writes
- * the bodies to `storage`; if that is null, the bodies are only read and checked. Damaged bodies are left out. Rejects
- * with {@link NotRestored} or {@link Damaged}; the database is then still empty.
+ * the bodies to `storage`; if that is null, the bodies are only read and checked. Damaged bodies are left out. Sessions,
+ * connected clients and links to calendars end, unless `keepsSessions`. Rejects with {@link NotRestored} or {@link Damaged}; the database is then still empty.
  */
 export async function restoreBackup(
   source: Source,
   owner: pg.ClientConfig,
   storage: Storage | null,
+  keepsSessions = false,
 ): Promise<Restored> {
   const manifest = await readManifest(source.destination, source.backup, source.key);
   const only = await migrationsOf(manifest);
@@ -322,7 +348,7 @@ export async function restoreBackup(
   await migrate(owner, { only });
   const tables = await withClient(owner, 'restore', async (client) => {
     await client.query(textSettings);
-    return load(client, source, manifest);
+    return load(client, source, manifest, keepsSessions);
   });
   return { manifest, tables, ...documents };
 }

@@ -315,7 +315,7 @@ function addSecrets(program: Command): void {
             unsubscribe_links
               ? 'The secret of unsubscribe links is renewed.'
               : 'The secret of unsubscribe links is kept: links made with the previous one still work.'
-          } Restart every node; then older keys can be removed from SECRETS_KEY.`,
+          } Restart every node; then older keys can be removed from SECRETS_KEY. Keep them for as long as backups from before now, which need them when they are restored.`,
       ),
     );
 }

@@ -246,7 +246,7 @@ test('a backup during writes restores one consistent state, and the next copies 
     code: 1,
     stderr: expect.stringContaining('Cannot connect to DATABASE_URL'),
   });
-  const restored = await run(['restore', '--place', folder], late.env);
+  const restored = await run(['restore', '--place', folder, '--keep-sessions'], late.env);
   expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--continue') });
   expect(await everyRow(late.owner)).toEqual(await everyRow(service.connections.owner));
   // Everything that was disabled while the rows were loaded is enabled again.
@@ -281,6 +281,59 @@ test('a backup during writes restores one consistent state, and the next copies 
   await secondAfter(kept.name);
   const taken = await backUp(folder, late.env, ['--keep', '1', '--continue']);
   expect(taken.deleted).toEqual([kept.name]);
+});
+
+test('a restore ends sessions, clients and links to calendars, unless --keep-sessions is given', async () => {
+  const { email, password } = service.demo.people.broker;
+  const signedIn = await fetch(`${service.origin}/api/auth/sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  expect(await signedIn.json()).toMatchObject({ outcome: 'signed_in' });
+  const cookie = signedIn.headers.getSetCookie().map((line) => line.slice(0, line.indexOf(';')));
+  await service.sql(
+    `with c as (
+       insert into public.connected_clients (name, redirect_uris, created_by)
+       select 'Assistant', '{https://assistant.example/back}', id from users where email = $1 returning id, created_by)
+     insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
+       select created_by, id, '{mcp:read}', 'https://dealkeep.example/mcp', now(), now() + interval '30 days' from c`,
+    [email],
+  );
+  await service.sql(
+    'insert into vault.calendar_links (user_id, digest) select id, sha256(id::text::bytea) from users where email = $1',
+    [email],
+  );
+  const place = await newDataDir();
+  const made = await backUp(place);
+  const session = async (args: string[]) => {
+    const target = await emptyPlace();
+    const restored = await run(['restore', made.name, '--place', place, ...args], target.env);
+    expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('"After a restore"') });
+    const node = dealkeep(['serve', '--json'], target.env);
+    const { url } = await node.ready;
+    const { status } = await fetch(`${url}api/web/deals/${service.demo.deals.with_everything}`, {
+      headers: { cookie: cookie.join('; ') },
+    });
+    node.child.kill('SIGTERM');
+    await node.ended;
+    const sql = new pg.Client(target.owner);
+    await sql.connect();
+    const { rows } = await sql
+      .query(
+        `select (select count(*)::int from vault.token_families where revoked_at is null) as clients,
+           (select count(*)::int from vault.calendar_links) as calendars`,
+      )
+      .finally(() => sql.end());
+    return { status, ...rows[0] };
+  };
+  const before = await service.sql<{ clients: number; calendars: number }>(
+    `select (select count(*)::int from vault.token_families where revoked_at is null) as clients,
+       (select count(*)::int from vault.calendar_links) as calendars`,
+  );
+  expect(before).toEqual([{ clients: 1, calendars: 1 }]);
+  expect(await session(['--keep-sessions'])).toEqual({ status: 200, ...before[0] });
+  expect(await session([])).toEqual({ status: 401, clients: 0, calendars: 0 });
 });
 
 test('a backup contains the body of a removed document while a legal hold applies', async () => {
@@ -414,7 +467,7 @@ describe('a damaged file of a document', () => {
     const files = [`${bodies}/${changed}`, `${bodies}/${gone}`];
 
     const target = await emptyPlace();
-    const restored = await run(['restore', '--place', place, '--json'], { ...target.env, ...key });
+    const restored = await run(['restore', '--place', place, '--json', '--keep-sessions'], { ...target.env, ...key });
     expect(restored).toMatchObject({ code: 1, stderr: expect.stringContaining('What was restored is not') });
     const told = JSON.parse(restored.stdout) as Restored;
     expect(told).toMatchObject({ documents: made.documents - 2, damaged_documents: { count: 2, files } });
@@ -798,7 +851,10 @@ test.skipIf(engine === null)(
         DATABASE_URL: `postgres://app@127.0.0.1:${port}/deals`,
         MIGRATE_DATABASE_URL: `postgres://keeper@127.0.0.1:${port}/deals`,
       };
-      expect(await run(['restore', '--place', place], target)).toMatchObject({ code: 0, stderr: '' });
+      expect(await run(['restore', '--place', place, '--keep-sessions'], target)).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
       expect(await everyRow(older('keeper', 'deals'))).toEqual(await everyRow(service.connections.owner));
     } finally {
       tool('pg_ctl', ['-D', cluster, '-m', 'immediate', 'stop']);
