@@ -370,10 +370,10 @@ function addPeople(program: Command): void {
             await removeMails(mailDirectory(config.dataDir), mails, email);
           });
         },
-        ({ id, pseudonym, contacts }) =>
+        ({ id, pseudonym, contacts, contact_ids = [] }) =>
           contacts === undefined
             ? `The person is erased. In records of deals they are "${pseudonym}" (${id}). ${whatStays}`
-            : `The person has no account. Erased: ${plural(contacts, 'contact')}. ${whatStays}`,
+            : `The person has no account. Erased: ${plural(contacts, 'contact')} (${contact_ids.join(', ')}). ${whatStays}`,
       )(options),
     );
 }
