@@ -77,7 +77,7 @@ export async function backup(options: BackupOptions): Promise<void> {
     const { config, destination, key } = context;
     if (options.scheduled && config.backup.everyMillis === undefined)
       throw new ConfigError(['--scheduled needs BACKUP_EVERY, which says when the next backup is due.']);
-    if (config.backup.to && isStore(config.backup.to, config))
+    if (config.backup.to && (await isStore(config.backup.to, config)))
       throw new ConfigError([
         `BACKUP_TO or --place: ${destination.label} is where documents are kept. Give backups another folder, or a folder in the bucket.`,
       ]);

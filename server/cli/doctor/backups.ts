@@ -55,7 +55,7 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
       );
     return;
   }
-  if (isStore(to, config)) {
+  if (await isStore(to, config)) {
     findings.fault(
       'BACKUP_TO is where documents are kept, so no backups are made there.',
       'Set it to another folder, or to a folder in the bucket.',
