@@ -82,14 +82,14 @@ async function checkEmpty(client: pg.Client, manifest: Manifest): Promise<void> 
     const found = await client.query(`select 1 from ${quoted(table)} limit 1`);
     if (found.rowCount !== 0)
       throw new NotRestored(
-        'The database is not empty: restore into an empty one, or a new DATA_DIR. If a restore was interrupted after its rows and documents were in place, run dealkeep documents adopt, then dealkeep migrate.',
+        'The database is not empty: restore into an empty one, or a new DATA_DIR. If a restore was interrupted after its rows and documents were in place, run dealkeep migrate, then dealkeep documents adopt.',
       );
   }
   const known = new Set(manifest.migrations.map(({ name }) => name));
   const newer = (await appliedMigrations(client)).find(({ name }) => !known.has(name));
   if (newer)
     throw new NotRestored(
-      `The database has ${newer.name}, which is newer than the backup: restore into an unused one.`,
+      `The database has ${newer.name}, which is newer than the backup: restore into an unused one. Nobody uses this one yet, so you can make it anew: a new DATA_DIR, or dropdb and createdb --owner with the owner of the database.`,
     );
 }
 
