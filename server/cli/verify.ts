@@ -1,12 +1,12 @@
 /** The command verify. */
 
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { chosenBackup } from '../backup/backups.ts';
 import { restoreBackup, type Restored } from '../backup/restore.ts';
-import { startEmbedded } from '../database/embedded.ts';
+import { endAbandoned, startEmbedded } from '../database/embedded.ts';
 import { homeDirectory, installedEngine, PostgresFailure } from '../database/postgres-home.ts';
 import { undoneBySignal } from '../lib/interruption.ts';
 import { plural } from '../lib/plural.ts';
@@ -49,17 +49,33 @@ export function comparison(restored: Restored): string {
   ].join('\n');
 }
 
+const prefix = 'dealkeep-verify-';
+
+/** Deletes a directory for a temporary PostgreSQL. */
+async function removeDirectory(directory: string): Promise<void> {
+  // When run as root, the data may be outside the directory.
+  await rm(homeDirectory(path.join(directory, 'data')), { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
+}
+
+/** Ends and deletes what a killed verify left behind: a PostgreSQL with the rows of a backup. */
+async function removeAbandoned(): Promise<void> {
+  for (const name of await readdir(os.tmpdir())) {
+    const directory = path.join(os.tmpdir(), name);
+    // Without a lock, another process is only beginning. What belongs to others is not trusted.
+    if (!name.startsWith(prefix) || !existsSync(path.join(directory, 'data/dealkeep.lock'))) continue;
+    const found = await lstat(directory).catch(() => null);
+    if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue;
+    if (await endAbandoned(path.join(directory, 'data'))) await removeDirectory(directory);
+  }
+}
+
 /** Creates a directory for a temporary PostgreSQL; `remove` deletes it with its content. A signal does so, too. */
 function temporaryDirectory(): { readonly dataDir: string; readonly remove: () => Promise<void> } {
-  const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-verify-'));
+  const directory = mkdtempSync(path.join(os.tmpdir(), prefix));
   const dataDir = path.join(directory, 'data');
-  const removeAll = async () => {
-    // When run as root, the data may be outside the directory.
-    await rm(homeDirectory(dataDir), { recursive: true, force: true });
-    await rm(directory, { recursive: true, force: true });
-  };
   let removed: Promise<void> | undefined;
-  const remove = () => (removed ??= removeAll().finally(takeBack));
+  const remove = () => (removed ??= removeDirectory(directory).finally(takeBack));
   const takeBack = undoneBySignal(remove);
   return { dataDir, remove };
 }
@@ -77,6 +93,7 @@ export async function verify(name: string | undefined, options: DestinationOptio
       );
     });
     const backup = await chosenBackup(destination, name);
+    await removeAbandoned();
     const { dataDir, remove } = temporaryDirectory();
     try {
       // The database need not outlive the comparison, so nothing has to be durable.
