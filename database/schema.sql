@@ -36,6 +36,7 @@ CREATE TABLE app.job_runs (
     last_run_at timestamp with time zone NOT NULL,
     last_success_at timestamp with time zone,
     last_failure_at timestamp with time zone,
+    missing_documents integer DEFAULT 0 NOT NULL,
     CONSTRAINT job_runs_pkey PRIMARY KEY (job),
     CONSTRAINT job_runs_job_check CHECK (job ~ '^[a-z][a-z0-9_]{0,62}$'::text)
 );
@@ -15076,12 +15077,12 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.selected_side(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.service_state()
- RETURNS TABLE(events_waiting bigint, events_failing bigint, oldest_event_at timestamp with time zone, last_backup_at timestamp with time zone, last_backup_failure_at timestamp with time zone)
+ RETURNS TABLE(events_waiting bigint, events_failing bigint, oldest_event_at timestamp with time zone, last_backup_at timestamp with time zone, last_backup_failure_at timestamp with time zone, last_backup_missing integer)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select e.waiting, e.failing, e.oldest, b.last_success_at, b.last_failure_at
+  select e.waiting, e.failing, e.oldest, b.last_success_at, b.last_failure_at, coalesce(b.missing_documents, 0)
   from (
     select count(*) as waiting, count(*) filter (where e.last_error is not null) as failing, min(e.at) as oldest
     from (select e.at, e.last_error from vault.events e order by e.id limit 10000) e) e
@@ -17340,3 +17341,4 @@ $function$;
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
 -- 3f60bf37f19e8ca0034290e2e3b910ec894f7f39ffd014748e7ed5ad00fca4f5  820_stores_after_a_restore.sql
+-- e26c6e1b74fd1e25a234a6aee44412df5713f80a561bd50009e5686dbf746859  821_documents_missing_in_backups.sql

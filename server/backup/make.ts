@@ -55,8 +55,8 @@ interface BackupTask {
   readonly unlessYounger?: number | undefined;
   /** Whether to continue with the backups of a database that this one was restored from, or vice versa. */
   readonly takesOver: boolean;
-  /** Called when the backup is complete, before others are deleted. */
-  readonly onWhole: () => Promise<void>;
+  /** Called when the backup is complete, before others are deleted, with the number of documents that it lacks. */
+  readonly onWhole: (missing: number) => Promise<void>;
   readonly release: string;
   readonly now?: Date;
 }
@@ -369,7 +369,7 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     const database = await copyDatabase(task, backupName(at, series), at);
     const { manifest, copied: copiedNow } = await copyBodies(task, { ...database, ...(store && { store }) });
     await writeManifest(destination, manifest, task.key);
-    await task.onWhole();
+    await task.onWhole(manifest.documents.missing.length);
     const dropped: string[] = [];
     const undeleted = await prune(task, manifest.name, dropped).then(() => null, reasonOf);
     // A login without the permission to list unfinished files only leaves them taking up space.

@@ -12,6 +12,7 @@ import {
   rename,
   rm,
   stat,
+  symlink,
   truncate,
   utimes,
   writeFile,
@@ -266,7 +267,7 @@ test('a backup during writes restores one consistent state, and the next copies 
   // A database that is not empty is refused.
   const again = await run(['restore', '--place', folder], late.env);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database is not empty') });
-  expect(again.stderr).toContain('dealkeep documents adopt');
+  expect(again.stderr).toContain('run dealkeep migrate, then dealkeep documents adopt');
 
   // A restored database counts as another one: its backups would otherwise delete those of the original, which is still
   // in use.
@@ -446,6 +447,20 @@ describe('an encrypted backup', () => {
     expect([code, program.child.signalCode, stderr]).toEqual([null, 'SIGINT', '']);
     expect(left()).toEqual([]);
     expect(isAlive(started)).toBe(false);
+
+    // What one that was killed leaves behind, the next one ends and deletes.
+    const killed = dealkeep(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR });
+    await expect.poll(pid, { interval: 10, timeout: 60_000 }).toBeGreaterThan(0);
+    const orphan = pid();
+    const [leftBehind = ''] = left();
+    process.kill(Number(await readFile(path.join(TMPDIR, leftBehind, 'data/dealkeep.pid'), 'utf8')), 'SIGKILL');
+    await killed.ended;
+    expect(isAlive(orphan)).toBe(true);
+    expect(await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR })).toMatchObject({
+      code: 0,
+    });
+    expect(left()).toEqual([]);
+    expect(isAlive(orphan)).toBe(false);
   });
 });
 
@@ -706,6 +721,9 @@ describe('deleting old backups', () => {
       const named = { ...env, ...bucket, S3_BUCKET: 'sales' };
       expect(await run([...args, 's3://sales'], named)).toMatchObject({ code: 2, stderr: refused });
       expect(await run([...args, service.config.dataDir], env)).toMatchObject({ code: 2, stderr: refused });
+      const link = await newDataDir();
+      await symlink(service.config.dataDir, link);
+      expect(await run([...args, link], env)).toMatchObject({ code: 2, stderr: refused });
       // The variables do not say that a service keeps its documents in this bucket.
       const one = await backUp('s3://sales', bucket);
       await secondAfter(one.name);
@@ -765,6 +783,30 @@ test('a backup to an unwritable folder fails with one line that names it', async
   await writeFile(file, '');
   const { code, stderr } = await run(['backup', '--place', path.join(file, 'backups')], env);
   expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringMatching(/^ENOTDIR: .*\/backups/)]]);
+});
+
+/** Mounts a file system of 64 kB, which only root may do; returns whether it could. */
+const mounted = (directory: string) =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory]).status === 0;
+
+test('a full disk is reported in one sentence that names the place', async ({ skip }) => {
+  const place = await newDataDir();
+  await mkdir(place);
+  if (!mounted(place)) return skip('only root may mount a small file system');
+  try {
+    const { code, stderr } = await run(['backup', '--place', place], env);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`^There is no room left in ${place}/.*\\.\n$`)),
+    ]);
+    await writeFile(path.join(place, 'fill'), Buffer.alloc(65_536)).catch(() => {});
+    const { stdout } = await run(['doctor', '--json'], { DATA_DIR: place });
+    expect(stdout).not.toContain('check host, port');
+    const started = await run(['migrate'], { DATA_DIR: place });
+    expect([started.code, started.stderr]).toEqual([1, `There is no room left in ${place}.\n`]);
+  } finally {
+    spawnSync('umount', [place]);
+  }
 });
 
 test('a store that lacks files of documents is adopted only with --incomplete', async () => {
@@ -906,6 +948,7 @@ test('the service makes a backup when the latest is too old, and doctor reports 
        from app.job_runs where job = 'backup'`,
     );
   expect(await runs()).toEqual([{ made: true, failed: false }]);
+  expect(await service.sql('select last_backup_missing as lacks from app.service_state()')).toEqual([{ lacks: 1 }]);
   // The latest backup is recent enough.
   const again = await run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
   expect(again).toMatchObject({ code: 0, stdout: 'null\n' });
