@@ -38,8 +38,8 @@ export function damagedLines({ damaged: { count, files } }: Restored, label: str
 export function comparison(restored: Restored): string {
   const { manifest, tables, bodies } = restored;
   const width = Math.max(...tables.map(({ table }) => table.length), 'documents'.length);
-  const row = (name: string, rows: string, restored: string, verdict: string) =>
-    `${name.padEnd(width)}  ${rows.padStart(10)}  ${restored.padStart(10)}  ${verdict}`;
+  const row = (name: string, rows: string, back: string, verdict: string) =>
+    `${name.padEnd(width)}  ${rows.padStart(10)}  ${back.padStart(10)}  ${verdict}`;
   return [
     row('', 'backed up', 'restored', 'digest'),
     ...tables.map(({ table, backedUp, restored: found, isSame: same }) =>
