@@ -36,6 +36,7 @@ CREATE TABLE app.job_runs (
     last_run_at timestamp with time zone NOT NULL,
     last_success_at timestamp with time zone,
     last_failure_at timestamp with time zone,
+    missing_documents integer DEFAULT 0 NOT NULL,
     CONSTRAINT job_runs_pkey PRIMARY KEY (job),
     CONSTRAINT job_runs_job_check CHECK (job ~ '^[a-z][a-z0-9_]{0,62}$'::text)
 );
@@ -4099,7 +4100,7 @@ CREATE OR REPLACE FUNCTION app.bodies_to_clear()
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  (select u.storage_key from vault.uploads u where u.begun_at < app.now() - interval '2 days'
+  (select u.storage_key from vault.uploads u where u.begun_at < app.now() - interval '2 days' and app.is_store_settled()
    union all
    select d.storage_key from (
        select s.storage_key, s.deal_id, s.uploaded_by from public.documents s
@@ -4107,7 +4108,7 @@ AS $function$
        union all
        select p.storage_key, p.deal_id, p.uploaded_by from public.production_documents p
          where p.removed_at < app.now() - interval '7 days' and p.body_cleared_at is null) d
-     where not app.is_document_held(d.deal_id, d.uploaded_by))
+     where app.is_store_settled() and not app.is_document_held(d.deal_id, d.uploaded_by))
   limit 500
 $function$;
 GRANT EXECUTE ON FUNCTION app.bodies_to_clear() TO dealkeep_server;
@@ -4222,6 +4223,9 @@ CREATE OR REPLACE FUNCTION app.brokerage_to_delete(skipped uuid[])
  SET search_path TO ''
 AS $function$
 begin
+  if not app.is_store_settled() then
+    return null;
+  end if;
   return (select d.brokerage_id from vault.brokerage_deletions d
     where d.due_at <= app.now() and d.brokerage_id <> all (skipped) and not exists (select from app.hold_on_brokerage(d.brokerage_id))
       and not exists (select from public.brokerages s join vault.brokerage_deletions o on o.brokerage_id = s.id where s.sandbox_of = d.brokerage_id)
@@ -9933,6 +9937,15 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_set_up_open() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.is_store_settled()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select not exists (select from vault.document_store s where s.marked_at > app.now() - interval '2 days')
+$function$;
+
 CREATE OR REPLACE FUNCTION app.is_time_zone(zone text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -15423,12 +15436,12 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.selected_side(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.service_state()
- RETURNS TABLE(events_waiting bigint, events_failing bigint, oldest_event_at timestamp with time zone, last_backup_at timestamp with time zone, last_backup_failure_at timestamp with time zone)
+ RETURNS TABLE(events_waiting bigint, events_failing bigint, oldest_event_at timestamp with time zone, last_backup_at timestamp with time zone, last_backup_failure_at timestamp with time zone, last_backup_missing integer)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select e.waiting, e.failing, e.oldest, b.last_success_at, b.last_failure_at
+  select e.waiting, e.failing, e.oldest, b.last_success_at, b.last_failure_at, coalesce(b.missing_documents, 0)
   from (
     select count(*) as waiting, count(*) filter (where e.last_error is not null) as failing, min(e.at) as oldest
     from (select e.at, e.last_error from vault.events e order by e.id limit 10000) e) e
@@ -17763,3 +17776,5 @@ $function$;
 -- 7ce190d093b5c6d5631183746afc0ca7fc2dd92ff7f361799af5f04d40f99d96  841_refused_for_a_missing_factor.sql
 -- 0f5ea3f13edec844173e6256583e0159c03123a8174a12abcab0936ee091f977  842_people_leave_by_themselves.sql
 -- 29f5ed52f127e1631ade4f3d10bd4e184771b2b5e6bdcdf8e8895268c6356132  843_sessions_ended_by_an_admin.sql
+-- 3f60bf37f19e8ca0034290e2e3b910ec894f7f39ffd014748e7ed5ad00fca4f5  820_stores_after_a_restore.sql
+-- e26c6e1b74fd1e25a234a6aee44412df5713f80a561bd50009e5686dbf746859  821_documents_missing_in_backups.sql

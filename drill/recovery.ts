@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { appendFileSync, chmodSync, chownSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { freePort } from '../bench/free-port.ts';
@@ -31,13 +31,15 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
   };
   const start = (place: string) => tool('pg_ctl', '-D', place, '-l', at('log'), '-w', 'start');
   const stop = (place: string, how: string) => tool('pg_ctl', '-D', place, '-m', how, 'stop');
-  const owner: pg.ClientConfig = { host: '127.0.0.1', port, user: 'postgres', database: 'postgres' };
+  const owner: pg.ClientConfig = { host: home.directory, port, user: 'postgres', database: 'postgres' };
 
-  tool('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '--encoding=UTF8', '--locale=C.UTF-8');
+  // As in Debian's cluster, TCP asks for a password, and the socket does not.
+  const access = ['--auth-host=scram-sha-256', '--auth-local=trust'];
+  tool('initdb', '-D', data, '-U', 'postgres', ...access, '--encoding=UTF8', '--locale=C.UTF-8');
   const settings = [
     `port = ${port}`,
     `listen_addresses = '127.0.0.1'`,
-    `unix_socket_directories = ''`,
+    `unix_socket_directories = '${home.directory}'`,
     `archive_mode = on`,
     `archive_command = 'test ! -f ${archive}/%f && cp %p ${archive}/%f.part && mv ${archive}/%f.part ${archive}/%f'`,
     `archive_timeout = 60`,
@@ -48,9 +50,26 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
   try {
     await migrate(owner);
     await loadDemo(owner);
-    tool('pg_basebackup', '-d', `host=127.0.0.1 port=${port} user=postgres`, '-D', base, '--checkpoint=fast');
-    tool('pg_verifybackup', base);
-    say('copied the data while it is served, and verified the copy');
+    // The second copy replaces the first.
+    for (const _ of ['first', 'second']) {
+      const copy = at('base.new');
+      tool(
+        'pg_basebackup',
+        '-h',
+        home.directory,
+        '-p',
+        String(port),
+        '-U',
+        'postgres',
+        '-D',
+        copy,
+        '--checkpoint=fast',
+      );
+      tool('pg_verifybackup', copy);
+      rmSync(base, { recursive: true, force: true });
+      renameSync(copy, base);
+    }
+    say('copied the data twice while it is served, and verified the copies');
 
     const contact = `insert into contacts (brokerage_id, type, display_name) select id, 'person', '%' from brokerages limit 1`;
     await ask(owner, `${contact.replace('%', 'Before the mistake')} returning 1`);

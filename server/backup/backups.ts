@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { BackupKey } from '../lib/backup-key.ts';
 import { isStorageKey } from '../storage/storage.ts';
 import type { BackupDestination } from './destination.ts';
-import { fileOf, seriesOf } from './names.ts';
+import { fileOf, isFromFuture, seriesOf } from './names.ts';
 import { wholeLines } from './rows.ts';
 import { Damaged, keyIdEnd, keyIdIn, opened, sealed } from './encryption.ts';
 
@@ -215,10 +215,28 @@ export async function backupsIn(destination: BackupDestination): Promise<Found[]
   return found;
 }
 
-/** The backup of this name, or the latest complete one without a name. Throws {@link NoBackup}. */
+/** The names of the complete backups, oldest first; those dated in the future come before all others. */
+export function wholeByAge(found: readonly Found[], now = new Date()): string[] {
+  const whole = found.filter(({ isWhole }) => isWhole).map(({ name }) => name);
+  return [...whole.filter((name) => isFromFuture(name, now)), ...whole.filter((name) => !isFromFuture(name, now))];
+}
+
+/**
+ * The backup of this name, or the latest complete one without a name. Throws {@link NoBackup}, also without a name when
+ * a wrong clock leaves it open which one is the latest.
+ */
 export async function chosenBackup(destination: BackupDestination, name: string | undefined): Promise<string> {
   const found = await backupsIn(destination);
-  const chosen = name === undefined ? found.findLast(({ isWhole }) => isWhole) : found.find((one) => one.name === name);
+  const whole = wholeByAge(found);
+  const early = whole.findLast((one) => isFromFuture(one));
+  if (name === undefined && early !== undefined && whole.length > 1)
+    throw new NoBackup(
+      `${early} in ${destination.label} is dated in the future: the clock was wrong when it was made, or is wrong on this machine. Give the name of the backup. The others are: ${whole
+        .filter((one) => one !== early)
+        .slice(-3)
+        .join(', ')}${whole.length > 4 ? ' and older ones' : ''}.`,
+    );
+  const chosen = found.find((one) => one.name === (name ?? whole.at(-1)));
   if (chosen?.isWhole) return chosen.name;
   if (chosen) throw new NoBackup(`${chosen.name} in ${destination.label} is incomplete: choose another.`);
   throw new NoBackup(

@@ -1,7 +1,7 @@
 /** Destinations of backups: a folder, or a bucket of an S3-compatible store. */
 
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config, DestinationConfig } from '../config/config.ts';
 import { removeUnchanged, writeWhole } from '../storage/files.ts';
@@ -92,9 +92,19 @@ async function rmdirIfEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch(() => {});
 }
 
+/** The path without symbolic links; the path itself while it does not exist. */
+const realPath = (directory: string): Promise<string> =>
+  realpath(directory).catch((error: unknown) => {
+    if (isMissing(error)) return directory;
+    throw error;
+  });
+
 /** Whether the destination is the document store itself: pruning backups would delete its documents. */
-export function isStore(place: DestinationConfig, { s3, dataDir }: Pick<Config, 's3' | 'dataDir'>): boolean {
-  if ('directory' in place) return s3 === undefined && place.directory === dataDir;
+export async function isStore(
+  place: DestinationConfig,
+  { s3, dataDir }: Pick<Config, 's3' | 'dataDir'>,
+): Promise<boolean> {
+  if ('directory' in place) return s3 === undefined && (await realPath(place.directory)) === (await realPath(dataDir));
   return s3?.bucket === place.s3.bucket && place.prefix === '';
 }
 

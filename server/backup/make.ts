@@ -15,13 +15,24 @@ import {
   compressed,
   keyIdOf,
   readManifest,
+  wholeByAge,
   writeFileTo,
   writeManifest,
   type Body,
   type Manifest,
 } from './backups.ts';
 import { byBytes, type BackupDestination, type StoredFile } from './destination.ts';
-import { backupName, bodiesFolder, bodyName, fileOf, keyIdOfFolder, keyOfBody, madeAt, seriesOf } from './names.ts';
+import {
+  backupName,
+  bodiesFolder,
+  bodyName,
+  fileOf,
+  isFromFuture,
+  keyIdOfFolder,
+  keyOfBody,
+  madeAt,
+  seriesOf,
+} from './names.ts';
 import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, type Table } from './rows.ts';
 import { Damaged, sealedSize } from './encryption.ts';
 
@@ -44,8 +55,8 @@ interface BackupTask {
   readonly unlessYounger?: number | undefined;
   /** Whether to continue with the backups of a database that this one was restored from, or vice versa. */
   readonly takesOver: boolean;
-  /** Called when the backup is complete, before others are deleted. */
-  readonly onWhole: () => Promise<void>;
+  /** Called when the backup is complete, before others are deleted, with the number of documents that it lacks. */
+  readonly onWhole: (missing: number) => Promise<void>;
   readonly release: string;
   readonly now?: Date;
 }
@@ -60,8 +71,8 @@ export interface Made {
   readonly undeleted: string | null;
 }
 
-/** Identifies the database; the same after it is restored. */
-async function seriesIn(client: pg.ClientBase): Promise<string> {
+/** Identifies the database; the same after it is restored. The server's login may ask, too. */
+export async function seriesIn(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ first: string }>(
     `select min(extract(epoch from applied_at))::text as first from app.migrations`,
   );
@@ -275,13 +286,14 @@ async function clearAllBodies({ destination, key }: BackupTask, kept: readonly s
 }
 
 /**
- * Deletes incomplete backups, complete ones except the latest `keep`, and then bodies; appends the names of deleted
- * backups to `dropped`.
+ * Deletes incomplete backups, complete ones except the latest `keep`, of which `made` is the last, and then bodies;
+ * appends the names of deleted backups to `dropped`.
  */
-async function prune(task: BackupTask, dropped: string[]): Promise<void> {
+async function prune(task: BackupTask, made: string, dropped: string[]): Promise<void> {
   const { destination, keep = Infinity } = task;
   const found = await backupsIn(destination);
-  const whole = found.filter(({ isWhole }) => isWhole).map(({ name }) => name);
+  // A clock may have been wrong, or be wrong now: whatever the names say, the backup just made is the latest.
+  const whole = [...wholeByAge(found, task.now).filter((name) => name !== made), made];
   const kept = whole.slice(Math.max(0, whole.length - keep));
   for (const { name } of found) {
     if (kept.includes(name)) continue;
@@ -291,9 +303,13 @@ async function prune(task: BackupTask, dropped: string[]): Promise<void> {
   if (dropped.length > 0) await clearAllBodies(task, kept);
 }
 
+/** The name of a backup of another database in this destination. */
+export const foreignBackup = async (destination: BackupDestination, series: string): Promise<string | undefined> =>
+  (await destination.folders()).find((name) => ![null, series].includes(seriesOf(name)));
+
 /** Throws if the destination holds backups of another database: each would delete bodies that the other needs. */
 async function checkSeries(destination: BackupDestination, series: string): Promise<void> {
-  const other = (await destination.folders()).find((name) => ![null, series].includes(seriesOf(name)));
+  const other = await foreignBackup(destination, series);
   if (other !== undefined)
     throw new NoBackupMade(
       `${destination.label} has backups of another database, such as ${other}: give each database its own destination.`,
@@ -336,10 +352,11 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     await checkSeries(destination, series);
     const store = await storeIn(client);
     const found = await backupsIn(destination);
-    const latest = found.findLast(({ isWhole }) => isWhole)?.name;
+    const latest = wholeByAge(found, now).at(-1);
     if (latest !== undefined) {
       if (store !== null && !task.takesOver) await checkCopy(task, latest, store);
-      if (unlessYounger !== undefined && now.getTime() - madeAt(latest).getTime() < unlessYounger) return null;
+      const isRecent = !isFromFuture(latest, now) && now.getTime() - madeAt(latest).getTime() < (unlessYounger ?? 0);
+      if (isRecent) return null;
     }
     if (store !== null && !(await isMarked(task.storage, store)))
       throw new NoBackupMade(
@@ -352,9 +369,9 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     const database = await copyDatabase(task, backupName(at, series), at);
     const { manifest, copied: copiedNow } = await copyBodies(task, { ...database, ...(store && { store }) });
     await writeManifest(destination, manifest, task.key);
-    await task.onWhole();
+    await task.onWhole(manifest.documents.missing.length);
     const dropped: string[] = [];
-    const undeleted = await prune(task, dropped).then(() => null, reasonOf);
+    const undeleted = await prune(task, manifest.name, dropped).then(() => null, reasonOf);
     // A login without the permission to list unfinished files only leaves them taking up space.
     await destination.tidy(new Date(now.getTime() - unfinishedMillis)).catch(() => {});
     return { manifest, copied: copiedNow, dropped, undeleted };

@@ -27,6 +27,13 @@ export function madeAt(name: string): Date {
   return new Date(stamp.replace(/^(.{4})(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
 }
 
+/** How far the clocks of machines may be apart, in milliseconds. */
+const clocksApart = 10 * 60_000;
+
+/** Whether a backup is dated in the future: the clock was wrong when it was made, or is now. */
+export const isFromFuture = (name: string, now = new Date()): boolean =>
+  madeAt(name).getTime() - now.getTime() > clocksApart;
+
 const files = ['rows', 'documents', 'manifest'] as const;
 const isFile = (name: string): boolean => (files as readonly string[]).includes(name);
 

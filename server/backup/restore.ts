@@ -8,7 +8,7 @@ import { appliedMigrations, migrate, migrationFiles } from '../database/migrate.
 import { inTransaction } from '../database/transaction.ts';
 import type { BackupKey } from '../lib/backup-key.ts';
 import type { Storage } from '../storage/storage.ts';
-import { bodiesOf, checked, decompressed, readFileFrom, readManifest, type Manifest } from './backups.ts';
+import { bodiesOf, checked, decompressed, readFileFrom, readManifest, type Body, type Manifest } from './backups.ts';
 import type { BackupDestination } from './destination.ts';
 import { bodyName, fileOf } from './names.ts';
 import {
@@ -46,9 +46,20 @@ export interface Compared {
 export interface Restored {
   readonly manifest: Manifest;
   readonly tables: readonly Compared[];
-  /** The number of bodies that were read and are unchanged. */
+  /** The number of bodies that were read and are unchanged, or that the store had already. */
   readonly bodies: number;
+  readonly damaged: DamagedBodies;
 }
+
+/** Bodies that the place of the backups has no longer, or not as they were backed up. */
+export interface DamagedBodies {
+  readonly count: number;
+  /** The names of their files in the place, of at most {@link mostNamed}. */
+  readonly files: readonly string[];
+}
+
+/** At most this many damaged bodies are named. */
+export const mostNamed = 1_000;
 
 /** A single row in one of these tables shows that a database is in use; no other table has rows without one. */
 const inUse = ['public.users', 'public.brokerages'];
@@ -71,14 +82,14 @@ async function checkEmpty(client: pg.Client, manifest: Manifest): Promise<void> 
     const found = await client.query(`select 1 from ${quoted(table)} limit 1`);
     if (found.rowCount !== 0)
       throw new NotRestored(
-        'The database is not empty: restore into an empty one, or a new DATA_DIR. If a restore was interrupted after its rows and documents were in place, run dealkeep documents adopt, then dealkeep migrate.',
+        'The database is not empty: restore into an empty one, or a new DATA_DIR. If a restore was interrupted after its rows and documents were in place, run dealkeep migrate, then dealkeep documents adopt.',
       );
   }
   const known = new Set(manifest.migrations.map(({ name }) => name));
   const newer = (await appliedMigrations(client)).find(({ name }) => !known.has(name));
   if (newer)
     throw new NotRestored(
-      `The database has ${newer.name}, which is newer than the backup: restore into an unused one.`,
+      `The database has ${newer.name}, which is newer than the backup: restore into an unused one. Nobody uses this one yet, so you can make it anew: a new DATA_DIR, or dropdb and createdb --owner with the owner of the database.`,
     );
 }
 
@@ -195,8 +206,31 @@ async function compare(client: pg.Client, manifest: Manifest): Promise<Compared[
 const rowsFile = ({ destination, backup, key }: Source, manifest: Manifest): AsyncIterable<Uint8Array> =>
   decompressed(readFileFrom(destination, fileOf(backup, 'rows'), key, manifest.rows), fileOf(backup, 'rows'));
 
+/**
+ * Statements that end what people signed in or connected with: what was ended after the backup would work again. Each
+ * names the column that its table has had since it exists.
+ */
+const endings = [
+  ['vault.sessions', 'ended_at', 'update vault.sessions set ended_at = now() where ended_at is null'],
+  ['vault.token_families', 'revoked_at', 'update vault.token_families set revoked_at = now() where revoked_at is null'],
+  [
+    'vault.authorization_codes',
+    'burned_at',
+    'update vault.authorization_codes set burned_at = now() where used_at is null and burned_at is null',
+  ],
+  ['vault.calendar_links', 'digest', 'delete from vault.calendar_links'],
+  ['vault.sign_in_steps', 'digest', 'delete from vault.sign_in_steps'],
+  ['vault.password_resets', 'digest', 'delete from vault.password_resets'],
+  ['vault.address_changes', 'digest', 'delete from vault.address_changes'],
+] as const;
+
 /** Loads the rows, all or none. */
-async function load(client: pg.Client, source: Source, manifest: Manifest): Promise<Compared[]> {
+async function load(
+  client: pg.Client,
+  source: Source,
+  manifest: Manifest,
+  keepsSessions: boolean,
+): Promise<Compared[]> {
   return inTransaction(client, async () => {
     const tables = await tablesOf(client);
     const names = tables.map(({ name }) => name);
@@ -225,44 +259,82 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
     // the restore.
     if (known.get('vault.change_stream')?.has('history'))
       await client.query('update vault.change_stream set history = gen_random_uuid()');
+    for (const [table, column, ending] of keepsSessions ? [] : endings)
+      if (known.get(table)?.has(column)) await client.query(ending);
     for (const restore of undo) await restore();
     return compared;
   });
 }
 
-/** Passes each body to `keep`; returns how many were unchanged. */
+/** The body as it was backed up; errors of the disk that holds it count as damage. Throws {@link Damaged}. */
+async function* backedUp({ destination, key }: Source, name: string, body: Body): AsyncGenerator<Uint8Array> {
+  try {
+    yield* checked(readFileFrom(destination, name, key), body);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
+    throw new Damaged(`${name} cannot be read.`, { cause: error });
+  }
+}
+
+/** Whether the store has this body, unchanged. */
+async function isStored(storage: Storage, body: Body): Promise<boolean> {
+  const found = await storage.read(body.storageKey);
+  if (found === null) return false;
+  return discard(checked(found, body)).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof Damaged) return false;
+      throw error;
+    },
+  );
+}
+
+/** Copies each body to `storage`, or only reads it if that is null. A damaged body does not prevent the others. */
 async function readBodies(
-  { destination, backup, key }: Source,
+  source: Source,
   manifest: Manifest,
-  keep: (storageKey: string, body: AsyncIterable<Uint8Array>) => Promise<void>,
-): Promise<number> {
+  storage: Storage | null,
+): Promise<Pick<Restored, 'bodies' | 'damaged'>> {
+  const { destination, backup, key } = source;
   const missing = new Set(manifest.documents.missing);
+  const files: string[] = [];
   let count = 0;
+  let bad = 0;
   for await (const body of bodiesOf(destination, backup, key, manifest.documents)) {
     if (missing.has(body.storageKey)) continue;
-    const name = bodyName(key, body.storageKey);
-    await keep(body.storageKey, checked(readFileFrom(destination, name, key), body));
     count += 1;
+    const name = bodyName(key, body.storageKey);
+    const content = backedUp(source, name, body);
+    try {
+      await (storage ? storage.write(body.storageKey, content) : discard(content));
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error;
+      // With --continue the store may still have it; a body that cannot be written whole does not replace it.
+      if (storage && (await isStored(storage, body))) continue;
+      bad += 1;
+      if (files.length < mostNamed) files.push(name);
+    }
   }
   if (count + missing.size !== manifest.documents.count) throw new Damaged('The list of documents is incomplete.');
-  return count;
+  return { bodies: count - bad, damaged: { count: bad, files } };
 }
 
 /** Reads a body to its end, which checks it. */
-async function discard(_storageKey: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
   const parts = body[Symbol.asyncIterator]();
   while (!(await parts.next()).done);
 }
 
 /**
  * Restores into the database of `owner`, which must be empty, using the schema of the backup's migrations, and writes
- * the bodies to `storage`; if that is null, the bodies are only read and checked. Rejects with {@link NotRestored} or
- * {@link Damaged}; the database is then still empty.
+ * the bodies to `storage`; if that is null, the bodies are only read and checked. Damaged bodies are left out. Sessions,
+ * connected clients and links to calendars end, unless `keepsSessions`. Rejects with {@link NotRestored} or {@link Damaged}; the database is then still empty.
  */
 export async function restoreBackup(
   source: Source,
   owner: pg.ClientConfig,
   storage: Storage | null,
+  keepsSessions = false,
 ): Promise<Restored> {
   const manifest = await readManifest(source.destination, source.backup, source.key);
   const only = await migrationsOf(manifest);
@@ -272,11 +344,11 @@ export async function restoreBackup(
     for await (const part of lines) if (part.length === 0) return;
   });
   // Bodies first: without rows they do no harm, but rows without bodies would.
-  const bodies = await readBodies(source, manifest, storage ? (name, body) => storage.write(name, body) : discard);
+  const documents = await readBodies(source, manifest, storage);
   await migrate(owner, { only });
   const tables = await withClient(owner, 'restore', async (client) => {
     await client.query(textSettings);
-    return load(client, source, manifest);
+    return load(client, source, manifest, keepsSessions);
   });
-  return { manifest, tables, bodies };
+  return { manifest, tables, ...documents };
 }

@@ -65,8 +65,11 @@ function words({ manifest, copied, dropped, undeleted }: Made, { destination, ke
  * Stores the outcome for /status and /metrics. The backup does not fail when the schema is too old to store it, or the
  * connection is broken.
  */
-async function note(client: pg.Client, succeeded: boolean): Promise<void> {
+async function note(client: pg.Client, succeeded: boolean, missing?: number): Promise<void> {
   await runOn(client, noteJobRun(backupJob, succeeded)).catch(() => {});
+  if (missing === undefined) return;
+  const text = 'update app.job_runs set missing_documents = $1 where job = $2';
+  await client.query(text, [missing, backupJob]).catch(() => {});
 }
 
 /**
@@ -77,7 +80,7 @@ export async function backup(options: BackupOptions): Promise<void> {
     const { config, destination, key } = context;
     if (options.scheduled && config.backup.everyMillis === undefined)
       throw new ConfigError(['--scheduled needs BACKUP_EVERY, which says when the next backup is due.']);
-    if (config.backup.to && isStore(config.backup.to, config))
+    if (config.backup.to && (await isStore(config.backup.to, config)))
       throw new ConfigError([
         `BACKUP_TO or --place: ${destination.label} is where documents are kept. Give backups another folder, or a folder in the bucket.`,
       ]);
@@ -93,7 +96,7 @@ export async function backup(options: BackupOptions): Promise<void> {
         unlessYounger: options.scheduled ? config.backup.everyMillis : undefined,
         takesOver: options.continue === true,
         release: about.version,
-        onWhole: () => note(client, true),
+        onWhole: (missing: number) => note(client, true, missing),
       };
       try {
         return await makeBackup(task);

@@ -40,6 +40,10 @@ export function addBackups(program: Command): void {
     .option(...place)
     .option(...keyFile)
     .option('--continue', 'take over the store with the documents of the database that was backed up')
+    .option(
+      '--keep-sessions',
+      'leave people signed in and clients connected as when the backup was made, for a move without changes since',
+    )
     .option(...json)
     .action(async (given: string | undefined, options: RestoreOptions) =>
       (await import('./restore.ts')).restore(given, options),

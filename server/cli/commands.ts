@@ -165,23 +165,52 @@ function addDocuments(program: Command): void {
     .command('documents')
     .description('The store in which documents are kept.')
     .command('adopt')
-    .description('After documents were moved or restored, confirm that the configured store has them.')
+    .description(
+      'After documents were moved or restored, confirm that the configured store has them. Stop every node first.',
+    )
+    .option('--incomplete', 'even if files of documents are missing there')
     .option(...json)
     .action(
       command(
-        async ({ do: { adoptStore }, client, config }, _options: { json?: boolean }) => {
-          const [{ openStorage }, { markStore, storeLocation }] = await Promise.all([
+        async (
+          { do: { adoptStore, NotPossible }, client, config },
+          { incomplete = false }: { json?: boolean; incomplete?: boolean },
+        ) => {
+          const [
+            { openStorage },
+            { markStore, storeLocation },
+            { checkBodies },
+            { findingsOf },
+            { requireNoNodes },
+            { inTransaction },
+          ] = await Promise.all([
             import('../storage/open.ts'),
             import('../documents/store-marker.ts'),
+            import('./doctor/store.ts'),
+            import('./doctor/finding.ts'),
+            import('../domain/service/nodes.ts'),
+            import('../database/transaction.ts'),
           ]);
           const storage = await openStorage(config);
           const storeId = randomUUID();
-          await markStore(storage, storeId).finally(() => storage.close());
-          await adoptStore(client, storeId);
-          return { store_id: storeId, place: storeLocation(config) };
+          const place = storeLocation(config);
+          const adopt = async () => {
+            await requireNoNodes(client);
+            const findings = findingsOf('store');
+            await checkBodies(client, storage, false, findings);
+            const fault = findings.list.find(({ level }) => level === 'fault');
+            if (fault && !incomplete)
+              throw new NotPossible(
+                `Nothing was changed: in ${place} ${fault.message} Copy all documents there first. To adopt it as it is, add: --incomplete`,
+              );
+            await markStore(storage, storeId);
+            await adoptStore(client, storeId);
+            return { store_id: storeId, place, checked: findings.list.map(({ message }) => message).join(' ') };
+          };
+          return inTransaction(client, adopt).finally(() => storage.close());
         },
-        ({ place }) =>
-          `The documents are in ${place}. Restart every node that keeps them elsewhere, and continue backups with: dealkeep backup --continue`,
+        ({ place, checked }) =>
+          `The documents are in ${place}. ${checked} Start the nodes with this configuration, and continue backups with: dealkeep backup --continue`,
       ),
     );
 }
@@ -286,7 +315,7 @@ function addSecrets(program: Command): void {
             unsubscribe_links
               ? 'The secret of unsubscribe links is renewed.'
               : 'The secret of unsubscribe links is kept: links made with the previous one still work.'
-          } Restart every node; then older keys can be removed from SECRETS_KEY.`,
+          } Restart every node; then older keys can be removed from SECRETS_KEY. Keep them for as long as backups from before now, which need them when they are restored.`,
       ),
     );
 }
@@ -341,10 +370,10 @@ function addPeople(program: Command): void {
             await removeMails(mailDirectory(config.dataDir), mails, email);
           });
         },
-        ({ id, pseudonym, contacts }) =>
+        ({ id, pseudonym, contacts, contact_ids = [] }) =>
           contacts === undefined
             ? `The person is erased. In records of deals they are "${pseudonym}" (${id}). ${whatStays}`
-            : `The person has no account. Erased: ${plural(contacts, 'contact')}. ${whatStays}`,
+            : `The person has no account. Erased: ${plural(contacts, 'contact')} (${contact_ids.join(', ')}). ${whatStays}`,
       )(options),
     );
 }

@@ -1,6 +1,7 @@
 /** The command brokerages export. */
 
 import { rename, rm } from 'node:fs/promises';
+import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import about from '../../package.json' with { type: 'json' };
@@ -9,6 +10,7 @@ import type { Statement } from '../database/statement.ts';
 import { snapshot } from '../database/transaction.ts';
 import { brokerageNamed, record, type Brokerage } from '../domain/accounts/administration.ts';
 import { exportBrokerage, storedBodies, type ExportManifest, type ExportSource } from '../export/brokerage.ts';
+import { namingPlace } from '../lib/full-disk.ts';
 import { undoneBySignal } from '../lib/interruption.ts';
 import { plural } from '../lib/plural.ts';
 import { openStorage } from '../storage/open.ts';
@@ -66,7 +68,7 @@ async function writeExport(
     await rename(unfinished, file);
   } catch (error) {
     await rm(unfinished, { force: true });
-    throw error;
+    throw namingPlace(error, path.dirname(path.resolve(file)));
   } finally {
     takeBack();
     await client.query('rollback').catch(() => {});

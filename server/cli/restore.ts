@@ -11,11 +11,13 @@ import { adoptStore } from '../domain/accounts/administration.ts';
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
 import { withDestination, say, withNewDatabase, type DestinationOptions } from './backup-destination.ts';
-import { comparison, isSame } from './verify.ts';
+import { comparison, damagedLines, isSame } from './verify.ts';
 
 export interface RestoreOptions extends DestinationOptions {
   /** Whether to take over the store that has the documents of the database that was backed up. */
   readonly continue?: boolean;
+  /** Whether sessions and connected clients go on as they were when the backup was made. */
+  readonly keepSessions?: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function restore(name: string | undefined, options: RestoreOptions)
       if (config.databaseUrl !== undefined) await loginOf(config);
       await checkOwnersUrl(config);
       const restored = await withNewDatabase(config, async (owner) => {
-        const result = await restoreBackup({ destination, backup, key }, owner, storage);
+        const result = await restoreBackup({ destination, backup, key }, owner, storage, options.keepSessions);
         // The store gets a new id, even at the same location: a node that still stores documents there for the original
         // is refused.
         await markStore(storage, storeId);
@@ -52,10 +54,18 @@ export async function restore(name: string | undefined, options: RestoreOptions)
         return result;
       });
       if (config.databaseUrl !== undefined) await migrateDatabase(config);
-      if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
+      if (options.json)
+        say(
+          JSON.stringify({
+            name: backup,
+            documents: restored.bodies,
+            damaged_documents: restored.damaged,
+            tables: restored.tables,
+          }),
+        );
       else
         say(
-          `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need a place of their own. If it replaces the database that was backed up, continue in the place of this backup with: dealkeep backup --continue`,
+          `${[comparison(restored), ...damagedLines(restored, destination.label)].join('\n')}\n${backup} is restored; its documents are in ${storeLocation(config)}. ${options.keepSessions ? 'Sessions and connected clients are those of the backup.' : 'Everybody is signed out: people sign in and connect their clients and calendars again.'} API keys, passwords, suspensions and members are those of the backup: before anybody uses it, go through "After a restore" in docs/operation.md. Start the service with: dealkeep serve\nIts backups need a place of their own. If it replaces the database that was backed up, continue in the place of this backup with: dealkeep backup --continue`,
         );
       if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
     } finally {

@@ -1,9 +1,9 @@
 /** Makes scheduled backups, each in a separate process, so that requests are not slowed down. */
 
 import { spawn } from 'node:child_process';
-import { backupsIn } from '../backup/backups.ts';
+import { backupsIn, wholeByAge } from '../backup/backups.ts';
 import { openDestination } from '../backup/destination.ts';
-import { madeAt } from '../backup/names.ts';
+import { isFromFuture, madeAt } from '../backup/names.ts';
 import type { Config } from '../config/config.ts';
 import { backupJob, noteJobRun } from '../domain/service/status.ts';
 import type { CoreServices } from '../services.ts';
@@ -14,13 +14,13 @@ const minute = 60_000;
 const afterFailure = 5 * minute;
 const longest = 60 * minute;
 
-/** When the latest complete backup was made; null when there is none. */
+/** When the latest complete backup was made; null when there is none, or when it is dated in the future. */
 async function latestBackup(config: Config): Promise<Date | null> {
   if (!config.backup.to) return null;
   const destination = await openDestination(config.backup.to);
   const found = await backupsIn(destination).finally(() => destination.close());
-  const latest = found.findLast(({ isWhole }) => isWhole);
-  return latest ? madeAt(latest.name) : null;
+  const latest = wholeByAge(found).at(-1);
+  return latest === undefined || isFromFuture(latest) ? null : madeAt(latest);
 }
 
 /** Resolves with the command's output; rejects with its error output. Aborting `signal` ends the command. */
@@ -48,12 +48,15 @@ export function startScheduledBackups({ config, log, database }: CoreServices): 
   if (every === undefined) return () => {};
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
+  // Only the command can tell that the place has the backups of another database or copy, and then says so.
+  let isOurs = false;
 
   async function look(): Promise<number> {
     const latest = await latestBackup(config);
     const due = latest === null ? 0 : latest.getTime() + (every ?? 0) - Date.now();
-    if (due > 0) return Math.min(due, longest);
+    if (isOurs && due > 0) return Math.min(due, longest);
     const made = JSON.parse(await runBackup(stopping.signal)) as Summary | null;
+    isOurs = true;
     if (made === null) return minute;
     if (made.missing_documents.length > 0) log.warn({ backup: made }, 'made a backup that lacks documents');
     else log.info({ backup: made }, 'made a backup');

@@ -105,9 +105,10 @@ export async function makeReady(
   config: Config,
   signal: AbortSignal,
 ): Promise<void> {
-  await checkStoreMarker(services, signal);
-  // Before the keys are checked: a rotation either sees this node, or has ended and its key is missed here.
+  // Before the store and the keys are checked: who adopts a store or rotates secrets either sees this node, or has ended
+  // and the other store or key is noticed here.
   closers.push(await announceNode(services));
+  await checkStoreMarker(services, signal);
   await requireKeysOfSecrets(services);
   await prepareWeb(config, services.log, signal);
   await prepare(services, connections);

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isWithoutRoom, namingPlace } from '../lib/full-disk.ts';
 import { reasonOf } from '../lib/reason.ts';
 import { UnusableDatabase } from './client.ts';
 
@@ -35,6 +36,7 @@ function openLock(directory: string): DatabaseSync {
     mkdirSync(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
     return new DatabaseSync(path.join(directory, 'dealkeep.lock'));
   } catch (error) {
+    if (isWithoutRoom(error)) throw namingPlace(error, directory);
     throw new UnusableDatabase(
       `DATA_DIR: ${directory} cannot be used (${reasonOf(error)}). Set it to a directory that this user may write to.`,
       { cause: error },
@@ -56,12 +58,17 @@ export function takeDirectory(directory: string): () => void {
     lock.exec('begin exclusive');
   } catch (error) {
     lock.close();
-    if (!isLocked(error)) throw error;
+    if (!isLocked(error)) throw namingPlace(error, directory);
     throw new DirectoryInUse(
       `Dealkeep is already running on ${directory}${lastHolder(holder)}. Stop it first, or set DATA_DIR and PORT to others.`,
     );
   }
-  writeFileSync(holder, `${process.pid}\n`);
+  try {
+    writeFileSync(holder, `${process.pid}\n`);
+  } catch (error) {
+    lock.close();
+    throw namingPlace(error, directory);
+  }
   return () => {
     if (lock.isOpen) lock.close();
   };

@@ -229,6 +229,22 @@ async function startIn(
   };
 }
 
+/**
+ * Ends the PostgreSQL that a killed process left behind in `dataDir`. Returns false, and does nothing, while another
+ * process uses the directory.
+ */
+export async function endAbandoned(dataDir: string): Promise<boolean> {
+  let letGo: () => void;
+  try {
+    letGo = takeDirectory(dataDir);
+  } catch (error) {
+    if (error instanceof DirectoryInUse) return false;
+    throw error;
+  }
+  await endOrphan(path.join(homeDirectory(dataDir), 'cluster')).finally(letGo);
+  return true;
+}
+
 /** Returns whether there is a database in `dataDir`. */
 export const isDatabaseIn = (dataDir: string): boolean => existsSync(path.join(homeDirectory(dataDir), 'cluster'));
 

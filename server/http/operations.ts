@@ -174,6 +174,11 @@ function measureService({ database, config, clock }: Services, registers: Regist
     'When a backup last failed, on any node, in Unix time; 0 for never.',
     (of, { state }) => of.set(secondsOf(state?.last_backup_failure_at ?? null)),
   );
+  gauge(
+    'dealkeep_backup_missing_documents',
+    'How many documents the last backup lacks, because their files were missing from the store or changed.',
+    (of, { state }) => of.set(state?.last_backup_missing ?? 0),
+  );
   new Gauge({
     name: 'dealkeep_backup_interval_seconds',
     help: 'How often the service makes a backup (BACKUP_EVERY); 0 when it does not.',

@@ -9,7 +9,8 @@ import type { z } from 'zod';
 import { Busy, Conflict, Denied, Invalid, Refusal, StorageFull, Unavailable } from '../database/errors.ts';
 import { NoRoom } from '../lib/fair-queue.ts';
 import type { Logger } from '../lib/log.ts';
-import { isWithoutRoom, StoreUnavailable } from '../storage/failing.ts';
+import { isWithoutRoom } from '../lib/full-disk.ts';
+import { StoreUnavailable } from '../storage/failing.ts';
 import { requestIdOf } from './request-id.ts';
 
 /** One thing to change in a request. */

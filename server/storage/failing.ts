@@ -2,6 +2,7 @@
  * A store whose failures have an error class of their own, to distinguish them from failures of the sender of a body.
  */
 
+import { isWithoutRoom } from '../lib/full-disk.ts';
 import { checkedKey, type Storage } from './storage.ts';
 
 /** The store does not respond, or reports an error. */
@@ -9,14 +10,11 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** Whether the file system has no space left; a full store still counts as available. */
-export const isWithoutRoom = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
-
 async function asStoreFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
+    // A full store still counts as available.
     throw isWithoutRoom(cause) ? cause : new StoreUnavailable('The document store failed.', { cause });
   }
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { namingPlace } from '../lib/full-disk.ts';
 import { checkedKey, type Storage } from './storage.ts';
 
 /** Bytes read ahead of the reader. */
@@ -42,7 +43,7 @@ export async function writeWhole(file: string, aside: string, body: AsyncIterabl
     await rename(unfinished, file);
   } catch (error) {
     await rm(unfinished, { force: true });
-    throw error;
+    throw namingPlace(error, path.dirname(file));
   }
   await syncDirectory(path.dirname(file));
 }

@@ -1,7 +1,7 @@
 /** The commands `backup` and `restore`, run as an operator would, on a service in use. */
 
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import {
   appendFile,
@@ -12,11 +12,13 @@ import {
   rename,
   rm,
   stat,
+  symlink,
   truncate,
   utimes,
   writeFile,
 } from 'node:fs/promises';
 import path from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
@@ -45,8 +47,8 @@ beforeAll(async () => {
   await keepDemoBodies(openFileStorage(path.join(service.config.dataDir, 'documents')));
   folder = await newDataDir();
   env = environmentOf(service.connections, service.config.dataDir);
-  // The first start of the service does the same.
-  expect(await run(['documents', 'adopt'], env)).toMatchObject({ code: 0, stderr: '' });
+  // The first start of the service does the same. The demo removed a document whose file does not exist.
+  expect(await run(['documents', 'adopt', '--incomplete'], env)).toMatchObject({ code: 0, stderr: '' });
 });
 afterAll(async () => {
   const client = new pg.Client({ ...inject('owner'), database: 'dealkeep' });
@@ -245,7 +247,7 @@ test('a backup during writes restores one consistent state, and the next copies 
     code: 1,
     stderr: expect.stringContaining('Cannot connect to DATABASE_URL'),
   });
-  const restored = await run(['restore', '--place', folder], late.env);
+  const restored = await run(['restore', '--place', folder, '--keep-sessions'], late.env);
   expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--continue') });
   expect(await everyRow(late.owner)).toEqual(await everyRow(service.connections.owner));
   // Everything that was disabled while the rows were loaded is enabled again.
@@ -265,7 +267,7 @@ test('a backup during writes restores one consistent state, and the next copies 
   // A database that is not empty is refused.
   const again = await run(['restore', '--place', folder], late.env);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database is not empty') });
-  expect(again.stderr).toContain('dealkeep documents adopt');
+  expect(again.stderr).toContain('run dealkeep migrate, then dealkeep documents adopt');
 
   // A restored database counts as another one: its backups would otherwise delete those of the original, which is still
   // in use.
@@ -280,6 +282,59 @@ test('a backup during writes restores one consistent state, and the next copies 
   await secondAfter(kept.name);
   const taken = await backUp(folder, late.env, ['--keep', '1', '--continue']);
   expect(taken.deleted).toEqual([kept.name]);
+});
+
+test('a restore ends sessions, clients and links to calendars, unless --keep-sessions is given', async () => {
+  const { email, password } = service.demo.people.broker;
+  const signedIn = await fetch(`${service.origin}/api/auth/sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  expect(await signedIn.json()).toMatchObject({ outcome: 'signed_in' });
+  const cookie = signedIn.headers.getSetCookie().map((line) => line.slice(0, line.indexOf(';')));
+  await service.sql(
+    `with c as (
+       insert into public.connected_clients (name, redirect_uris, created_by)
+       select 'Assistant', '{https://assistant.example/back}', id from users where email = $1 returning id, created_by)
+     insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
+       select created_by, id, '{mcp:read}', 'https://dealkeep.example/mcp', now(), now() + interval '30 days' from c`,
+    [email],
+  );
+  await service.sql(
+    'insert into vault.calendar_links (user_id, digest) select id, sha256(id::text::bytea) from users where email = $1',
+    [email],
+  );
+  const place = await newDataDir();
+  const made = await backUp(place);
+  const session = async (args: string[]) => {
+    const target = await emptyPlace();
+    const restored = await run(['restore', made.name, '--place', place, ...args], target.env);
+    expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('"After a restore"') });
+    const node = dealkeep(['serve', '--json'], target.env);
+    const { url } = await node.ready;
+    const { status } = await fetch(`${url}api/web/deals/${service.demo.deals.with_everything}`, {
+      headers: { cookie: cookie.join('; ') },
+    });
+    node.child.kill('SIGTERM');
+    await node.ended;
+    const sql = new pg.Client(target.owner);
+    await sql.connect();
+    const { rows } = await sql
+      .query(
+        `select (select count(*)::int from vault.token_families where revoked_at is null) as clients,
+           (select count(*)::int from vault.calendar_links) as calendars`,
+      )
+      .finally(() => sql.end());
+    return { status, ...rows[0] };
+  };
+  const before = await service.sql<{ clients: number; calendars: number }>(
+    `select (select count(*)::int from vault.token_families where revoked_at is null) as clients,
+       (select count(*)::int from vault.calendar_links) as calendars`,
+  );
+  expect(before).toEqual([{ clients: 1, calendars: 1 }]);
+  expect(await session(['--keep-sessions'])).toEqual({ status: 200, ...before[0] });
+  expect(await session([])).toEqual({ status: 401, clients: 0, calendars: 0 });
 });
 
 test('a backup contains the body of a removed document while a legal hold applies', async () => {
@@ -305,6 +360,14 @@ test('a backup contains the body of a removed document while a legal hold applie
 
 const timeOf = (name: string): string => name.replace(/^backup-(.{4})(..)(..T..)(..)(..Z)-.*$/, '$1-$2-$3:$4:$5');
 
+/** Changes one byte in the middle of a file. */
+async function flip(file: string): Promise<void> {
+  const bytes = await readFile(file);
+  const at = bytes.length >> 1;
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  await writeFile(file, bytes);
+}
+
 describe('an encrypted backup', () => {
   const BACKUP_KEY = randomBytes(32).toString('base64');
   let place: string;
@@ -328,13 +391,6 @@ describe('an encrypted backup', () => {
   }
   const fileOf = (copy: string, name: string) => path.join(copy, made.name, name);
 
-  async function flip(file: string): Promise<void> {
-    const bytes = await readFile(file);
-    const at = bytes.length >> 1;
-    bytes[at] = (bytes[at] ?? 0) ^ 1;
-    await writeFile(file, bytes);
-  }
-
   test('contains no readable names', async () => {
     for (const name of ['rows', 'manifest', 'documents'])
       expect((await readFile(fileOf(place, name))).includes('Bramwell')).toBe(false);
@@ -354,13 +410,6 @@ describe('an encrypted backup', () => {
     expect(await restoreAfter(half)).toContain('rows was changed or cut off');
     expect(await restoreAfter((copy) => appendFile(fileOf(copy, 'rows'), 'more'))).toContain('rows was changed or cut');
     expect(await restoreAfter((copy) => flip(fileOf(copy, 'manifest')))).toContain('manifest was changed or cut off');
-    const body = async (copy: string) => {
-      const [first = ''] = Object.keys(
-        await bodiesIn(path.join(copy, (await readdir(copy)).find((n) => n.startsWith('documents')) ?? '')),
-      );
-      await flip(path.join(copy, (await readdir(copy)).find((n) => n.startsWith('documents')) ?? '', first));
-    };
-    expect(await restoreAfter(body)).toContain('was changed or cut off');
   });
 
   test('is incomplete without its manifest, and the next backup deletes incomplete ones', async () => {
@@ -398,6 +447,173 @@ describe('an encrypted backup', () => {
     expect([code, program.child.signalCode, stderr]).toEqual([null, 'SIGINT', '']);
     expect(left()).toEqual([]);
     expect(isAlive(started)).toBe(false);
+
+    // What one that was killed leaves behind, the next one ends and deletes.
+    const killed = dealkeep(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR });
+    await expect.poll(pid, { interval: 10, timeout: 60_000 }).toBeGreaterThan(0);
+    const orphan = pid();
+    const [leftBehind = ''] = left();
+    process.kill(Number(await readFile(path.join(TMPDIR, leftBehind, 'data/dealkeep.pid'), 'utf8')), 'SIGKILL');
+    await killed.ended;
+    expect(isAlive(orphan)).toBe(true);
+    expect(await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR })).toMatchObject({
+      code: 0,
+    });
+    expect(left()).toEqual([]);
+    expect(isAlive(orphan)).toBe(false);
+  });
+});
+
+describe('a damaged file of a document', () => {
+  interface Restored {
+    readonly documents: number;
+    readonly damaged_documents: { readonly count: number; readonly files: readonly string[] };
+    readonly tables: { readonly isSame: boolean }[];
+  }
+
+  test('is named, and rows and other files are restored without it', async () => {
+    const key = { BACKUP_KEY: randomBytes(32).toString('base64') };
+    const place = await newDataDir();
+    const made = await backUp(place, key);
+    const bodies = (await readdir(place)).find((name) => name.startsWith('documents')) ?? '';
+    const [changed = '', gone = '', ...others] = Object.keys(await bodiesIn(path.join(place, bodies)));
+    await flip(path.join(place, bodies, changed));
+    await rm(path.join(place, bodies, gone));
+    const files = [`${bodies}/${changed}`, `${bodies}/${gone}`];
+
+    const target = await emptyPlace();
+    const restored = await run(['restore', '--place', place, '--json', '--keep-sessions'], { ...target.env, ...key });
+    expect(restored).toMatchObject({ code: 1, stderr: expect.stringContaining('What was restored is not') });
+    const told = JSON.parse(restored.stdout) as Restored;
+    expect(told).toMatchObject({ documents: made.documents - 2, damaged_documents: { count: 2, files } });
+    expect(told.tables.filter(({ isSame }) => !isSame)).toEqual([]);
+    expect(await everyRow(target.owner)).toEqual(await everyRow(service.connections.owner));
+    const own = await bodiesIn(path.join(service.config.dataDir, 'documents'));
+    const restoredBodies = await bodiesIn(path.join(target.dataDir, 'documents'));
+    expect(restoredBodies).toEqual(Object.fromEntries(others.map((name) => [name, own[name]])));
+
+    const { code, stdout } = await run(['verify', '--place', place], { ...key, DATA_DIR: folder });
+    expect(code).toBe(1);
+    expect(stdout).toContain(`2 files of documents in ${place} cannot be restored`);
+    expect(stdout).toContain(`\n  ${files[0]}\n  ${files[1]}\n`);
+    expect(stdout).toContain('is NOT what was backed up');
+
+    // As verify says: without the damaged file, the next backup copies it again.
+    await rm(path.join(place, bodies, changed));
+    await secondAfter(made.name);
+    expect(await backUp(place, key)).toMatchObject({ new_documents: 2 });
+    const whole = await run(['restore', '--place', place], { ...(await emptyPlace()).env, ...key });
+    expect(whole).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('does not replace a good one in the store that --continue takes over', async () => {
+    const place = await newDataDir();
+    const made = await backUp(place);
+    const [changed = '', gone = '', lost = ''] = Object.keys(await bodiesIn(path.join(place, 'documents')));
+    await flip(path.join(place, 'documents', changed));
+    await rm(path.join(place, 'documents', gone));
+    await flip(path.join(place, 'documents', lost));
+    const target = await emptyPlace();
+    const store = path.join(target.dataDir, 'documents');
+    await cp(path.join(service.config.dataDir, 'documents'), store, { recursive: true });
+    await rm(path.join(store, lost));
+    const restored = await run(['restore', '--place', place, '--continue', '--json'], target.env);
+    expect(restored).toMatchObject({ code: 1 });
+    expect(JSON.parse(restored.stdout)).toMatchObject({
+      documents: made.documents - 1,
+      damaged_documents: { count: 1, files: [`documents/${lost}`] },
+    });
+    const own = await bodiesIn(path.join(service.config.dataDir, 'documents'));
+    const kept = await bodiesIn(store);
+    expect([kept[changed], kept[gone], kept[lost]]).toEqual([own[changed], own[gone], undefined]);
+  });
+});
+
+describe('a backup that cannot be restored', () => {
+  let place: string;
+  let made: BackupLine;
+  let target: { env: Record<string, string>; owner: pg.ClientConfig };
+
+  beforeAll(async () => {
+    place = await newDataDir();
+    made = await backUp(place);
+    target = await emptyPlace();
+  });
+
+  interface Contents {
+    name: string;
+    migrations: { name: string; digest: string }[];
+    tables: { name: string; columns: string[] }[];
+    parts: { parent: string; name: string; bound: string }[];
+    documents: { count: number; missing: string[]; bytes: number; sha256: string };
+    rows: { bytes: number; sha256: string };
+  }
+
+  /** Restores a copy of the place with another manifest or rows, which must fail; returns stderr. */
+  async function restoreWith(
+    change: (manifest: Contents) => void,
+    file?: { name: 'rows' | 'documents'; content: Buffer },
+  ): Promise<string> {
+    const copy = await newDataDir();
+    await cp(place, copy, { recursive: true });
+    const manifest = path.join(copy, made.name, 'manifest');
+    const contents = JSON.parse(await readFile(manifest, 'utf8')) as Contents;
+    change(contents);
+    if (file) {
+      await writeFile(path.join(copy, made.name, file.name), file.content);
+      contents[file.name].sha256 = createHash('sha256').update(file.content).digest('hex');
+    }
+    await writeFile(manifest, JSON.stringify(contents));
+    const { code, stderr } = await run(['restore', '--place', copy], target.env);
+    expect(code).toBe(1);
+    return stderr;
+  }
+  const asItIs = () => {};
+  const newer = { name: '999_of_a_newer_release.sql', digest: 'a'.repeat(64) };
+
+  test('is one of a newer release, or of an older one where the database is newer', async () => {
+    expect(await restoreWith(({ migrations }) => void migrations.push(newer))).toContain(
+      `The backup was made by a release with a different ${newer.name}`,
+    );
+    const last = await restoreWith(({ migrations }) => void migrations.pop());
+    expect(last).toMatch(/The database has \d{3}_.*\.sql, which is newer than the backup/);
+  });
+
+  test('is one whose manifest does not fit', async () => {
+    expect(await restoreWith((manifest) => void (manifest.name = made.name.replace(/\d{8}T/, '20200101T')))).toContain(
+      'manifest belongs to another backup',
+    );
+    expect(await restoreWith(({ tables }) => void tables[0]?.columns.push('unheard_of'))).toContain(
+      'The tables of the backup do not match its migrations: ',
+    );
+    expect(await restoreWith(({ tables }) => void tables.pop())).toContain('do not match its migrations');
+    const strange = { parent: 'public.deals', name: 'public.p', bound: 'FOR VALUES FROM (now()) TO (now())' };
+    expect(await restoreWith(({ parts }) => void parts.push(strange))).toContain(
+      'The backup names a partition public.p that cannot exist.',
+    );
+    expect(await restoreWith(({ documents }) => void (documents.count += 1))).toContain(
+      'The list of documents is incomplete.',
+    );
+  });
+
+  test('is one whose rows or list of documents make no sense', async () => {
+    const holding = (text: string) => zstdCompressSync(Buffer.from(text));
+    const rows = (text: string) => restoreWith(asItIs, { name: 'rows', content: holding(text) });
+    expect(await rows('no rows\n')).toContain('This is not a file with the rows of a backup.');
+    expect(await rows('{"table":"public.deals","columns":["id"]}\n')).toContain('ends too early');
+    expect(await rows('{"end":true}\n{"end":true}\n')).toContain('continues after its end');
+    expect(await rows('{"end":true}')).toContain('ends in the middle of a line');
+    expect(await rows('{"table":"public.unheard_of","columns":["id"]}\n\\.\n{"end":true}\n')).toContain(
+      'contains public.unheard_of, but the manifest does not',
+    );
+    expect(await restoreWith(asItIs, { name: 'documents', content: holding('../../x\t1\t\n') })).toContain(
+      'is not a list of documents',
+    );
+    expect(await restoreWith(asItIs, { name: 'documents', content: Buffer.from('plain') })).toContain(
+      'documents was changed or cut off',
+    );
+    // Nothing of all that stays in the database.
+    expect(await run(['restore', '--place', place], target.env)).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
@@ -505,6 +721,9 @@ describe('deleting old backups', () => {
       const named = { ...env, ...bucket, S3_BUCKET: 'sales' };
       expect(await run([...args, 's3://sales'], named)).toMatchObject({ code: 2, stderr: refused });
       expect(await run([...args, service.config.dataDir], env)).toMatchObject({ code: 2, stderr: refused });
+      const link = await newDataDir();
+      await symlink(service.config.dataDir, link);
+      expect(await run([...args, link], env)).toMatchObject({ code: 2, stderr: refused });
       // The variables do not say that a service keeps its documents in this bucket.
       const one = await backUp('s3://sales', bucket);
       await secondAfter(one.name);
@@ -566,6 +785,59 @@ test('a backup to an unwritable folder fails with one line that names it', async
   expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringMatching(/^ENOTDIR: .*\/backups/)]]);
 });
 
+/** Mounts a file system of 64 kB, which only root may do; returns whether it could. */
+const mounted = (directory: string) =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory]).status === 0;
+
+test('a full disk is reported in one sentence that names the place', async ({ skip }) => {
+  const place = await newDataDir();
+  await mkdir(place);
+  if (!mounted(place)) return skip('only root may mount a small file system');
+  try {
+    const { code, stderr } = await run(['backup', '--place', place], env);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`^There is no room left in ${place}/.*\\.\n$`)),
+    ]);
+    await writeFile(path.join(place, 'fill'), Buffer.alloc(65_536)).catch(() => {});
+    const { stdout } = await run(['doctor', '--json'], { DATA_DIR: place });
+    expect(stdout).not.toContain('check host, port');
+    const started = await run(['migrate'], { DATA_DIR: place });
+    expect([started.code, started.stderr]).toEqual([1, `There is no room left in ${place}.\n`]);
+  } finally {
+    spawnSync('umount', [place]);
+  }
+});
+
+test('a store that lacks files of documents is adopted only with --incomplete', async () => {
+  const copy = await emptyPlace();
+  const place = await newDataDir();
+  await backUp(place);
+  expect(await run(['restore', '--place', place], copy.env)).toMatchObject({ code: 0, stderr: '' });
+  const elsewhere = await newDataDir();
+  const there = { ...copy.env, DATA_DIR: elsewhere };
+  const refused = await run(['documents', 'adopt'], there);
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^Nothing was changed: in .*\/documents \d+ of \d+ documents are missing or damaged: .* add: --incomplete$/m,
+    ),
+  });
+  expect(readdirSync(path.dirname(elsewhere))).not.toContain(path.basename(elsewhere));
+  // Moved as docs/operation.md says; the demo removed a document whose file does not exist.
+  const sql = new pg.Client(copy.owner);
+  await sql.connect();
+  await sql.query('update documents set body_cleared_at = now() where removed_at is not null').finally(() => sql.end());
+  await cp(path.join(copy.dataDir, 'documents'), path.join(elsewhere, 'documents'), { recursive: true });
+  expect(await run(['documents', 'adopt'], there)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/The files of all \d+ documents are there\./),
+  });
+  expect(await run(['documents', 'adopt'], { ...copy.env, DATA_DIR: await newDataDir() })).toMatchObject({ code: 1 });
+  const anyway = await run(['documents', 'adopt', '--incomplete'], { ...copy.env, DATA_DIR: await newDataDir() });
+  expect(anyway).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('a backup fails when the document store does not belong to the database', async () => {
   const place = await newDataDir();
   const before = await noted();
@@ -621,7 +893,10 @@ test.skipIf(engine === null)(
         DATABASE_URL: `postgres://app@127.0.0.1:${port}/deals`,
         MIGRATE_DATABASE_URL: `postgres://keeper@127.0.0.1:${port}/deals`,
       };
-      expect(await run(['restore', '--place', place], target)).toMatchObject({ code: 0, stderr: '' });
+      expect(await run(['restore', '--place', place, '--keep-sessions'], target)).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
       expect(await everyRow(older('keeper', 'deals'))).toEqual(await everyRow(service.connections.owner));
     } finally {
       tool('pg_ctl', ['-D', cluster, '-m', 'immediate', 'stop']);
@@ -673,6 +948,7 @@ test('the service makes a backup when the latest is too old, and doctor reports 
        from app.job_runs where job = 'backup'`,
     );
   expect(await runs()).toEqual([{ made: true, failed: false }]);
+  expect(await service.sql('select last_backup_missing as lacks from app.service_state()')).toEqual([{ lacks: 1 }]);
   // The latest backup is recent enough.
   const again = await run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
   expect(again).toMatchObject({ code: 0, stdout: 'null\n' });
@@ -711,6 +987,74 @@ test('the service makes a backup when the latest is too old, and doctor reports 
   expect(await doctor({})).toEqual([expect.stringMatching(/^ok: BACKUP_TO is not set/)]);
   expect(await doctor({ BACKUP_TO: service.config.dataDir })).toEqual([
     expect.stringMatching(/^fault: .* is where documents are kept/),
+  ]);
+});
+
+test('a backup that a wrong clock dated in the future does not stop others, and is never taken for the latest', async () => {
+  const place = await newDataDir();
+  const first = await backUp(place);
+  // Renamed as if the clock had been wrong: the manifest of a plain backup can be changed.
+  const early = first.name.replace(/\d{4}/, (year) => String(Number(year) + 4));
+  await rename(path.join(place, first.name), path.join(place, early));
+  const manifest = path.join(place, early, 'manifest');
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(first.name, early));
+
+  const doctor = async () => {
+    const { stdout } = await run(['doctor', '--json'], { ...env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
+    const ofBackups = findings.filter(({ check }) => check === 'backups');
+    return ofBackups.map(({ level, message }) => `${level}: ${message}`);
+  };
+  const fault = `fault: ${early} in ${place} is dated in the future: the clock was wrong when it was made, or is wrong on this machine.`;
+  expect(await doctor()).toEqual([fault]);
+  const scheduled = () => run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
+  const made = JSON.parse((await scheduled()).stdout) as BackupLine;
+  expect(made).toMatchObject({ new_documents: 0, deleted: [] });
+  expect((await scheduled()).stdout).toBe('null\n');
+  expect(await doctor()).toEqual([fault, expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old/)]);
+
+  const target = await emptyPlace();
+  const unnamed = await run(['restore', '--place', place], target.env);
+  expect(unnamed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${early} in ${place} is dated in the`) });
+  expect(unnamed.stderr).toContain(`Give the name of the backup. The others are: ${made.name}.`);
+  const named = await run(['restore', made.name, '--place', place], target.env);
+  expect(named).toMatchObject({ code: 0, stderr: '' });
+
+  await secondAfter(made.name);
+  const next = await backUp(place, {}, ['--keep', '1']);
+  expect(next.deleted.toSorted()).toEqual([made.name, early].toSorted());
+  expect(readdirSync(place)).toContain(next.name);
+});
+
+test('a place with backups of another database or of a copy is reported by doctor and by the service', async () => {
+  const place = await newDataDir();
+  const made = await backUp(place);
+  const copy = await emptyPlace();
+  expect(await run(['restore', '--place', place], copy.env)).toMatchObject({ code: 0, stderr: '' });
+  const doctor = async () => {
+    const { stdout } = await run(['doctor', '--json'], { ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
+    const ofBackups = findings.filter(({ check }) => check === 'backups');
+    return ofBackups.map(({ level, message }) => `${level}: ${message}`);
+  };
+  expect(await doctor()).toEqual([
+    `fault: ${made.name}, the latest backup in ${place}, was made from a copy of this database, or before its documents were adopted: none of this one are made there.`,
+  ]);
+  const node = dealkeep(['serve', '--json'], { ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
+  let log = '';
+  node.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  node.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  await expect.poll(() => log, { timeout: 60_000 }).toContain('no backup was made');
+  expect(log).toContain('dealkeep backup --continue');
+  node.child.kill('SIGTERM');
+  await node.ended;
+
+  const taken = await backUp(place, copy.env, ['--continue']);
+  expect(await doctor()).toEqual([expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old/)]);
+  const foreign = taken.name.replace(/[0-9a-f]{8}$/, (series) => (series === '0'.repeat(8) ? '1' : '0').repeat(8));
+  await rename(path.join(place, taken.name), path.join(place, foreign));
+  expect(await doctor()).toEqual([
+    `fault: ${place} has backups of another database, such as ${foreign}: none of this one are made there.`,
   ]);
 });
 

@@ -418,7 +418,8 @@ test('somebody who is only a contact of brokerages is exported and erased by the
   await service.sql('delete from vault.legal_holds where subject_id = $1', [other]);
 
   const erased = await run(['people', 'erase', address], env);
-  expect(erased).toMatchObject({ code: 0, stdout: expect.stringContaining('Erased: 4 contacts.') });
+  expect(erased).toMatchObject({ code: 0, stdout: expect.stringContaining('Erased: 4 contacts (') });
+  for (const id of [person, there, company]) expect(erased.stdout).toContain(id);
   expect(await tablesWith(service, ['zyx', createHash('md5').update(address).digest('hex')])).toEqual([
     'public.contacts',
   ]);
@@ -463,6 +464,12 @@ test('somebody who is only a contact of brokerages is exported and erased by the
     change: 'archived',
   });
   expect(await run(['people', 'erase', address], env)).toMatchObject({ code: 1 });
+
+  // A restored backup has a contact again, which an admin had erased.
+  await service.sql(`update contacts set display_name = 'Only Zyxcontact', email = $2 where id = $1`, [there, address]);
+  const again = await run(['people', 'erase', there ?? '', '--json'], env);
+  expect(JSON.parse(again.stdout)).toMatchObject({ id: null, contacts: 1, contact_ids: [there] });
+  expect(await tablesWith(service, ['zyxcontact'])).toEqual([]);
 });
 
 test('an account with an unproven address cannot erase itself or contacts with that address', async () => {

@@ -338,6 +338,12 @@ test('a second node with another document directory is rejected until dealkeep d
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(`The documents of this database are not kept in ${there['DATA_DIR']}/documents`);
   expect(refused.stderr).toContain('dealkeep documents adopt');
+  // What the running node stores until it stops would be lost.
+  const early = await run(['documents', 'adopt'], there);
+  expect(early).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^1 node is running, .* Stop every node first\./),
+  });
   await stop(both[first]!);
 
   expect(await run(['documents', 'adopt'], there)).toMatchObject({ code: 0 });

@@ -144,6 +144,10 @@ describe('members of the brokerage', () => {
     await service.sql('delete from vault.legal_holds where subject_id = $1', [account!.id]);
 
     expect((await erase('admin')).status).toBe(204);
+    // The id by which the operator erases it again after a restore.
+    expect(service.log.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({ level: 'info', msg: 'erased a contact', contact: id }),
+    );
     for (const one of [id, duplicate])
       expect(
         await service.sql(

@@ -9,6 +9,7 @@ import { ConfigError, readConfig, type Config } from '../../config/config.ts';
 import { DirectoryInUse, passwordsIn } from '../../database/data-directory.ts';
 import { isDatabaseIn, runningConnections, startEmbedded } from '../../database/embedded.ts';
 import { openStorage } from '../../storage/open.ts';
+import { isWithoutRoom } from '../../lib/full-disk.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import { checkBackups } from './backups.ts';
 import { checkCertificate } from './certificates.ts';
@@ -126,7 +127,9 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
     const remedy =
       error instanceof DirectoryInUse
         ? 'Another Dealkeep is starting or stopping there: run dealkeep doctor again shortly.'
-        : 'Check that it is running and reachable from here, and check host, port, user and password.';
+        : isWithoutRoom(error)
+          ? 'Free up space on that disk, or move DATA_DIR to a larger one.'
+          : 'Check that it is running and reachable from here, and check host, port, user and password.';
     findings.fault(`No connection could be made: ${reasonOf(error)}.`, remedy);
     return [...found, ...findings.list];
   } finally {

@@ -9,6 +9,20 @@ import type { Storage } from '../../storage/storage.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import type { Findings } from './finding.ts';
 
+interface KnownStore {
+  readonly store_id: string;
+  readonly is_marked: boolean;
+}
+
+/** Returns the id of the store that the database knows, without changing anything. */
+export async function storeOf(server: pg.Client): Promise<KnownStore> {
+  await server.query('begin');
+  const { rows } = await server
+    .query<KnownStore>('select store_id, is_marked from app.document_store($1)', [randomUUID()])
+    .finally(() => server.query('rollback'));
+  return rows[0] ?? { store_id: '', is_marked: false };
+}
+
 /**
  * Checks that the store belongs to this database, without changing anything. Returns whether documents can be checked.
  */
@@ -18,14 +32,8 @@ export async function checkMark(
   storage: Storage,
   findings: Findings,
 ): Promise<boolean> {
-  await server.query('begin');
-  const { rows } = await server
-    .query<{ store_id: string; is_marked: boolean }>('select store_id, is_marked from app.document_store($1)', [
-      randomUUID(),
-    ])
-    .finally(() => server.query('rollback'));
-  const known = rows[0];
-  if (!known?.is_marked) {
+  const known = await storeOf(server);
+  if (!known.is_marked) {
     findings.ok(`The first start will mark ${storeLocation(config)} as the store of this database.`);
     return true;
   }

@@ -38,6 +38,13 @@ async function contactsNamed(client: pg.ClientBase, email: string): Promise<stri
   return rows.map(({ id }) => id);
 }
 
+/** The contact with this id, erased or not; null when there is none. */
+async function contactWithId(client: pg.ClientBase, id: string): Promise<{ id: string; email: string | null } | null> {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) return null;
+  const text = 'select id, email from public.contacts where id = $1::uuid';
+  return (await client.query<{ id: string; email: string | null }>(text, [id])).rows[0] ?? null;
+}
+
 async function together<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
   try {
     return await inTransaction(client, work);
@@ -76,11 +83,13 @@ export interface Erased {
   readonly id: string | null;
   readonly pseudonym: string;
   readonly contacts?: number;
+  /** The ids of these contacts, without duplicates merged with them. */
+  readonly contact_ids?: readonly string[];
 }
 
 /**
  * Erases a person and returns the pseudonym that replaces them in records of deals. Somebody without an account is
- * erased in the contacts that have their address. `forget` is called with the person's address and the ids of the mails
+ * erased in the contacts that have their address; the id of a contact erases this one. `forget` is called with the person's address and the ids of the mails
  * that they received or caused, before these are lost; when it rejects, nothing is erased. Throws {@link NotPossible}
  * when there is no such person or something has to be done first.
  */
@@ -92,13 +101,20 @@ export async function erasePerson(
   return together(client, async () => {
     const person = await accountNamed(client, emailOrId);
     if (person === null) {
-      const found = await contactsNamed(client, emailOrId);
+      const one = await contactWithId(client, emailOrId);
+      const found = one ? [one.id] : await contactsNamed(client, emailOrId);
       const { rows } = await client.query<{ contacts: number }>(
         `select app.erase_contacts($1, lower($2), 'operator', null, null) as contacts`,
-        [found, emailOrId],
+        [found, one ? null : emailOrId],
       );
-      await forget(emailOrId.toLowerCase(), []);
-      return { id: null, pseudonym: 'Former participant', contacts: rows[0]?.contacts ?? 0 };
+      const email = one ? one.email : emailOrId;
+      if (email !== null) await forget(email.toLowerCase(), []);
+      return {
+        id: null,
+        pseudonym: 'Former participant',
+        contacts: rows[0]?.contacts ?? 0,
+        contact_ids: found,
+      };
     }
     const mails = await client.query<{ id: string }>('select m.id from app.mails_of_person($1) m (id)', [person.id]);
     const text = `select app.erase_person($1, 'operator', null) as pseudonym`;

@@ -17,6 +17,11 @@ export const noteNode = (node: string, place: string, keyIds: readonly string[])
 /** Notes that this node is stopping. */
 export const forgetNode = (node: string): Statement<unknown> => forget(node);
 
+/** Nodes are running that must be stopped first. The message says what to do. */
+class NodesRunning extends Error {
+  override readonly name = 'NodesRunning';
+}
+
 /** Running nodes lack a key that secrets would be encrypted with. The message says what to do. */
 class NodesWithoutKey extends Error {
   override readonly name = 'NodesWithoutKey';
@@ -24,6 +29,15 @@ class NodesWithoutKey extends Error {
 
 /** How many nodes the message names. */
 const mostNamed = 10;
+
+const killed = 'A node that was killed counts as running for one more minute.';
+
+/** Names nodes by where they run. */
+const named = (nodes: readonly { place: string }[]): string =>
+  nodes
+    .slice(0, mostNamed)
+    .map(({ place }) => place)
+    .join('; ') + (nodes.length > mostNamed ? ` and ${nodes.length - mostNamed} more` : '');
 
 /**
  * Rejects with {@link NodesWithoutKey} when a running node lacks this key, and keeps other nodes from starting until the
@@ -38,9 +52,23 @@ export async function requireKeyOnNodes(client: pg.ClientBase, keyId: string): P
     [keyId],
   );
   if (rows.length === 0) return;
-  const named = rows.slice(0, mostNamed).map(({ place }) => place);
-  const more = rows.length > mostNamed ? ` and ${rows.length - mostNamed} more` : '';
   throw new NodesWithoutKey(
-    `${plural(rows.length, 'running node lacks', 'running nodes lack')} the first key of SECRETS_KEY (${keyId}) and could not continue: ${named.join('; ')}${more}. Restart every node with that key first. A node that was killed counts as running for one more minute.`,
+    `${plural(rows.length, 'running node lacks', 'running nodes lack')} the first key of SECRETS_KEY (${keyId}) and could not continue: ${named(rows)}. Restart every node with that key first. ${killed}`,
+  );
+}
+
+/**
+ * Rejects with {@link NodesRunning} when a node is running, and keeps others from starting until the transaction ends;
+ * on the owner's connection.
+ */
+export async function requireNoNodes(client: pg.ClientBase): Promise<void> {
+  // A node that starts meanwhile waits here, and then finds the store that was adopted.
+  await client.query('lock table vault.nodes in share mode');
+  const { rows } = await client.query<{ place: string }>(
+    `select n.place from vault.nodes n where n.seen_at > app.now() - interval '1 minute' order by n.place`,
+  );
+  if (rows.length === 0) return;
+  throw new NodesRunning(
+    `${plural(rows.length, 'node is', 'nodes are')} running, and would go on storing documents in the previous place: ${named(rows)}. Stop every node first. ${killed}`,
   );
 }

@@ -53,11 +53,13 @@ export interface ServiceState {
   oldest_event_at: string | null;
   last_backup_at: string | null;
   last_backup_failure_at: string | null;
+  /** How many documents the last backup lacks. */
+  last_backup_missing: number;
 }
 
 const state = row<ServiceState, []>(
   'service_state',
-  `select events_waiting::float8, events_failing::float8, oldest_event_at, last_backup_at, last_backup_failure_at
+  `select events_waiting::float8, events_failing::float8, oldest_event_at, last_backup_at, last_backup_failure_at, last_backup_missing
    from app.service_state()`,
 );
 

@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { requestIdOf } from '../../http/request-id.ts';
 import type { Services } from '../../services.ts';
 import { searchWords, type Place } from '../../database/paging.ts';
 import {
@@ -135,6 +136,8 @@ export function contactRoutes(services: Services) {
           contactRecord(pathId(c), true),
         );
         if (!erased) throw seen === null ? nothingThere() : notAllowed();
+        // After restoring an older backup, the operator erases the contact again by this id.
+        services.log.info({ contact: pathId(c), requestId: requestIdOf(c) }, 'erased a contact');
         return c.body(null, 204);
       })
 
