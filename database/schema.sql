@@ -4843,6 +4843,13 @@ begin
     end if;
   elsif old.status in ('distributed', 'rejected', 'withdrawn') then
     perform app.refuse('question_closed', format('The question is %s and no longer changes.', old.status));
+  elsif new is not distinct from old then
+    -- A step that was made already is nobody else's to make again.
+    if new.status = 'with_seller' and not is_broker then
+      perform app.refuse('broker_only', 'Only a broker of the deal can release, reject or distribute a question.');
+    elsif new.status = 'answered' and not is_seller then
+      perform app.refuse('seller_only', 'Only a seller of the deal can answer a question.');
+    end if;
   end if;
   return new;
 end
@@ -6704,6 +6711,8 @@ begin
   end if;
   if decide_offer.decision = 'accepted' then
     perform app.refuse_if_expired(offer);
+  elsif exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'declined') then
+    perform app.refuse('offer_declined', 'This offer is declined already.');
   elsif exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted') then
     perform app.refuse('offer_accepted', 'These terms were accepted in an earlier exclusivity, which stays on record.');
   end if;
@@ -11042,7 +11051,8 @@ begin
       perform app.refuse('closing_unconfirmed', 'Something is missing for the closing: review it, and confirm that the deal is closed anyway.');
     end if;
   end if;
-  return true;
+  -- A deal that is closed already is updated all the same, so that the trigger refuses it.
+  return target = 'closed' or app.state_shown(deal_id) is distinct from target;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.may_move(uuid,text,boolean) TO dealkeep_server;
@@ -17327,3 +17337,4 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
+-- f8bbff31fd0889b6c69f9ca86bbad616bb9da046be2a664e152e57fb919112f7  860_steps_made_once.sql

@@ -296,6 +296,12 @@ describe('notifications', () => {
     await notified();
     await does('broker', `/offers/${offer.id}/decision`, { decision: 'declined' });
     expect(await notified()).toEqual({ offer_declined: ['other buyer', 'seller'] });
+    const twice = await (await web.as('broker')).ask(`/offers/${offer.id}/decision`, { decision: 'declined' });
+    expect([twice.status, twice.body.error.code]).toEqual([409, 'offer_declined']);
+    // Neither do dates that stay as they are, or a move to where the deal is, tell anybody anything.
+    await does('broker', `/deals/${idle}/exclusivity`, { expires_at }, 'PATCH');
+    await move('broker', idle, 'exclusivity');
+    expect(await notified()).toEqual({});
     await does('broker', `/deals/${idle}/exclusivity`, undefined, 'DELETE');
     expect(await notified()).toEqual({ exclusivity_lapsed: ['other buyer', 'seller', 'viewer'] });
 
@@ -320,6 +326,10 @@ describe('notifications', () => {
     await move('colleague', kiosk!.deal_id, 'withdrawn');
     // The exclusivity ends with the deal, without a notification of its own.
     expect(await notified()).toEqual({ deal_withdrawn: [seller, 'new buyer'] });
+    await move('colleague', kiosk!.deal_id, 'withdrawn');
+    expect(await notified()).toEqual({});
+    const moves = await trail(service, 'deal.move');
+    expect(moves.filter(({ deal_id }) => deal_id === kiosk!.deal_id)).toHaveLength(1);
     // Nothing is left there that anybody could be reminded of.
     const reminders = await trail(service, 'reminder.send');
     const { status, body } = await (
