@@ -11593,11 +11593,19 @@ begin
       perform app.queue_event('document_added', new.deal_id,
         case new.details ->> 'source' when 'production' then 'production_documents' else 'documents' end, about, new.user_id, null);
     when 'offer.submit' then
-      perform app.queue_event(case when (new.details ->> 'revision')::int > 1 then 'offer_revised' else 'offer_submitted' end,
+      perform app.queue_event(case when (new.details ->> 'revision')::int <= 1 then 'offer_submitted'
+          when exists (select from public.offers o join public.offers a on a.participant_id = o.participant_id
+            where o.id = about and a.id = app.accepted_offer(new.deal_id)) then 'change_proposed'
+          else 'offer_revised' end,
         new.deal_id, 'offers', about, new.user_id, null);
-    when 'offer.accept', 'offer.accept_change' then
-      perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
-    when 'offer.decline_change' then perform app.queue_event('offer_declined', new.deal_id, 'offers', about, new.user_id, null);
+    when 'offer.accept' then perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
+    -- Where nothing was accepted before, as after an exclusivity that was granted without an offer, this decides on an offer.
+    when 'offer.accept_change' then
+      perform app.queue_event(case when new.details @> '{"first": true}' then 'offer_accepted' else 'change_accepted' end,
+        new.deal_id, 'offers', about, new.user_id, null);
+    when 'offer.decline_change' then
+      perform app.queue_event(case when new.details @> '{"first": true}' then 'offer_declined' else 'change_declined' end,
+        new.deal_id, 'offers', about, new.user_id, null);
     when 'deal.move' then
       if new.details ->> 'to' in ('closed', 'withdrawn') then
         perform app.queue_event('deal_' || (new.details ->> 'to'), new.deal_id, 'deals', new.deal_id, new.user_id, null);
@@ -17338,3 +17346,4 @@ $function$;
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
 -- f8bbff31fd0889b6c69f9ca86bbad616bb9da046be2a664e152e57fb919112f7  860_steps_made_once.sql
+-- b6111eac5afc2321244698bd976743e6c9ac8caa61cb8809e3d9c6bda95b4bf1  861_changes_to_accepted_terms_told.sql

@@ -94,6 +94,26 @@ describe('notifications', () => {
     });
   });
 
+  test('report a proposed change to accepted terms as such, and how it was decided', async () => {
+    const { idle } = web.scene;
+    const propose = (purchase_price: string) =>
+      does('other buyer', `/deals/${idle}/offers`, { payload: { currency: 'USD', purchase_price } });
+    for (const [price, decision] of [
+      ['99', 'declined'],
+      ['101', 'accepted'],
+    ] as const) {
+      const { id } = await propose(price);
+      expect(await notified()).toEqual({ change_proposed: ['broker', 'seller'] });
+      await does('broker', `/offers/${id}/decision`, { decision });
+      expect(await notified()).toEqual({ [`change_${decision}`]: ['other buyer', 'seller'] });
+    }
+    const { items } = (await (await web.as('other buyer')).ask('/notifications')).body;
+    expect(items.slice(0, 2).map(({ summary }: { summary: string }) => summary)).toEqual([
+      'A change to the accepted terms was accepted.',
+      'A change to the accepted terms was declined.',
+    ]);
+  });
+
   test('report a condition or finding to its new owner', async () => {
     const { deal, people } = web.scene;
     const { id } = await does('broker', `/deals/${deal}/conditions`, {

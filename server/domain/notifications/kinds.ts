@@ -132,6 +132,33 @@ export const notificationKinds = {
     says: counted('An offer was declined.', (n) => `${n} offers were declined.`),
     action: 'View the offers',
   },
+  change_proposed: {
+    place: 'offers',
+    title: 'A change to accepted terms is proposed',
+    says: counted(
+      'A change to the accepted terms was proposed.',
+      (n) => `${n} changes to the accepted terms were proposed.`,
+    ),
+    action: 'View the offers',
+  },
+  change_accepted: {
+    place: 'offers',
+    title: 'A change to accepted terms is accepted',
+    says: counted(
+      'A change to the accepted terms was accepted.',
+      (n) => `${n} changes to the accepted terms were accepted.`,
+    ),
+    action: 'View the offers',
+  },
+  change_declined: {
+    place: 'offers',
+    title: 'A change to accepted terms is declined',
+    says: counted(
+      'A change to the accepted terms was declined.',
+      (n) => `${n} changes to the accepted terms were declined.`,
+    ),
+    action: 'View the offers',
+  },
   offer_expiring: {
     place: 'offers',
     title: 'An offer is about to expire',
