@@ -1549,6 +1549,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.qoe_workspace_members FOR E
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'participant_id');
 CREATE TRIGGER check_member BEFORE INSERT OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.check_workspace_member();
+CREATE TRIGGER queue_admission AFTER INSERT ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.queue_admission();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT DELETE, INSERT (deal_id, participant_id, role), SELECT, UPDATE (role) ON public.qoe_workspace_members TO dealkeep_server;
 
@@ -1637,6 +1638,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.questio
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'id');
 CREATE TRIGGER check_a_move BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_move('question', 'status');
 CREATE TRIGGER check_b_mover BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_question_mover();
+CREATE TRIGGER check_c_repeat BEFORE UPDATE OF status ON public.questions FOR EACH ROW WHEN (new.status = old.status) EXECUTE FUNCTION app.check_repeated_step();
 CREATE TRIGGER note_answer AFTER INSERT ON public.questions FOR EACH ROW WHEN (new.status = 'distributed'::text) EXECUTE FUNCTION app.note_answer();
 CREATE TRIGGER note_answer_later AFTER UPDATE OF status, distributed_at, participant_id ON public.questions FOR EACH ROW WHEN (new.status = 'distributed'::text) EXECUTE FUNCTION app.note_answer();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.questions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
@@ -3220,8 +3222,9 @@ begin
       o.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
       o.side = 'buyer' and exists (select from public.exclusivities x
         where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
-      o.side = 'buyer' and exists (select from vault.selected_buyers x
-        where x.deal_id = o.deal_id and x.participant_id = o.principal_id) as selected,
+      (select x.granted_at from public.exclusivities x
+        where o.side = 'buyer' and x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null
+          and exists (select from vault.selected_buyers s where s.deal_id = x.deal_id and s.participant_id = x.participant_id)) as selected_at,
       (select d.needs_nda from public.deals d where d.id = o.deal_id) as needs_nda,
       o.side in ('broker', 'seller', 'viewer')
         or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
@@ -3264,7 +3267,7 @@ begin
                   or (d.confidentiality = 'selected_buyer_only' and part.holds)))
             when 'offers' then (select true from public.offers o
               where o.id = l.subject_id::uuid and o.deal_id = part.deal_id and (part.sells or o.participant_id = part.principal_id))
-            when 'closing_conditions' then (part.sees_all or part.selected) and (select true from public.closing_conditions c
+            when 'closing_conditions' then (part.sees_all or part.selected_at is not null) and (select true from public.closing_conditions c
               where c.id = l.subject_id::uuid and c.deal_id = part.deal_id)
             when 'findings' then (select true from public.findings f
               where f.id = l.subject_id::uuid and f.deal_id = part.deal_id and (part.sells or f.participant_id = part.principal_id))
@@ -3274,6 +3277,10 @@ begin
                 and (coalesce(p.advises, p.id) = part.principal_id
                   or (part.side = 'buyer' and p.status = 'active'
                     and (p.role = 'broker' or (p.role = 'seller' and (part.signed or not part.needs_nda))))))))
+            when 'deals' then l.subject_id = part.deal_id::text
+            -- Not what was before they were selected: it may have been about somebody else.
+            when 'deal_stages' then part.sees_all or l.at >= part.selected_at
+            when 'exclusive_buyers' then part.sees_all or l.subject_id = part.principal_id::text
             else false end
         end as visible
       from (
@@ -4843,13 +4850,6 @@ begin
     end if;
   elsif old.status in ('distributed', 'rejected', 'withdrawn') then
     perform app.refuse('question_closed', format('The question is %s and no longer changes.', old.status));
-  elsif new is not distinct from old then
-    -- A step that was made already is nobody else's to make again.
-    if new.status = 'with_seller' and not is_broker then
-      perform app.refuse('broker_only', 'Only a broker of the deal can release, reject or distribute a question.');
-    elsif new.status = 'answered' and not is_seller then
-      perform app.refuse('seller_only', 'Only a seller of the deal can answer a question.');
-    end if;
   end if;
   return new;
 end
@@ -4865,6 +4865,26 @@ begin
   if app.user_id() is not null and not app.recently_signed_in() then
     perform app.refuse('recent_sign_in_required', 'Confirm that it is you: sign in again, then repeat this.');
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_repeated_step()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  -- A step that was made already is nobody else's to make again.
+  if new.status = 'with_seller' and not new.deal_id = any (app.deals_acting_as('broker')) then
+    perform app.refuse('broker_only', 'Only a broker of the deal can release, reject or distribute a question.');
+  elsif new.status = 'answered' and not new.deal_id = any (app.deals_acting_as('seller')) then
+    perform app.refuse('seller_only', 'Only a seller of the deal can answer a question.');
+  end if;
+  return new;
 end
 $function$;
 
@@ -5759,6 +5779,14 @@ begin
               or exists (select from vault.active_ndas n where n.participant_id = principal)))))));
     when 'deals' then
       return exists (select from public.deals d where d.id = record and d.id = deal);
+    when 'deal_stages' then
+      return exists (select from public.deals d where d.id = record and d.id = deal
+        and (side in ('broker', 'seller', 'viewer') or app.is_administered(deal, administered)
+          or (side = 'buyer' and exists (select from vault.selected_buyers s where s.participant_id = principal))));
+    -- What was done about the exclusivity of this participant.
+    when 'exclusive_buyers' then
+      return exists (select from public.participants p where p.id = record and p.deal_id = deal
+        and (side in ('broker', 'seller', 'viewer') or p.id = principal or app.is_administered(deal, administered)));
     when 'api_keys' then
       return exists (select from public.api_keys k where k.id = record and k.brokerage_id = any (administered));
     else return of_table is null;
@@ -6102,8 +6130,12 @@ begin
   loop
     looked := looked + 1;
     if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal)
-      and (sees_all or app.subject_of(one.action, one.details) <> 'participants'
-        or not exists (select from vault.role_changes c where c.participant_id = one.subject_id::uuid and c.at > one.at))
+      and (sees_all or case app.subject_of(one.action, one.details)
+        when 'participants' then not exists (select from vault.role_changes c where c.participant_id = one.subject_id::uuid and c.at > one.at)
+        -- Not what was before they were selected: it may have been about somebody else.
+        when 'deal_stages' then exists (select from public.exclusivities x
+          where x.deal_id = deal and x.participant_id = any (app.principals()) and x.ended_at is null and x.granted_at <= one.at)
+        else true end)
     then
       id := one.id; at := one.at; user_id := one.user_id; client_id := one.client_id; deal_id := one.deal_id;
       action := one.action; subject_id := one.subject_id; outcome := one.outcome; details := one.details;
@@ -11607,8 +11639,11 @@ begin
       perform app.queue_event(case when new.details @> '{"first": true}' then 'offer_declined' else 'change_declined' end,
         new.deal_id, 'offers', about, new.user_id, null);
     when 'deal.move' then
-      if new.details ->> 'to' in ('closed', 'withdrawn') then
+      -- That a deal is under offer is told to nobody who would learn, from not being told, that another one is exclusive.
+      if new.details ->> 'to' in ('listed', 'closed', 'withdrawn') then
         perform app.queue_event('deal_' || (new.details ->> 'to'), new.deal_id, 'deals', new.deal_id, new.user_id, null);
+      else
+        perform app.queue_event('deal_moved', new.deal_id, 'deal_stages', new.deal_id, new.user_id, null);
       end if;
     when 'participant.invite' then perform app.queue_event('invited', new.deal_id, 'participants', about, new.user_id, null);
     when 'invitation.accept' then
@@ -11617,7 +11652,7 @@ begin
           select p.id from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id)), new.user_id, null);
       end if;
     when 'participant.remove' then
-      perform app.queue_event('removed', new.deal_id, 'participants', about, new.user_id, null);
+      perform app.queue_event(case when new.details @> '{"left": true}' then 'left' else 'removed' end, new.deal_id, 'participants', about, new.user_id, null);
       -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were.
       select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
       if person is not null then
@@ -13302,6 +13337,21 @@ begin
             select from vault.active_ndas n where n.participant_id = p.principal_id))));
 end $function$;
 GRANT EXECUTE ON FUNCTION app.qoe_deals(boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.queue_admission()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.has_caller() then
+    perform app.queue_event('workspace_admitted', new.deal_id, 'deals', new.deal_id, app.user_id(), p.user_id)
+      from public.participants p where p.id = new.participant_id;
+  end if;
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.queue_assignment()
  RETURNS trigger
@@ -15679,7 +15729,7 @@ CREATE OR REPLACE FUNCTION app.subject_of(action text, details jsonb)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (action = ANY (ARRAY['document.upload'::text, 'document.change'::text, 'document.restore'::text])) THEN CASE (details ->> 'source'::text) WHEN 'production'::text THEN 'production_documents'::text ELSE 'documents'::text END WHEN (action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.distribute'::text])) THEN 'questions'::text WHEN (action = 'question.answer'::text) THEN 'question_answers'::text WHEN (action = ANY (ARRAY['nda.send'::text, 'nda.sign'::text, 'nda.revoke'::text])) THEN 'ndas'::text WHEN (action = ANY (ARRAY['offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'offer.decline_change'::text])) THEN 'offers'::text WHEN (action = ANY (ARRAY['condition.add'::text, 'condition.change'::text])) THEN 'closing_conditions'::text WHEN (action = ANY (ARRAY['finding.add'::text, 'finding.status'::text])) THEN 'findings'::text WHEN (action = ANY (ARRAY['participant.invite'::text, 'participant.remove'::text, 'invitation.accept'::text])) THEN 'participants'::text ELSE NULL::text END;
+RETURN CASE WHEN (action = ANY (ARRAY['document.upload'::text, 'document.change'::text, 'document.restore'::text])) THEN CASE (details ->> 'source'::text) WHEN 'production'::text THEN 'production_documents'::text ELSE 'documents'::text END WHEN (action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.distribute'::text])) THEN 'questions'::text WHEN (action = 'question.answer'::text) THEN 'question_answers'::text WHEN (action = ANY (ARRAY['nda.send'::text, 'nda.sign'::text, 'nda.revoke'::text])) THEN 'ndas'::text WHEN (action = ANY (ARRAY['offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'offer.decline_change'::text])) THEN 'offers'::text WHEN (action = ANY (ARRAY['condition.add'::text, 'condition.change'::text])) THEN 'closing_conditions'::text WHEN (action = ANY (ARRAY['finding.add'::text, 'finding.status'::text])) THEN 'findings'::text WHEN (action = ANY (ARRAY['participant.invite'::text, 'participant.remove'::text, 'invitation.accept'::text])) THEN 'participants'::text WHEN (action = 'deal.move'::text) THEN CASE WHEN ((details ->> 'to'::text) = ANY (ARRAY['listed'::text, 'closed'::text, 'withdrawn'::text])) THEN 'deals'::text ELSE 'deal_stages'::text END WHEN (action = ANY (ARRAY['exclusivity.grant'::text, 'exclusivity.extend'::text, 'exclusivity.lapse'::text, 'exclusivity.release'::text])) THEN 'exclusive_buyers'::text ELSE NULL::text END;
 GRANT EXECUTE ON FUNCTION app.subject_of(text,jsonb) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.sweep()
@@ -17345,5 +17395,6 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
--- f8bbff31fd0889b6c69f9ca86bbad616bb9da046be2a664e152e57fb919112f7  860_steps_made_once.sql
+-- f887b4f2415d0601f1f57cdb513527ac74689d1a930a5cfde1d1e5affbd230c7  860_steps_made_once.sql
 -- b6111eac5afc2321244698bd976743e6c9ac8caa61cb8809e3d9c6bda95b4bf1  861_changes_to_accepted_terms_told.sql
+-- 35ba2af1b8b9687ba7c02f6aa2a0d99190f62f68a9d6c4b9de6bea16ee9f2c0b  862_stages_and_admissions_told.sql

@@ -1,60 +1,6 @@
--- compatible: functions alone; nodes of the release before answer a repeated move of a deal with a refusal instead of a second record.
+-- compatible: functions, and a trigger that takes no time to add; nodes of the release before answer a repeated move of a deal with a refusal instead of a second record.
 --
 -- A step that was made already is not made again: no second record, and nobody is notified twice.
-CREATE OR REPLACE FUNCTION app.check_question_mover()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-declare
-  is_broker boolean := new.deal_id = any (app.deals_acting_as('broker'));
-  is_seller boolean := new.deal_id = any (app.deals_acting_as('seller'));
-begin
-  if app.user_id() is null then
-    return new;  -- the owner, loading data
-  end if;
-  if (new.distributed_response, new.rejection_reason) is distinct from (old.distributed_response, old.rejection_reason)
-    and not is_broker
-  then
-    perform app.refuse('broker_only', 'Only a broker of the deal can write the response to the person who asked.');
-  end if;
-  if new.status is distinct from old.status then
-    if new.status in ('with_seller', 'rejected', 'distributed') and not is_broker then
-      perform app.refuse('broker_only', 'Only a broker of the deal can release, reject or distribute a question.');
-    elsif new.status = 'answered' and not is_seller then
-      perform app.refuse('seller_only', 'Only a seller of the deal can answer a question.');
-    elsif new.status = 'withdrawn' and new.asked_by is distinct from app.user_id() then
-      perform app.refuse('asker_only', 'Only the person who asked can withdraw a question.');
-    end if;
-    if new.status = 'with_seller' and not app.has_seller(new.deal_id) then
-      perform app.refuse('no_seller', 'No seller is on this deal to answer: invite one, who must accept first.');
-    elsif new.status = 'pending_broker_review' and app.has_seller(new.deal_id) then
-      perform app.refuse('seller_answers', 'A seller of the deal can answer this question.');
-    end if;
-    if new.status = 'answered' and not exists (select from public.question_answers a where a.question_id = new.id) then
-      perform app.refuse('answer_missing', 'Write the answer first.');
-    end if;
-    if new.status = 'distributed' then
-      if new.distributed_response is null then
-        perform app.refuse('response_missing', 'Write a response to the person who asked.');
-      end if;
-      new.distributed_at := app.now();
-    end if;
-  elsif old.status in ('distributed', 'rejected', 'withdrawn') then
-    perform app.refuse('question_closed', format('The question is %s and no longer changes.', old.status));
-  elsif new is not distinct from old then
-    -- A step that was made already is nobody else's to make again.
-    if new.status = 'with_seller' and not is_broker then
-      perform app.refuse('broker_only', 'Only a broker of the deal can release, reject or distribute a question.');
-    elsif new.status = 'answered' and not is_seller then
-      perform app.refuse('seller_only', 'Only a seller of the deal can answer a question.');
-    end if;
-  end if;
-  return new;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION app.may_move(deal_id uuid, target text, confirmed boolean)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -114,3 +60,24 @@ begin
   return offer.deal_id;
 end
 $function$;
+
+CREATE FUNCTION app.check_repeated_step()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  -- A step that was made already is nobody else's to make again.
+  if new.status = 'with_seller' and not new.deal_id = any (app.deals_acting_as('broker')) then
+    perform app.refuse('broker_only', 'Only a broker of the deal can release, reject or distribute a question.');
+  elsif new.status = 'answered' and not new.deal_id = any (app.deals_acting_as('seller')) then
+    perform app.refuse('seller_only', 'Only a seller of the deal can answer a question.');
+  end if;
+  return new;
+end
+$function$;
+CREATE TRIGGER check_c_repeat BEFORE UPDATE OF status ON public.questions FOR EACH ROW WHEN (new.status = old.status) EXECUTE FUNCTION app.check_repeated_step();

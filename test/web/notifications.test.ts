@@ -395,15 +395,100 @@ test('that a question came back with the last seller who left is reported to the
   });
 });
 
+test('the stages of a sale are told, and shown in the activity, to those who may know them', async () => {
+  const { service, scene } = web;
+  const title = 'From draft to closed';
+  const [made] = await service.sql<{ id: string }>(
+    `insert into deals (organization_id, title, needs_nda) values ($1, $2, false) returning id`,
+    [scene.brokerage, title],
+  );
+  const deal = made!.id;
+  const parts: Record<string, string> = {};
+  for (const [name, role] of [
+    ['broker', 'broker'],
+    ['colleague', 'broker'],
+    ['seller', 'seller'],
+    ['exclusive buyer', 'buyer'],
+    ['other buyer', 'buyer'],
+    ['new buyer', 'buyer'],
+    ['viewer', 'viewer'],
+  ] as const) {
+    const [part] = await service.sql<{ id: string }>(
+      `insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active') returning id`,
+      [deal, scene.people[name], role],
+    );
+    parts[name] = part!.id;
+  }
+  await signInAnew();
+  await notified();
+  const step = async (path: string, body?: unknown, method?: string) => {
+    service.clock.advance(1000);
+    await does('broker', `/deals/${deal}/${path}`, body, method);
+    return notified();
+  };
+  const move = (to: string) => step('moves', { to, confirm: true });
+  const grant = (to: string) =>
+    step('exclusivity', { participant_id: parts[to], expires_at: service.clock.inDays(30) });
+  const all = ['colleague', 'exclusive buyer', 'new buyer', 'other buyer', 'seller', 'viewer'];
+  const known = (buyer: string) => ['colleague', buyer, 'seller', 'viewer'].toSorted();
+  expect(await move('listed')).toEqual({ deal_listed: all });
+  await grant('exclusive buyer');
+  expect(await move('diligence')).toEqual({ deal_moved: known('exclusive buyer') });
+  await step('exclusivity', undefined, 'DELETE');
+  await grant('other buyer');
+  expect(await move('closing')).toEqual({ deal_moved: known('other buyer') });
+  expect(await move('closed')).toEqual({ deal_closed: all });
+
+  const shown = async (who: string) => {
+    const { ask } = await web.as(who);
+    const own = ({ action }: { action: string }) => /^(deal\.move|exclusivity\.)/.test(action);
+    const tab = (await ask(`/deals/${deal}/activity`)).body.items.filter(own);
+    const home = (await ask('/home')).body.activity.filter((one: { deal_title: string }) => one.deal_title === title);
+    const summaries = (items: { summary: string }[]) => items.map(({ summary }) => summary);
+    expect(summaries(home.filter(own)), who).toEqual(summaries(tab));
+    return summaries(tab);
+  };
+  const everything = [
+    'moved the deal to closed',
+    'moved the deal to closing',
+    'granted exclusivity',
+    'released the exclusivity',
+    'moved the deal to diligence',
+    'granted exclusivity',
+    'moved the deal to listed',
+  ];
+  for (const who of ['colleague', 'seller', 'viewer']) expect(await shown(who), who).toEqual(everything);
+  expect(await shown('new buyer')).toEqual([everything[0], everything[6]]);
+  // Of the time before their exclusivity, which was another buyer's, they are not told.
+  expect(await shown('other buyer')).toEqual([...everything.slice(0, 3), everything[6]]);
+  // And after it only what everybody may know.
+  expect(await shown('exclusive buyer')).toEqual([everything[0], everything[3], everything[5], everything[6]]);
+});
+
+test('whoever is admitted to the QoE workspace is told, once', async () => {
+  const { deal, participants } = web.scene;
+  const admit = (role: string) =>
+    does('broker', `/deals/${deal}/qoe/members/${participants['other buyer']}`, { role }, 'PUT');
+  await notified();
+  await admit('reader');
+  expect(await notified()).toEqual({ workspace_admitted: ['other buyer'] });
+  for (const role of ['editor', 'editor']) await admit(role);
+  expect(await notified()).toEqual({});
+  expect(await trail(web.service, 'qoe.admit')).toMatchObject([
+    { details: { role: 'editor' } },
+    { details: { role: 'reader' } },
+  ]);
+});
+
 test('each notification is listed for its recipient', async () => {
   const rows = await web.service.sql<{ id: string; user_id: string; kind: string }>(
-    // The invitations and participations of these kinds may have ended since: their notifications are not shown any
-    // more.
-    `select id, user_id, kind from vault.notifications where kind not in ('joined', 'invited')`,
+    // The invitations, participations and exclusivities of these kinds may have ended since: their notifications are not
+    // shown any more.
+    `select id, user_id, kind from vault.notifications where kind not in ('joined', 'invited', 'deal_moved')`,
   );
   const kinds = new Set(rows.map(({ kind }) => kind));
   // The other kinds are tested in test/auth and test/oauth, and have no record that they are about.
-  const elsewhere = new Set(['joined', 'invited', 'assistant_connected', 'new_device']);
+  const elsewhere = new Set(['joined', 'invited', 'deal_moved', 'assistant_connected', 'new_device']);
   expect(Object.keys(notificationKinds).filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
   for (const [name, id] of Object.entries(web.scene.people)) {
     const person = await signInAs(web.service, id);

@@ -67,7 +67,9 @@ describe('a question', () => {
     const release = (who: string) => as(who).ask(`/questions/${id}/release`, {});
     const released = async () =>
       (
-        await service.sql(`select user_id from audit_records where action = 'question.release' and subject_id = $1`, [id])
+        await service.sql(`select user_id from audit_records where action = 'question.release' and subject_id = $1`, [
+          id,
+        ])
       ).map(({ user_id: person }) => person);
     const answers = await Promise.all([release('broker'), release('broker')]);
     expect(answers.map(({ status, body }) => [status, body.status])).toEqual([

@@ -15,6 +15,7 @@ export type NotificationPlace =
   | 'nda'
   | 'documents'
   | 'offers'
+  | 'qoe'
   | 'closing'
   | 'findings'
   | 'people'
@@ -108,6 +109,12 @@ export const notificationKinds = {
     says: counted('A document was added.', (n) => `${n} documents were added.`),
     action: 'View the documents',
   },
+  workspace_admitted: {
+    place: 'qoe',
+    title: 'You are admitted to the QoE workspace',
+    says: () => 'You were admitted to the QoE workspace.',
+    action: 'Open the workspace',
+  },
   offer_submitted: {
     place: 'offers',
     title: 'An offer is submitted',
@@ -187,6 +194,18 @@ export const notificationKinds = {
     place: 'deal',
     title: 'Exclusivity has ended',
     says: () => 'The exclusivity has ended.',
+    action: 'Open the deal',
+  },
+  deal_listed: {
+    place: 'deal',
+    title: 'The deal is listed',
+    says: () => 'The deal is listed: offers can be made.',
+    action: 'Open the deal',
+  },
+  deal_moved: {
+    place: 'deal',
+    title: 'The deal moves to its next stage',
+    says: counted('The deal moved to its next stage.', (n) => `The deal moved on ${n} stages.`),
     action: 'Open the deal',
   },
   deal_closed: {
