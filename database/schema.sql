@@ -14796,6 +14796,35 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.revoke_token(uuid,bytea,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.role_of_reader(mail uuid, deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select p.role from vault.outbox o join vault.deals_of_people p on p.user_id = o.recipient_id and p.deal_id = role_of_reader.deal
+    where o.id = role_of_reader.mail and o.kind = 'notifications' and o.sent_at is null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.role_of_reader(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.role_on(deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select o.role from vault.deals_of_people o where o.user_id = app.user_id() and o.deal_id = role_on.deal);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.role_on(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.rotate_api_key(key_id uuid, overlap interval, digest bytea, last_four text, address inet, request_id text)
  RETURNS void
  LANGUAGE plpgsql
@@ -17398,3 +17427,4 @@ $function$;
 -- f887b4f2415d0601f1f57cdb513527ac74689d1a930a5cfde1d1e5affbd230c7  860_steps_made_once.sql
 -- b6111eac5afc2321244698bd976743e6c9ac8caa61cb8809e3d9c6bda95b4bf1  861_changes_to_accepted_terms_told.sql
 -- 35ba2af1b8b9687ba7c02f6aa2a0d99190f62f68a9d6c4b9de6bea16ee9f2c0b  862_stages_and_admissions_told.sql
+-- 592536b5fca65be39580ed83fb8ccef369700ca450c65c722edf660696b0eade  863_words_for_their_reader.sql

@@ -27,7 +27,8 @@ function byDeal(items: readonly MailedNotification[]): OfDeal[] {
   return [...deals.values()];
 }
 
-const sentence = ({ kind, count, deal_id }: MailedNotification): string => sentenceOf(kind, count, deal_id !== null);
+const sentence = ({ kind, count, deal_id, role }: MailedNotification): string =>
+  sentenceOf(kind, count, deal_id !== null, role);
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
 /**
@@ -77,7 +78,7 @@ export function notificationLetter(
         first.deal_title === null ? sentence(first) : `On ${first.deal_title}: ${sentence(first)}`,
         ...(isSecurity(first) ? [ifThatWasNotYou] : []),
       ],
-      action: { label: actionOf(first.kind, first.deal_id !== null), url: urlOf(first) },
+      action: { label: actionOf(first.kind, first.deal_id !== null, first.role), url: urlOf(first) },
     };
   const sections: LetterSection[] = groups.map(({ title, items: of }) => ({
     heading: title,

@@ -93,7 +93,8 @@ const kept = `select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'kind', n
 const lookedUp = `
   select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at, n.at::text as place,
     coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,
-    actor.name as actor_name
+    actor.name as actor_name,
+    (select p.role from participants p where p.deal_id = n.deal_id and p.user_id = app.user_id() and p.status = 'active') as role
   from jsonb_to_recordset($1) n (id uuid, kind text, deal_id uuid, subject text, subject_id uuid, actor_id uuid, at timestamptz, read_at timestamptz)
   left join deals d on d.id = n.deal_id
   left join questions question on n.subject = 'questions' and question.id = n.subject_id

@@ -78,7 +78,7 @@ test('the list continues past more than a page of notifications that can no long
   const { cookie } = await web.as('new buyer');
   const testPage = await openTestPage(browser, web.service.origin, { cookie });
   await testPage.go('/notifications');
-  await testPage.page.getByRole('link', { name: /An NDA was sent/ }).waitFor();
+  await testPage.page.getByRole('link', { name: /You were sent an NDA to sign/ }).waitFor();
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
 });

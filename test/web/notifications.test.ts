@@ -107,10 +107,15 @@ describe('notifications', () => {
       await does('broker', `/offers/${id}/decision`, { decision });
       expect(await notified()).toEqual({ [`change_${decision}`]: ['other buyer', 'seller'] });
     }
-    const { items } = (await (await web.as('other buyer')).ask('/notifications')).body;
-    expect(items.slice(0, 2).map(({ summary }: { summary: string }) => summary)).toEqual([
+    const latest = async (who: string) =>
+      (await all(await web.as(who))).filter(({ kind }) => /^change_|^offer_accepted/.test(kind)).slice(0, 2);
+    expect((await latest('other buyer')).map(({ summary }) => summary)).toEqual([
+      'Your change to the accepted terms was accepted.',
+      'Your change to the accepted terms was declined.',
+    ]);
+    expect((await latest('seller')).map(({ summary }) => summary)).toEqual([
       'A change to the accepted terms was accepted.',
-      'A change to the accepted terms was declined.',
+      'A change to the accepted terms was proposed.',
     ]);
   });
 
@@ -429,15 +434,15 @@ test('the stages of a sale are told, and shown in the activity, to those who may
   const move = (to: string) => step('moves', { to, confirm: true });
   const grant = (to: string) =>
     step('exclusivity', { participant_id: parts[to], expires_at: service.clock.inDays(30) });
-  const all = ['colleague', 'exclusive buyer', 'new buyer', 'other buyer', 'seller', 'viewer'];
+  const everybody = ['colleague', 'exclusive buyer', 'new buyer', 'other buyer', 'seller', 'viewer'];
   const known = (buyer: string) => ['colleague', buyer, 'seller', 'viewer'].toSorted();
-  expect(await move('listed')).toEqual({ deal_listed: all });
+  expect(await move('listed')).toEqual({ deal_listed: everybody });
   await grant('exclusive buyer');
   expect(await move('diligence')).toEqual({ deal_moved: known('exclusive buyer') });
   await step('exclusivity', undefined, 'DELETE');
   await grant('other buyer');
   expect(await move('closing')).toEqual({ deal_moved: known('other buyer') });
-  expect(await move('closed')).toEqual({ deal_closed: all });
+  expect(await move('closed')).toEqual({ deal_closed: everybody });
 
   const shown = async (who: string) => {
     const { ask } = await web.as(who);

@@ -46,6 +46,8 @@ export interface MailedNotification {
   kind: NotificationKind;
   deal_id: string | null;
   deal_title: string | null;
+  /** What the reader is on the deal. */
+  role: string | null;
   count: number;
   /** The token with which the reader unsubscribes from the kinds in the mail. */
   token: string;
@@ -57,7 +59,8 @@ export interface MailedNotification {
  */
 export const notificationMail = rows<MailedNotification, [mail: string]>(
   'notification_mail',
-  'select name, daily, kind, deal_id, deal_title, count, token from app.notification_mail($1)',
+  `select name, daily, kind, deal_id, deal_title, count, token, case when deal_id is not null then app.role_of_reader($1, deal_id) end as role
+   from app.notification_mail($1)`,
 );
 
 const kindsOf = row<{ kinds: string[] | null }, [token: string]>(

@@ -33,13 +33,14 @@ export interface Notification {
   place: NotificationPlace;
 }
 
-type Found = Omit<Notification, 'summary' | 'place'>;
+/** `role` is the reader's on the deal. */
+type Found = Omit<Notification, 'summary' | 'place'> & { role: string | null };
 
-const notificationOf = (found: Found): Notification => {
+const notificationOf = ({ role, ...found }: Found): Notification => {
   const known = isNotificationKind(found.kind);
   return {
     ...found,
-    summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null) : 'Something happened.',
+    summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null, role) : 'Something happened.',
     place: known ? notificationKinds[found.kind].place : 'deal',
   };
 };
@@ -56,7 +57,8 @@ interface Reached {
 
 const page = rows<Placed<Found> | Reached>(
   'notifications_in_sight',
-  `select l.*, l.at::text as place from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc, l.kind is null`,
+  `select l.*, l.at::text as place, case when l.deal_id is not null then app.role_on(l.deal_id) end as role
+   from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc, l.kind is null`,
 );
 
 /**
