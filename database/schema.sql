@@ -13702,6 +13702,31 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.read_notifications(uuid[],timestamp with time zone) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.read_notifications_of(deal uuid, kinds text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  marked int;
+begin
+  if app.user_id() is null or app.client_id() is not null then
+    return 0;
+  end if;
+  update vault.notifications n set read_at = app.now()
+    where n.read_at is null and n.id = any (array(
+      select l.id from (
+        select u.id, u.deal_id, u.kind from vault.notifications u
+        where u.user_id = app.user_id() and u.read_at is null order by u.at desc, u.id desc limit 1000) l
+      where l.deal_id = read_notifications_of.deal and l.kind = any (kinds)
+        and not exists (select from app.notification_kinds k where k.kind = l.kind and k.security)));
+  get diagnostics marked = row_count;
+  return marked;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.read_notifications_of(uuid,text[]) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.recent_session(session bytea)
  RETURNS SETOF vault.live_sessions
  LANGUAGE plpgsql
@@ -17428,3 +17453,4 @@ $function$;
 -- b6111eac5afc2321244698bd976743e6c9ac8caa61cb8809e3d9c6bda95b4bf1  861_changes_to_accepted_terms_told.sql
 -- 35ba2af1b8b9687ba7c02f6aa2a0d99190f62f68a9d6c4b9de6bea16ee9f2c0b  862_stages_and_admissions_told.sql
 -- 592536b5fca65be39580ed83fb8ccef369700ca450c65c722edf660696b0eade  863_words_for_their_reader.sql
+-- bd65d41fba22825e1311468ce73b693bfe69a32bfafcae54ec8bd078fcb3a90f  864_read_where_they_are_shown.sql

@@ -647,6 +647,39 @@ test('notifications are marked as read individually or all at once, only by thei
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 0 });
 });
 
+test('whoever looks at a page of a deal has read the notifications that it shows, and no others', async () => {
+  const { service, scene } = web;
+  const reader = await web.as('viewer');
+  const count = async () => (await reader.ask('/notifications/unread')).body.count;
+  await service.sql('delete from vault.notifications where user_id = $1', [scene.people['viewer']]);
+  for (const [kind, deal] of [
+    ['document_added', scene.deal],
+    ['document_added', scene.deal],
+    ['document_added', scene.idle],
+    ['joined', scene.deal],
+    ['new_device', null],
+  ])
+    await service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, deal_id, at) values (app.uuid_v7(), $1, $2, $3, app.now())`,
+      [scene.people['viewer'], kind, deal],
+    );
+  expect(await count()).toBe(5);
+  const look = (who: SignedIn, deal: string, place: string) => who.ask(`/deals/${deal}/notifications/read`, { place });
+  expect((await look(await web.as('seller'), scene.deal, 'documents')).status).toBe(204);
+  expect((await look(reader, scene.deal, 'security')).status).toBe(400);
+  expect((await look(await web.as('outsider'), scene.deal, 'documents')).status).toBe(404);
+  expect(await count()).toBe(5);
+  expect((await look(reader, scene.deal, 'documents')).status).toBe(204);
+  expect(await count()).toBe(3);
+  await look(reader, scene.deal, 'people');
+  expect(
+    (await reader.ask('/notifications')).body.items.filter((one: { read_at: string | null }) => !one.read_at),
+  ).toEqual([
+    expect.objectContaining({ kind: 'new_device' }),
+    expect.objectContaining({ kind: 'document_added', deal_id: scene.idle }),
+  ]);
+});
+
 test('any number of notifications is marked as read at once', async () => {
   const { service, scene } = web;
   const [reader, { ask }] = [scene.people['outsider'], await web.as('outsider')];

@@ -8,20 +8,22 @@ export type Delivery = (typeof deliveries)[number];
 export const dealDeliveries = ['daily', 'app', 'off'] as const;
 export type DealDelivery = (typeof dealDeliveries)[number];
 
-/** Where the event can be viewed: in a tab of the deal, the deal itself, or a page of the settings. */
-export type NotificationPlace =
-  | 'deal'
-  | 'questions'
-  | 'nda'
-  | 'documents'
-  | 'offers'
-  | 'qoe'
-  | 'closing'
-  | 'findings'
-  | 'people'
-  | 'clients'
-  | 'keys'
-  | 'security';
+/** The pages of a deal that show events: its tabs, and its overview. */
+export const dealPlaces = [
+  'deal',
+  'questions',
+  'nda',
+  'documents',
+  'offers',
+  'qoe',
+  'closing',
+  'findings',
+  'people',
+] as const;
+export type DealPlace = (typeof dealPlaces)[number];
+
+/** Where the event can be viewed: on a page of the deal, or of the settings. */
+export type NotificationPlace = DealPlace | 'clients' | 'keys' | 'security';
 
 interface Words {
   readonly place: NotificationPlace;
@@ -410,6 +412,12 @@ export const sentenceOf = (kind: NotificationKind, count: number, ofDeal: boolea
 /** The label of the button in a mail; a person who was removed from a deal cannot open it. */
 export const actionOf = (kind: NotificationKind, ofDeal: boolean, role: string | null): string =>
   kind === 'removed' && !ofDeal ? 'Open Dealkeep' : wordsFor(kind, role).action;
+
+/** The kinds of events that this page of a deal shows. */
+export const kindsAt = (place: DealPlace): NotificationKind[] =>
+  Object.entries(notificationKinds).flatMap(([kind, words]) =>
+    isNotificationKind(kind) && words.place === place ? [kind] : [],
+  );
 
 /** Whether a kind of that name exists. */
 export const isNotificationKind = (kind: string): kind is NotificationKind => Object.hasOwn(notificationKinds, kind);

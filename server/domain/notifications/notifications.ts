@@ -4,9 +4,11 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
 import {
   isNotificationKind,
+  kindsAt,
   notificationKinds,
   sentenceOf,
   type DealDelivery,
+  type DealPlace,
   type Delivery,
   type NotificationKind,
   type NotificationPlace,
@@ -79,6 +81,15 @@ const read = row<unknown, [ids: string[]]>('read_notifications', 'select app.rea
 
 /** Marks these notifications as read by the caller. */
 export const readNotifications = (ids: readonly string[]): Statement<unknown> => read([...ids]);
+
+const readAt = row<unknown, [dealId: string, kinds: string[]]>(
+  'read_notifications_at',
+  'select app.read_notifications_of($1, $2)',
+);
+
+/** Marks the caller's notifications about this deal as read that this page of it shows. */
+export const readNotificationsAt = (dealId: string, place: DealPlace): Statement<unknown> =>
+  readAt(dealId, kindsAt(place));
 
 /** One batch of notifications that were marked as read together. */
 export interface ReadPortion {
