@@ -6735,8 +6735,10 @@ begin
   select x.granted_at into granted from public.exclusivities x
     where x.participant_id = offer.participant_id and x.ended_at is null
       and (x.expires_at > app.now() or app.actual_state(x.deal_id) in ('diligence', 'closing'));
-  if granted is null then
+  if granted is null and decide_offer.decision = 'accepted' then
     perform app.refuse('no_exclusivity', 'This buyer holds no exclusivity: accept the offer by granting it.');
+  elsif granted is null and app.actual_state(deal) in ('draft', 'withdrawn') then
+    perform app.refuse('no_offers_now', 'Offers are decided on while the deal is on the market: from listed to closing.');
   end if;
   if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted' and c.decided_at >= granted) then
     perform app.refuse('offer_accepted', 'These terms are accepted already.');
@@ -17454,3 +17456,4 @@ $function$;
 -- 35ba2af1b8b9687ba7c02f6aa2a0d99190f62f68a9d6c4b9de6bea16ee9f2c0b  862_stages_and_admissions_told.sql
 -- 592536b5fca65be39580ed83fb8ccef369700ca450c65c722edf660696b0eade  863_words_for_their_reader.sql
 -- bd65d41fba22825e1311468ce73b693bfe69a32bfafcae54ec8bd078fcb3a90f  864_read_where_they_are_shown.sql
+-- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
