@@ -211,6 +211,7 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | 
   'PUT /api/web/notifications/settings': () => ({ body: { time_zone: 'America/Denver', digest_hour: 7 } }),
   'POST /api/web/notifications/calendar': () => none,
   'DELETE /api/web/notifications/calendar': () => none,
+  'POST /api/web/deals/:id/notifications/read': () => ({ body: { place: 'offers' } }),
   'PUT /api/web/deals/:id/notifications': () => ({ body: { delivery: 'daily' } }),
   'POST /api/web/brokerages/:id/logo': () => ({ body: pixel, type: 'image/png' }),
   'DELETE /api/web/brokerages/:id/logo': () => none,

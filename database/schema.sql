@@ -1554,6 +1554,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.qoe_workspace_members FOR E
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'participant_id');
 CREATE TRIGGER check_member BEFORE INSERT OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.check_workspace_member();
+CREATE TRIGGER queue_admission AFTER INSERT ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.queue_admission();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT DELETE, INSERT (deal_id, participant_id, role), SELECT, UPDATE (role) ON public.qoe_workspace_members TO dealkeep_server;
 
@@ -1642,6 +1643,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.questio
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'id');
 CREATE TRIGGER check_a_move BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_move('question', 'status');
 CREATE TRIGGER check_b_mover BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_question_mover();
+CREATE TRIGGER check_c_repeat BEFORE UPDATE OF status ON public.questions FOR EACH ROW WHEN (new.status = old.status) EXECUTE FUNCTION app.check_repeated_step();
 CREATE TRIGGER note_answer AFTER INSERT ON public.questions FOR EACH ROW WHEN (new.status = 'distributed'::text) EXECUTE FUNCTION app.note_answer();
 CREATE TRIGGER note_answer_later AFTER UPDATE OF status, distributed_at, participant_id ON public.questions FOR EACH ROW WHEN (new.status = 'distributed'::text) EXECUTE FUNCTION app.note_answer();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.questions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
@@ -3231,8 +3233,9 @@ begin
       o.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
       o.side = 'buyer' and exists (select from public.exclusivities x
         where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
-      o.side = 'buyer' and exists (select from vault.selected_buyers x
-        where x.deal_id = o.deal_id and x.participant_id = o.principal_id) as selected,
+      (select x.granted_at from public.exclusivities x
+        where o.side = 'buyer' and x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null
+          and exists (select from vault.selected_buyers s where s.deal_id = x.deal_id and s.participant_id = x.participant_id)) as selected_at,
       (select d.needs_nda from public.deals d where d.id = o.deal_id) as needs_nda,
       o.side in ('broker', 'seller', 'viewer')
         or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
@@ -3275,7 +3278,7 @@ begin
                   or (d.confidentiality = 'selected_buyer_only' and part.holds)))
             when 'offers' then (select true from public.offers o
               where o.id = l.subject_id::uuid and o.deal_id = part.deal_id and (part.sells or o.participant_id = part.principal_id))
-            when 'closing_conditions' then (part.sees_all or part.selected) and (select true from public.closing_conditions c
+            when 'closing_conditions' then (part.sees_all or part.selected_at is not null) and (select true from public.closing_conditions c
               where c.id = l.subject_id::uuid and c.deal_id = part.deal_id)
             when 'findings' then (select true from public.findings f
               where f.id = l.subject_id::uuid and f.deal_id = part.deal_id and (part.sells or f.participant_id = part.principal_id))
@@ -3285,6 +3288,10 @@ begin
                 and (coalesce(p.advises, p.id) = part.principal_id
                   or (part.side = 'buyer' and p.status = 'active'
                     and (p.role = 'broker' or (p.role = 'seller' and (part.signed or not part.needs_nda))))))))
+            when 'deals' then l.subject_id = part.deal_id::text
+            -- Not what was before they were selected: it may have been about somebody else.
+            when 'deal_stages' then part.sees_all or l.at >= part.selected_at
+            when 'exclusive_buyers' then part.sees_all or l.subject_id = part.principal_id::text
             else false end
         end as visible
       from (
@@ -4928,6 +4935,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.check_repeated_step()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  -- A step that was made already is nobody else's to make again.
+  if new.status = 'with_seller' and not new.deal_id = any (app.deals_acting_as('broker')) then
+    perform app.refuse('broker_only', 'Only a broker of the deal can release, reject or distribute a question.');
+  elsif new.status = 'answered' and not new.deal_id = any (app.deals_acting_as('seller')) then
+    perform app.refuse('seller_only', 'Only a seller of the deal can answer a question.');
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.check_room_of_sandbox(sandbox uuid, of_table text, most integer, what text, bytes bigint)
  RETURNS void
  LANGUAGE plpgsql
@@ -5826,6 +5853,14 @@ begin
               or exists (select from vault.active_ndas n where n.participant_id = principal)))))));
     when 'deals' then
       return exists (select from public.deals d where d.id = record and d.id = deal);
+    when 'deal_stages' then
+      return exists (select from public.deals d where d.id = record and d.id = deal
+        and (side in ('broker', 'seller', 'viewer') or app.is_administered(deal, administered)
+          or (side = 'buyer' and exists (select from vault.selected_buyers s where s.participant_id = principal))));
+    -- What was done about the exclusivity of this participant.
+    when 'exclusive_buyers' then
+      return exists (select from public.participants p where p.id = record and p.deal_id = deal
+        and (side in ('broker', 'seller', 'viewer') or p.id = principal or app.is_administered(deal, administered)));
     when 'api_keys' then
       return exists (select from public.api_keys k where k.id = record and k.brokerage_id = any (administered));
     else return of_table is null;
@@ -6172,8 +6207,12 @@ begin
   loop
     looked := looked + 1;
     if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal)
-      and (sees_all or app.subject_of(one.action, one.details) <> 'participants'
-        or not exists (select from vault.role_changes c where c.participant_id = one.subject_id::uuid and c.at > one.at))
+      and (sees_all or case app.subject_of(one.action, one.details)
+        when 'participants' then not exists (select from vault.role_changes c where c.participant_id = one.subject_id::uuid and c.at > one.at)
+        -- Not what was before they were selected: it may have been about somebody else.
+        when 'deal_stages' then exists (select from public.exclusivities x
+          where x.deal_id = deal and x.participant_id = any (app.principals()) and x.ended_at is null and x.granted_at <= one.at)
+        else true end)
     then
       id := one.id; at := one.at; user_id := one.user_id; client_id := one.client_id; deal_id := one.deal_id;
       action := one.action; subject_id := one.subject_id; outcome := one.outcome; details := one.details;
@@ -6774,14 +6813,18 @@ begin
   select x.granted_at into granted from public.exclusivities x
     where x.participant_id = offer.participant_id and x.ended_at is null
       and (x.expires_at > app.now() or app.actual_state(x.deal_id) in ('diligence', 'closing'));
-  if granted is null then
+  if granted is null and decide_offer.decision = 'accepted' then
     perform app.refuse('no_exclusivity', 'This buyer holds no exclusivity: accept the offer by granting it.');
+  elsif granted is null and app.actual_state(deal) in ('draft', 'withdrawn') then
+    perform app.refuse('no_offers_now', 'Offers are decided on while the deal is on the market: from listed to closing.');
   end if;
   if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted' and c.decided_at >= granted) then
     perform app.refuse('offer_accepted', 'These terms are accepted already.');
   end if;
   if decide_offer.decision = 'accepted' then
     perform app.refuse_if_expired(offer);
+  elsif exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'declined') then
+    perform app.refuse('offer_declined', 'This offer is declined already.');
   elsif exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted') then
     perform app.refuse('offer_accepted', 'These terms were accepted in an earlier exclusivity, which stays on record.');
   end if;
@@ -11347,7 +11390,8 @@ begin
       perform app.refuse('closing_unconfirmed', 'Something is missing for the closing: review it, and confirm that the deal is closed anyway.');
     end if;
   end if;
-  return true;
+  -- A deal that is closed already is updated all the same, so that the trigger refuses it.
+  return target = 'closed' or app.state_shown(deal_id) is distinct from target;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.may_move(uuid,text,boolean) TO dealkeep_server;
@@ -11888,14 +11932,25 @@ begin
       perform app.queue_event('document_added', new.deal_id,
         case new.details ->> 'source' when 'production' then 'production_documents' else 'documents' end, about, new.user_id, null);
     when 'offer.submit' then
-      perform app.queue_event(case when (new.details ->> 'revision')::int > 1 then 'offer_revised' else 'offer_submitted' end,
+      perform app.queue_event(case when (new.details ->> 'revision')::int <= 1 then 'offer_submitted'
+          when exists (select from public.offers o join public.offers a on a.participant_id = o.participant_id
+            where o.id = about and a.id = app.accepted_offer(new.deal_id)) then 'change_proposed'
+          else 'offer_revised' end,
         new.deal_id, 'offers', about, new.user_id, null);
-    when 'offer.accept', 'offer.accept_change' then
-      perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
-    when 'offer.decline_change' then perform app.queue_event('offer_declined', new.deal_id, 'offers', about, new.user_id, null);
+    when 'offer.accept' then perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
+    -- Where nothing was accepted before, as after an exclusivity that was granted without an offer, this decides on an offer.
+    when 'offer.accept_change' then
+      perform app.queue_event(case when new.details @> '{"first": true}' then 'offer_accepted' else 'change_accepted' end,
+        new.deal_id, 'offers', about, new.user_id, null);
+    when 'offer.decline_change' then
+      perform app.queue_event(case when new.details @> '{"first": true}' then 'offer_declined' else 'change_declined' end,
+        new.deal_id, 'offers', about, new.user_id, null);
     when 'deal.move' then
-      if new.details ->> 'to' in ('closed', 'withdrawn') then
+      -- That a deal is under offer is told to nobody who would learn, from not being told, that another one is exclusive.
+      if new.details ->> 'to' in ('listed', 'closed', 'withdrawn') then
         perform app.queue_event('deal_' || (new.details ->> 'to'), new.deal_id, 'deals', new.deal_id, new.user_id, null);
+      else
+        perform app.queue_event('deal_moved', new.deal_id, 'deal_stages', new.deal_id, new.user_id, null);
       end if;
     when 'participant.invite' then perform app.queue_event('invited', new.deal_id, 'participants', about, new.user_id, null);
     when 'invitation.accept' then
@@ -13622,6 +13677,21 @@ begin
 end $function$;
 GRANT EXECUTE ON FUNCTION app.qoe_deals(boolean) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.queue_admission()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.has_caller() then
+    perform app.queue_event('workspace_admitted', new.deal_id, 'deals', new.deal_id, app.user_id(), p.user_id)
+      from public.participants p where p.id = new.participant_id;
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.queue_assignment()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -13979,6 +14049,31 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.read_notifications(uuid[],timestamp with time zone) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.read_notifications_of(deal uuid, kinds text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  marked int;
+begin
+  if app.user_id() is null or app.client_id() is not null then
+    return 0;
+  end if;
+  update vault.notifications n set read_at = app.now()
+    where n.read_at is null and n.id = any (array(
+      select l.id from (
+        select u.id, u.deal_id, u.kind from vault.notifications u
+        where u.user_id = app.user_id() and u.read_at is null order by u.at desc, u.id desc limit 1000) l
+      where l.deal_id = read_notifications_of.deal and l.kind = any (kinds)
+        and not exists (select from app.notification_kinds k where k.kind = l.kind and k.security)));
+  get diagnostics marked = row_count;
+  return marked;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.read_notifications_of(uuid,text[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.recent_session(session bytea)
  RETURNS SETOF vault.live_sessions
@@ -15100,6 +15195,35 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.revoke_token(uuid,bytea,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.role_of_reader(mail uuid, deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select p.role from vault.outbox o join vault.deals_of_people p on p.user_id = o.recipient_id and p.deal_id = role_of_reader.deal
+    where o.id = role_of_reader.mail and o.kind = 'notifications' and o.sent_at is null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.role_of_reader(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.role_on(deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select o.role from vault.deals_of_people o where o.user_id = app.user_id() and o.deal_id = role_on.deal);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.role_on(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.rotate_api_key(key_id uuid, overlap interval, digest bytea, last_four text, address inet, request_id text)
  RETURNS void
  LANGUAGE plpgsql
@@ -16033,7 +16157,7 @@ CREATE OR REPLACE FUNCTION app.subject_of(action text, details jsonb)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (action = ANY (ARRAY['document.upload'::text, 'document.change'::text, 'document.restore'::text])) THEN CASE (details ->> 'source'::text) WHEN 'production'::text THEN 'production_documents'::text ELSE 'documents'::text END WHEN (action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.distribute'::text])) THEN 'questions'::text WHEN (action = 'question.answer'::text) THEN 'question_answers'::text WHEN (action = ANY (ARRAY['nda.send'::text, 'nda.sign'::text, 'nda.revoke'::text])) THEN 'ndas'::text WHEN (action = ANY (ARRAY['offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'offer.decline_change'::text])) THEN 'offers'::text WHEN (action = ANY (ARRAY['condition.add'::text, 'condition.change'::text])) THEN 'closing_conditions'::text WHEN (action = ANY (ARRAY['finding.add'::text, 'finding.status'::text])) THEN 'findings'::text WHEN (action = ANY (ARRAY['participant.invite'::text, 'participant.remove'::text, 'invitation.accept'::text])) THEN 'participants'::text ELSE NULL::text END;
+RETURN CASE WHEN (action = ANY (ARRAY['document.upload'::text, 'document.change'::text, 'document.restore'::text])) THEN CASE (details ->> 'source'::text) WHEN 'production'::text THEN 'production_documents'::text ELSE 'documents'::text END WHEN (action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.distribute'::text])) THEN 'questions'::text WHEN (action = 'question.answer'::text) THEN 'question_answers'::text WHEN (action = ANY (ARRAY['nda.send'::text, 'nda.sign'::text, 'nda.revoke'::text])) THEN 'ndas'::text WHEN (action = ANY (ARRAY['offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'offer.decline_change'::text])) THEN 'offers'::text WHEN (action = ANY (ARRAY['condition.add'::text, 'condition.change'::text])) THEN 'closing_conditions'::text WHEN (action = ANY (ARRAY['finding.add'::text, 'finding.status'::text])) THEN 'findings'::text WHEN (action = ANY (ARRAY['participant.invite'::text, 'participant.remove'::text, 'invitation.accept'::text])) THEN 'participants'::text WHEN (action = 'deal.move'::text) THEN CASE WHEN ((details ->> 'to'::text) = ANY (ARRAY['listed'::text, 'closed'::text, 'withdrawn'::text])) THEN 'deals'::text ELSE 'deal_stages'::text END WHEN (action = ANY (ARRAY['exclusivity.grant'::text, 'exclusivity.extend'::text, 'exclusivity.lapse'::text, 'exclusivity.release'::text])) THEN 'exclusive_buyers'::text ELSE NULL::text END;
 GRANT EXECUTE ON FUNCTION app.subject_of(text,jsonb) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.sweep()
@@ -17778,3 +17902,9 @@ $function$;
 -- 29f5ed52f127e1631ade4f3d10bd4e184771b2b5e6bdcdf8e8895268c6356132  843_sessions_ended_by_an_admin.sql
 -- 3f60bf37f19e8ca0034290e2e3b910ec894f7f39ffd014748e7ed5ad00fca4f5  820_stores_after_a_restore.sql
 -- e26c6e1b74fd1e25a234a6aee44412df5713f80a561bd50009e5686dbf746859  821_documents_missing_in_backups.sql
+-- f887b4f2415d0601f1f57cdb513527ac74689d1a930a5cfde1d1e5affbd230c7  860_steps_made_once.sql
+-- b6111eac5afc2321244698bd976743e6c9ac8caa61cb8809e3d9c6bda95b4bf1  861_changes_to_accepted_terms_told.sql
+-- 35ba2af1b8b9687ba7c02f6aa2a0d99190f62f68a9d6c4b9de6bea16ee9f2c0b  862_stages_and_admissions_told.sql
+-- 592536b5fca65be39580ed83fb8ccef369700ca450c65c722edf660696b0eade  863_words_for_their_reader.sql
+-- bd65d41fba22825e1311468ce73b693bfe69a32bfafcae54ec8bd078fcb3a90f  864_read_where_they_are_shown.sql
+-- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql

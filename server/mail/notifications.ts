@@ -28,11 +28,12 @@ function byDeal(items: readonly MailedNotification[]): OfDeal[] {
   return [...deals.values()];
 }
 
-const sentence = ({ kind, count, deal_id, brokerages }: MailedNotification): string =>
+const sentence = ({ kind, count, deal_id, role, brokerages }: MailedNotification): string =>
   sentenceOf(
     kind,
     count,
     deal_id !== null,
+    role,
     brokerages?.map(({ name }) => name),
   );
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
@@ -96,7 +97,7 @@ export function notificationLetter(
         first.deal_title === null ? dated(first) : `On ${first.deal_title}: ${sentence(first)}`,
         ...(isSecurity(first) ? [adviceOn(first)] : []),
       ],
-      action: { label: actionOf(first.kind, first.deal_id !== null), url: urlOf(first) },
+      action: { label: actionOf(first.kind, first.deal_id !== null, first.role), url: urlOf(first) },
     };
   const sections: LetterSection[] = groups.map(({ title, items: of }) => ({
     heading: title,

@@ -84,6 +84,19 @@ describe('immediate mails', () => {
     expect(await mails()).toEqual({});
   });
 
+  test('say to buyers what is theirs, and to others what happened', async () => {
+    web.service.clock.advance(10 * minute);
+    const { id } = await does('broker', `/deals/${web.scene.deal}/ndas`, {
+      participant_id: web.scene.participants['new buyer'],
+      terms: 'Keep it to yourself.',
+    });
+    const sent = await mails();
+    expect(sent['new-buyer']![0]).toMatchObject({ subject: 'Corner bakery: You were sent an NDA to sign' });
+    expect(sent['new-buyer']![0]!.text).toContain('Read and sign it');
+    expect(sent['seller']![0]).toMatchObject({ subject: 'Corner bakery: An NDA was sent' });
+    await does('broker', `/ndas/${id}/revoke`);
+  });
+
   test('are not sent for notifications that were read or are no longer accessible', async () => {
     web.service.clock.advance(10 * minute);
     await ask();

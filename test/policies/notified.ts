@@ -7,12 +7,13 @@ import assert from 'node:assert/strict';
 import type pg from 'pg';
 import { knownPerson, participantName } from '../../server/domain/deals/participants.ts';
 import { ownNotifications } from '../../server/domain/notifications/notifications.ts';
-import { callers, type Check } from './scene.ts';
+import { callers, type Check, type Scene } from './scene.ts';
 import { enter } from './stage.ts';
 
 /** The tables that notifications are about, each with how a record is selected by its id. */
 const tables: Readonly<Record<string, string>> = {
   deals: 'deals where id',
+  deal_stages: 'deal_stages where deal_id',
   questions: 'questions where id',
   question_answers: 'question_answers where question_id',
   ndas: 'ndas where id',
@@ -25,6 +26,15 @@ const tables: Readonly<Record<string, string>> = {
   participants: 'participants where id',
   api_keys: 'api_keys where id',
 };
+
+/** The column by whose value a notification names a record of the table. */
+const keyOf = (table: string): string => /where (\w+)$/.exec(tables[table] ?? '')?.[1] ?? 'id';
+
+/** The ids of the scene's records of a table; a stage is named by its deal. */
+const idsOf = (scene: Scene, table: string): string[] =>
+  table === 'deal_stages'
+    ? [scene.deal]
+    : Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith(`${table}/`) ? [id] : []));
 
 /** The deal of a record, read as the owner; an API key has none. */
 const dealOfRecord = `case t.of_table
@@ -83,7 +93,8 @@ const kept = `select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'kind', n
 const lookedUp = `
   select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at, n.at::text as place,
     coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,
-    actor.name as actor_name, brokerage.id as brokerage_id, brokerage.name as brokerage_name
+     actor.name as actor_name, brokerage.id as brokerage_id, brokerage.name as brokerage_name,
+    (select p.role from participants p where p.deal_id = n.deal_id and p.user_id = app.user_id() and p.status = 'active') as role
   from jsonb_to_recordset($1) n (id uuid, kind text, deal_id uuid, subject text, subject_id uuid, actor_id uuid, at timestamptz, read_at timestamptz)
   left join deals d on d.id = n.deal_id
   left join questions question on n.subject = 'questions' and question.id = n.subject_id
@@ -93,6 +104,7 @@ const lookedUp = `
   left join production_documents production on n.subject = 'production_documents' and production.id = n.subject_id
   left join offers offer on n.subject = 'offers' and offer.id = n.subject_id
   left join exclusivities exclusivity on n.subject = 'exclusivities' and exclusivity.id = n.subject_id
+  left join deal_stages stage on n.subject = 'deal_stages' and stage.deal_id = n.subject_id
   left join closing_conditions condition on n.subject = 'closing_conditions' and condition.id = n.subject_id
   left join findings finding on n.subject = 'findings' and finding.id = n.subject_id
   left join (participants p left join users u on u.id = p.user_id)
@@ -101,7 +113,7 @@ const lookedUp = `
   left join brokerages brokerage on brokerage.id = key.brokerage_id
   ${knownPerson('actor', 'n.actor_id', 'n.deal_id')}
   where (n.deal_id is null or d.id is not null) and (n.subject is null or n.subject = 'deals'
-    or coalesce(question.id, answer.question_id, nda.id, document.id, production.id, offer.id, exclusivity.id, condition.id, finding.id,
+    or coalesce(question.id, answer.question_id, nda.id, document.id, production.id, offer.id, exclusivity.id, stage.deal_id, condition.id, finding.id,
       case when n.subject = 'participants' then p.id end, key.id) is not null)
   order by n.at desc, n.id desc`;
 
@@ -114,6 +126,7 @@ export const notifiedChecks: Check[] = [
         const table = name.split('/')[0]!;
         return table in tables ? [{ name: name.replaceAll("'", '’'), of_table: table, id }] : [];
       });
+      records.push({ name: 'deal_stages/the stage', of_table: 'deal_stages', id: scene.deal });
       assert.deepEqual([...new Set(records.map((one) => one.of_table))].toSorted(), Object.keys(tables).toSorted());
       const asJson = JSON.stringify(records);
       const decided = (
@@ -150,8 +163,8 @@ export const notifiedChecks: Check[] = [
           .map(([name, change]) => [...act, name, change] as const),
       );
       for (const [table, action, source, changed, change] of staged) {
-        const ids = Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith(`${table}/`) ? [id] : []));
-        const key = table === 'question_answers' ? 'question_id' : 'id';
+        const ids = idsOf(scene, table);
+        const key = keyOf(table);
         // An act that counts, and two that do not: one from 31 days ago, and a refused one.
         const add = (
           who: string,
@@ -237,8 +250,8 @@ export const notifiedChecks: Check[] = [
       await server.query('begin');
       try {
         for (const table of Object.keys(tables)) {
-          const ids = Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith(`${table}/`) ? [id] : []));
-          const key = table === 'question_answers' ? 'question_id' : 'id';
+          const ids = idsOf(scene, table);
+          const key = keyOf(table);
           const deal = table === 'api_keys' ? 'null' : table === 'deals' ? 'r.id' : 'r.deal_id';
           await server.query('select app.as_owner($1, null)', [
             `insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at)

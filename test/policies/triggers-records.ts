@@ -78,10 +78,14 @@ check('a question is moved by whoever has the next word, and no more once it is 
   assert.equal(await move('seller', first, `rejection_reason = 'No.'`), 'broker_only');
   assert.equal(await move('broker', first, `rejection_reason = 'No.'`), 'done');
   assert.equal(await move('broker', first, `status = 'with_seller'`), 'done');
+  for (const who of ['seller', 'exclusive buyer'])
+    assert.equal(await move(who, first, `status = 'with_seller'`), 'broker_only', who);
   assert.equal(await move('seller', first, `status = 'answered'`), 'answer_missing');
   await put('question_answers', { question_id: first, deal_id: on.deal, answer_text: 'So.' });
   assert.equal(await move('broker', first, `status = 'answered'`), 'seller_only');
   assert.equal(await move('seller', first, `status = 'answered'`), 'done');
+  for (const who of ['broker', 'exclusive buyer'])
+    assert.equal(await move(who, first, `status = 'answered'`), 'seller_only', who);
   assert.equal(await move('broker', first, `status = 'distributed'`), 'response_missing');
   assert.equal(await move('broker', first, `status = 'distributed', distributed_response = 'So.'`), 'done');
   assert.equal(await value(`select distributed_at = app.now() from questions where id = '${first}'`), true);

@@ -25,7 +25,8 @@ const changes: Record<string, string> = {
   qoe_checklist: 'title = title',
   accounting_snapshots: 'failure = failure',
   contradiction_answers: 'why = why',
-  questions: 'status = status',
+  // Not its status: whoever may not make a step may not repeat it either.
+  questions: 'rejection_reason = rejection_reason',
   question_answers: 'answer_text = answer_text',
   documents: 'category = category',
   production_documents: 'category = category',

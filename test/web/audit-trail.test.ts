@@ -16,7 +16,7 @@ const as = (name: string): SignedIn => people[name]!;
 beforeAll(async () => {
   service = await openService({ scene: true, config: { features: { findings: true, financing: false } } });
   scene = service.scene;
-  for (const name of ['admin', 'broker', 'colleague', 'seller', 'exclusive buyer'])
+  for (const name of ['admin', 'broker', 'colleague', 'seller', 'exclusive buyer', 'other buyer'])
     people[name] = await signInAs(service, scene.people[name]!);
 });
 afterAll(() => service?.close());
@@ -170,7 +170,7 @@ test('a record of a changed client or webhook says which hosts it had and has', 
   });
 });
 
-test('what ends on its date is in the trail and the activity of brokers and admins, and of nobody else', async () => {
+test('what ends on its date is in the trail and the activity of brokers and admins; an exclusivity also for seller and buyer', async () => {
   await service.sql(
     `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
   );
@@ -185,7 +185,8 @@ test('what ends on its date is in the trail and the activity of brokers and admi
     (await as(name).ask(`/deals/${scene.deal}/activity`)).body.items.map(({ action }: { action: string }) => action);
   expect(await toldTo('broker')).toEqual(expect.arrayContaining(['exclusivity.lapse', 'nda.expire']));
   for (const name of ['seller', 'exclusive buyer'])
-    expect((await toldTo(name)).filter((action: string) => /lapse|expire/.test(action))).toEqual([]);
+    expect((await toldTo(name)).filter((action: string) => /lapse|expire/.test(action))).toEqual(['exclusivity.lapse']);
+  expect(await toldTo('other buyer')).not.toContain('exclusivity.lapse');
 });
 
 test('the operator’s change of how long the trail is kept is recorded', async () => {

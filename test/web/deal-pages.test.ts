@@ -567,6 +567,43 @@ test('offers are stacked on a phone, and show whether they have expired', async 
     .waitFor();
 });
 
+test('a broker declines an offer on its card; those of the others are not accepted once the deal has closed', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Cider press');
+  const path = `/deals/${deal}/offers`;
+  for (const name of ['other buyer', 'exclusive buyer'])
+    await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'buyer', 'active')`, [
+      deal,
+      scene.people[name],
+    ]);
+  const made: Record<string, string> = {};
+  for (const name of ['other buyer', 'exclusive buyer', 'new buyer']) {
+    const { body } = await (await web.as(name)).ask(path, { payload: { currency: 'USD', purchase_price: '100' } });
+    made[name] = body.id;
+  }
+  const page = await at('broker', path, 390);
+  const offer = page.getByRole('article', { name: 'Offer from other buyer' });
+  await button(offer, 'Decline').click();
+  await confirm(page, 'Decline offer');
+  await offer.getByText('Declined', { exact: true }).waitFor();
+  expect(await button(offer, 'Decline').count()).toBe(0);
+  expect(await button(page, 'Decline').count()).toBe(2);
+
+  const broker = await web.as('broker');
+  const expires_at = service.clock.inDays(30);
+  expect((await broker.ask(`/offers/${made['new buyer']}/accept`, { expires_at })).status).toBe(200);
+  for (const to of ['diligence', 'closing', 'closed'])
+    expect((await broker.ask(`/deals/${deal}/moves`, { to, confirm: true })).status).toBe(200);
+  const lost = await at('exclusive buyer', path);
+  await lost.getByText('Not accepted', { exact: true }).waitFor();
+  await page
+    .getByRole('article', { name: 'Offer from exclusive buyer' })
+    .getByText('Not accepted', { exact: true })
+    .waitFor();
+  expect(await page.getByText('Not accepted', { exact: true }).count()).toBe(1);
+  expect(await button(page, 'Decline').count()).toBe(0);
+});
+
 test('the home page leads the seller to the offers, where they can write to the broker', async () => {
   await makeOffers();
   const page = await at('seller', '/');

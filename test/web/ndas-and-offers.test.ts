@@ -797,6 +797,54 @@ describe('an offer', () => {
     expect(await toConsider()).toEqual([2, 2]);
   });
 
+  test('is declined by a broker also before and beside an exclusivity, which its buyer reads and nothing more', async () => {
+    const { service, scene } = web;
+    const [{ id: mill }] = (await service.sql(
+      `insert into deals (organization_id, title, state) values ($1, 'Mill', 'listed') returning id`,
+      [scene.brokerage],
+    )) as [{ id: string }];
+    for (const [person, role] of [
+      ['broker', 'broker'],
+      ['seller', 'seller'],
+      ['new buyer', 'buyer'],
+      ['other buyer', 'buyer'],
+    ] as const)
+      await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+        mill,
+        scene.people[person],
+        role,
+      ]);
+    const at = `/deals/${mill}`;
+    const as = async (who: string, route: string, json?: unknown) => (await web.as(who)).ask(route, json);
+    const submit = async (who: string) => (await as(who, `${at}/offers`, { payload })).body;
+    const decide = async (id: string, decision: string, who = 'broker') => {
+      const { status, body } = await as(who, `/offers/${id}/decision`, { decision });
+      return status === 200 ? 200 : body.error.code;
+    };
+    const [theirs, ours] = [await submit('other buyer'), await submit('new buyer')];
+    expect(await decide(theirs.id, 'accepted')).toBe('no_exclusivity');
+    for (const who of ['seller', 'other buyer']) expect(await decide(theirs.id, 'declined', who), who).toBe('denied');
+    expect(await decide(theirs.id, 'declined')).toBe(200);
+    expect(await decide(theirs.id, 'declined')).toBe('offer_declined');
+    expect((await as('other buyer', `${at}/offers`)).body.items).toMatchObject([
+      { id: theirs.id, declined_at: expect.any(String), accepted_at: null },
+    ]);
+
+    expect((await as('broker', `/offers/${ours.id}/accept`, { expires_at: service.clock.inDays(30) })).status).toBe(
+      200,
+    );
+    const again = await submit('other buyer');
+    expect(await decide(again.id, 'declined')).toBe(200);
+    const { items } = (await as('other buyer', `${at}/activity`)).body;
+    expect(items.slice(0, 2).map(({ summary }: { summary: string }) => summary)).toEqual([
+      'declined an offer',
+      'revised an offer',
+    ]);
+    expect(JSON.stringify(items)).not.toMatch(/exclusivity|accepted/);
+    await as('broker', `${at}/moves`, { to: 'withdrawn' });
+    expect(await decide(again.id, 'declined')).toBe('no_offers_now');
+  });
+
   test('is refused while the deal is a draft or withdrawn', async () => {
     const [draft] = await web.service.sql<{ id: string }>(
       `insert into deals (organization_id, title, state) values ($1, 'Not listed yet', 'draft') returning id`,

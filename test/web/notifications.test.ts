@@ -94,6 +94,31 @@ describe('notifications', () => {
     });
   });
 
+  test('report a proposed change to accepted terms as such, and how it was decided', async () => {
+    const { idle } = web.scene;
+    const propose = (purchase_price: string) =>
+      does('other buyer', `/deals/${idle}/offers`, { payload: { currency: 'USD', purchase_price } });
+    for (const [price, decision] of [
+      ['99', 'declined'],
+      ['101', 'accepted'],
+    ] as const) {
+      const { id } = await propose(price);
+      expect(await notified()).toEqual({ change_proposed: ['broker', 'seller'] });
+      await does('broker', `/offers/${id}/decision`, { decision });
+      expect(await notified()).toEqual({ [`change_${decision}`]: ['other buyer', 'seller'] });
+    }
+    const latest = async (who: string) =>
+      (await all(await web.as(who))).filter(({ kind }) => /^change_|^offer_accepted/.test(kind)).slice(0, 2);
+    expect((await latest('other buyer')).map(({ summary }) => summary)).toEqual([
+      'Your change to the accepted terms was accepted.',
+      'Your change to the accepted terms was declined.',
+    ]);
+    expect((await latest('seller')).map(({ summary }) => summary)).toEqual([
+      'A change to the accepted terms was accepted.',
+      'A change to the accepted terms was proposed.',
+    ]);
+  });
+
   test('report a condition or finding to its new owner', async () => {
     const { deal, people } = web.scene;
     const { id } = await does('broker', `/deals/${deal}/conditions`, {
@@ -296,6 +321,12 @@ describe('notifications', () => {
     await notified();
     await does('broker', `/offers/${offer.id}/decision`, { decision: 'declined' });
     expect(await notified()).toEqual({ offer_declined: ['other buyer', 'seller'] });
+    const twice = await (await web.as('broker')).ask(`/offers/${offer.id}/decision`, { decision: 'declined' });
+    expect([twice.status, twice.body.error.code]).toEqual([409, 'offer_declined']);
+    // Neither do dates that stay as they are, or a move to where the deal is, tell anybody anything.
+    await does('broker', `/deals/${idle}/exclusivity`, { expires_at }, 'PATCH');
+    await move('broker', idle, 'exclusivity');
+    expect(await notified()).toEqual({});
     await does('broker', `/deals/${idle}/exclusivity`, undefined, 'DELETE');
     expect(await notified()).toEqual({ exclusivity_lapsed: ['other buyer', 'seller', 'viewer'] });
 
@@ -320,6 +351,10 @@ describe('notifications', () => {
     await move('colleague', kiosk!.deal_id, 'withdrawn');
     // The exclusivity ends with the deal, without a notification of its own.
     expect(await notified()).toEqual({ deal_withdrawn: [seller, 'new buyer'] });
+    await move('colleague', kiosk!.deal_id, 'withdrawn');
+    expect(await notified()).toEqual({});
+    const moves = await trail(service, 'deal.move');
+    expect(moves.filter(({ deal_id }) => deal_id === kiosk!.deal_id)).toHaveLength(1);
     // Nothing is left there that anybody could be reminded of.
     const reminders = await trail(service, 'reminder.send');
     const { status, body } = await (
@@ -367,15 +402,100 @@ test('that a question came back with the last seller who left is reported to the
   expect(await notified()).toEqual({ left: ['broker', 'colleague', 'viewer'] });
 });
 
+test('the stages of a sale are told, and shown in the activity, to those who may know them', async () => {
+  const { service, scene } = web;
+  const title = 'From draft to closed';
+  const [made] = await service.sql<{ id: string }>(
+    `insert into deals (organization_id, title, needs_nda) values ($1, $2, false) returning id`,
+    [scene.brokerage, title],
+  );
+  const deal = made!.id;
+  const parts: Record<string, string> = {};
+  for (const [name, role] of [
+    ['broker', 'broker'],
+    ['colleague', 'broker'],
+    ['seller', 'seller'],
+    ['exclusive buyer', 'buyer'],
+    ['other buyer', 'buyer'],
+    ['new buyer', 'buyer'],
+    ['viewer', 'viewer'],
+  ] as const) {
+    const [part] = await service.sql<{ id: string }>(
+      `insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active') returning id`,
+      [deal, scene.people[name], role],
+    );
+    parts[name] = part!.id;
+  }
+  await signInAnew();
+  await notified();
+  const step = async (path: string, body?: unknown, method?: string) => {
+    service.clock.advance(1000);
+    await does('broker', `/deals/${deal}/${path}`, body, method);
+    return notified();
+  };
+  const move = (to: string) => step('moves', { to, confirm: true });
+  const grant = (to: string) =>
+    step('exclusivity', { participant_id: parts[to], expires_at: service.clock.inDays(30) });
+  const everybody = ['colleague', 'exclusive buyer', 'new buyer', 'other buyer', 'seller', 'viewer'];
+  const known = (buyer: string) => ['colleague', buyer, 'seller', 'viewer'].toSorted();
+  expect(await move('listed')).toEqual({ deal_listed: everybody });
+  await grant('exclusive buyer');
+  expect(await move('diligence')).toEqual({ deal_moved: known('exclusive buyer') });
+  await step('exclusivity', undefined, 'DELETE');
+  await grant('other buyer');
+  expect(await move('closing')).toEqual({ deal_moved: known('other buyer') });
+  expect(await move('closed')).toEqual({ deal_closed: everybody });
+
+  const shown = async (who: string) => {
+    const { ask } = await web.as(who);
+    const own = ({ action }: { action: string }) => /^(deal\.move|exclusivity\.)/.test(action);
+    const tab = (await ask(`/deals/${deal}/activity`)).body.items.filter(own);
+    const home = (await ask('/home')).body.activity.filter((one: { deal_title: string }) => one.deal_title === title);
+    const summaries = (items: { summary: string }[]) => items.map(({ summary }) => summary);
+    expect(summaries(home.filter(own)), who).toEqual(summaries(tab));
+    return summaries(tab);
+  };
+  const everything = [
+    'moved the deal to closed',
+    'moved the deal to closing',
+    'granted exclusivity',
+    'released the exclusivity',
+    'moved the deal to diligence',
+    'granted exclusivity',
+    'moved the deal to listed',
+  ];
+  for (const who of ['colleague', 'seller', 'viewer']) expect(await shown(who), who).toEqual(everything);
+  expect(await shown('new buyer')).toEqual([everything[0], everything[6]]);
+  // Of the time before their exclusivity, which was another buyer's, they are not told.
+  expect(await shown('other buyer')).toEqual([...everything.slice(0, 3), everything[6]]);
+  // And after it only what everybody may know.
+  expect(await shown('exclusive buyer')).toEqual([everything[0], everything[3], everything[5], everything[6]]);
+});
+
+test('whoever is admitted to the QoE workspace is told, once', async () => {
+  const { deal, participants } = web.scene;
+  const admit = (role: string) =>
+    does('broker', `/deals/${deal}/qoe/members/${participants['other buyer']}`, { role }, 'PUT');
+  await notified();
+  await admit('reader');
+  expect(await notified()).toEqual({ workspace_admitted: ['other buyer'] });
+  for (const role of ['editor', 'editor']) await admit(role);
+  expect(await notified()).toEqual({});
+  expect(await trail(web.service, 'qoe.admit')).toMatchObject([
+    { details: { role: 'editor' } },
+    { details: { role: 'reader' } },
+  ]);
+});
+
 test('each notification is listed for its recipient', async () => {
   const rows = await web.service.sql<{ id: string; user_id: string; kind: string }>(
-    // The invitations and participations of these kinds may have ended since: their notifications are not shown any
-    // more.
-    `select id, user_id, kind from vault.notifications where kind not in ('joined', 'invited')`,
+    // The invitations, participations and exclusivities of these kinds may have ended since: their notifications are not
+    // shown any more.
+    `select id, user_id, kind from vault.notifications where kind not in ('joined', 'invited', 'deal_moved')`,
   );
   const kinds = new Set(rows.map(({ kind }) => kind));
   // The other kinds are tested in test/auth and test/oauth, and have no record that they are about.
-  const elsewhere = new Set(['joined', 'invited', 'assistant_connected', 'new_device', 'sessions_ended']);
+  const elsewhere = new Set(['joined', 'invited', 'deal_moved', 'assistant_connected', 'new_device', 'sessions_ended']);
   expect(Object.keys(notificationKinds).filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
   for (const [name, id] of Object.entries(web.scene.people)) {
     const person = await signInAs(web.service, id);
@@ -527,6 +647,39 @@ test('notifications are marked as read individually or all at once, only by thei
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 1 });
   await read(broker);
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 0 });
+});
+
+test('whoever looks at a page of a deal has read the notifications that it shows, and no others', async () => {
+  const { service, scene } = web;
+  const reader = await web.as('viewer');
+  const count = async () => (await reader.ask('/notifications/unread')).body.count;
+  await service.sql('delete from vault.notifications where user_id = $1', [scene.people['viewer']]);
+  for (const [kind, deal] of [
+    ['document_added', scene.deal],
+    ['document_added', scene.deal],
+    ['document_added', scene.idle],
+    ['joined', scene.deal],
+    ['new_device', null],
+  ])
+    await service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, deal_id, at) values (app.uuid_v7(), $1, $2, $3, app.now())`,
+      [scene.people['viewer'], kind, deal],
+    );
+  expect(await count()).toBe(5);
+  const look = (who: SignedIn, deal: string, place: string) => who.ask(`/deals/${deal}/notifications/read`, { place });
+  expect((await look(await web.as('seller'), scene.deal, 'documents')).status).toBe(204);
+  expect((await look(reader, scene.deal, 'security')).status).toBe(400);
+  expect((await look(await web.as('outsider'), scene.deal, 'documents')).status).toBe(404);
+  expect(await count()).toBe(5);
+  expect((await look(reader, scene.deal, 'documents')).status).toBe(204);
+  expect(await count()).toBe(3);
+  await look(reader, scene.deal, 'people');
+  expect(
+    (await reader.ask('/notifications')).body.items.filter((one: { read_at: string | null }) => !one.read_at),
+  ).toEqual([
+    expect.objectContaining({ kind: 'new_device' }),
+    expect.objectContaining({ kind: 'document_added', deal_id: scene.idle }),
+  ]);
 });
 
 test('any number of notifications is marked as read at once', async () => {

@@ -62,6 +62,32 @@ describe('a question', () => {
     });
   });
 
+  test('is released once, by a broker, however often they ask', async () => {
+    const id = await ask();
+    const release = (who: string) => as(who).ask(`/questions/${id}/release`, {});
+    const released = async () =>
+      (
+        await service.sql(`select user_id from audit_records where action = 'question.release' and subject_id = $1`, [
+          id,
+        ])
+      ).map(({ user_id: person }) => person);
+    const answers = await Promise.all([release('broker'), release('broker')]);
+    expect(answers.map(({ status, body }) => [status, body.status])).toEqual([
+      [200, 'with_seller'],
+      [200, 'with_seller'],
+    ]);
+    expect((await release('broker')).body).toMatchObject({ status: 'with_seller' });
+    expect(await released()).toEqual([scene.people['broker']]);
+    for (const who of ['seller', 'other buyer']) expect([who, (await release(who)).status]).toEqual([who, 403]);
+    expect((await as('seller').ask(`/questions/${id}/answer`, { answer_text: 'Yes.' })).status).toBe(200);
+    for (const who of ['broker', 'other buyer'])
+      expect((await as(who).ask(`/questions/${id}/answer`, { answer_text: 'Yes.' })).body.error?.code, who).toBe(
+        'seller_only',
+      );
+    expect((await release('broker')).body.error.code).toBe('move_not_allowed');
+    expect(await released()).toHaveLength(1);
+  });
+
   test('has an audit record of every step, without its text', async () => {
     const id = await ask();
     await as('broker').ask(`/questions/${id}/reject`, { rejection_reason: 'Already in the data room.' });

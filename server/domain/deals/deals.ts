@@ -268,13 +268,17 @@ export const editDeal = (id: string, input: Partial<DealInput>, origin: Origin):
 
 const move = row<Changed>(
   'move_deal',
-  `with changed as (update deals set state = $4 where id = $3 and app.may_move(id, $4, $5) returning id)
+  // The row is locked before its state is read, so that of two requests at once one finds the deal moved.
+  `with held as (select id from deals where id = $3 for no key update),
+   asked as (select id, app.may_move(id, $4, $5) as moves from held offset 0),
+   changed as (update deals d set state = $4 from asked where d.id = asked.id and asked.moves returning d.id)
    select changed.id from changed
-   ${audited('deal.move', { deal: 'changed.id', details: `jsonb_build_object('to', $4::text)` })}`,
+   ${audited('deal.move', { deal: 'changed.id', details: `jsonb_build_object('to', $4::text)` })}
+   union all select id from asked where not moves`,
 );
 
 /**
- * Moves a deal to another state; false when the caller may not. Refused when the sale cannot go to that state and,
+ * Moves a deal to another state, and writes nothing if it is there already; false when the caller may not. Refused when the sale cannot go to that state and,
  * unless `confirmed`, when something is missing for closing.
  */
 export const moveDeal = (id: string, to: string, confirmed: boolean, origin: Origin): Statement<boolean> =>

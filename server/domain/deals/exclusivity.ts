@@ -22,17 +22,22 @@ export const grantExclusivity = (
 
 const extend = row<{ id: string }>(
   'extend_exclusivity',
-  `with changed as (
-     update exclusivities e set expires_at = $4
-     from (select id, expires_at from exclusivities where deal_id = (select app.lock_deal($3)) and ended_at is null for no key update) held
-     where e.id = held.id returning e.id, e.deal_id, e.participant_id, e.expires_at as until, held.expires_at as before)
+  `with held as (
+     select id, expires_at from exclusivities where deal_id = (select app.lock_deal($3)) and ended_at is null for no key update),
+   changed as (
+     update exclusivities e set expires_at = $4 from held
+     where e.id = held.id and held.expires_at <> $4 returning e.id, e.deal_id, e.participant_id, e.expires_at as until, held.expires_at as before)
    select changed.id from changed ${audited('exclusivity.extend', {
      subject: 'changed.participant_id',
      details: `jsonb_build_object('before', changed.before, 'until', changed.until)`,
-   })}`,
+   })}
+   union all select id from held where expires_at = $4`,
 );
 
-/** Changes when the current exclusivity ends; false when there is none or the caller may not. */
+/**
+ * Changes when the current exclusivity ends, and writes nothing if it ends then already; false when there is none or the
+ * caller may not.
+ */
 export const extendExclusivity = (dealId: string, expiresAt: string, origin: Origin): Statement<boolean> =>
   tookPlace(extend(...from(origin), dealId, expiresAt));
 

@@ -50,6 +50,7 @@ const capacities = {
   can_see_offers: 's.deal_side or s.buyer_side',
   can_submit_offer: `s.is_buyer and s.state not in ('draft', 'closed', 'withdrawn')`,
   can_accept_offer: `s.is_broker and s.state in ('listed', 'under_offer')`,
+  can_decline_offer: `s.is_broker and s.state not in ('draft', 'closed', 'withdrawn')`,
   can_decide_offer_changes: `s.is_broker and s.state in ('exclusivity', 'diligence', 'closing')`,
   can_see_conditions: 's.sees_conditions',
   can_edit_conditions: 's.is_broker and s.open',

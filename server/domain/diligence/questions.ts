@@ -146,7 +146,19 @@ const move = (name: string, action: DealAction, set: string, where = 'true') =>
      select changed.id from changed ${audited(action)}`,
   );
 
-const release = move('release_question', 'question.release', `status = 'with_seller'`);
+const release = row<{ id: string }>(
+  'release_question',
+  // The row is locked before it is compared, so that of two requests at once one finds the question released. On a closed
+  // deal it is updated in any case, so that the trigger refuses it.
+  `with held as (
+     select q.id, q.deal_id, q.status, ${onOpenDeal('q')} as is_open from questions q where q.id = $3 for no key update of q),
+   changed as (
+     update questions q set status = 'with_seller' from held
+     where q.id = held.id and (held.status <> 'with_seller' or not held.is_open) returning q.id, q.deal_id)
+   select changed.id from changed ${audited('question.release')}
+   union all select id from held
+     where status = 'with_seller' and is_open and deal_id = any ((select app.deals_acting_as('broker'))::uuid[])`,
+);
 const reject = move('reject_question', 'question.reject', `status = 'rejected', rejection_reason = $4`);
 const distribute = move(
   'distribute_question',
@@ -164,8 +176,8 @@ const answered = move(
 );
 
 /**
- * Releases a question to the seller; false when the caller may change no such question. Refused with the reason of the
- * trigger, or with `no_seller`.
+ * Releases a question to the seller, and writes nothing if it is released already; false when the caller may change no
+ * such question. Refused with the reason of the trigger, or with `no_seller`.
  */
 export const releaseQuestion = (id: string, origin: Origin) => tookPlace(release(...from(origin), id));
 

@@ -53,14 +53,15 @@ const admit = row<{ participant_id: string }>(
   'admit_to_qoe',
   `with changed as (
      insert into qoe_workspace_members (deal_id, participant_id, role) values ($3, $4, $5)
-     on conflict (deal_id, participant_id) do update set role = excluded.role
+     on conflict (deal_id, participant_id) do update set role = excluded.role where qoe_workspace_members.role <> excluded.role
      returning deal_id, participant_id)
    select changed.participant_id from changed
-   ${audited('qoe.admit', { ...place, details: `jsonb_build_object('role', $5::text)` })}`,
+   ${audited('qoe.admit', { ...place, details: `jsonb_build_object('role', $5::text)` })}
+   union all select participant_id from qoe_workspace_members where deal_id = $3 and participant_id = $4 and role = $5`,
 );
 
 /**
- * Adds a participant of the deal to the workspace, or changes their role. Denied to all but brokers; refused for people
+ * Adds a participant of the deal to the workspace, or changes their role; writes nothing if they have it. Denied to all but brokers; refused for people
  * who cannot be added.
  */
 export const admitToQoe = (dealId: string, participantId: string, role: 'reader' | 'editor', origin: Origin) =>

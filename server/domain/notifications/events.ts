@@ -46,6 +46,8 @@ export interface MailedNotification {
   kind: NotificationKind;
   deal_id: string | null;
   deal_title: string | null;
+  /** What the reader is on the deal. */
+  role: string | null;
   count: number;
   /** The brokerages that it is about; null where it is about none. */
   brokerages: { id: string; name: string }[] | null;
@@ -60,6 +62,7 @@ export interface MailedNotification {
 export const notificationMail = rows<MailedNotification, [mail: string]>(
   'notification_mail',
   `select name, daily, kind, deal_id, deal_title, count, token,
+     case when deal_id is not null then app.role_of_reader($1, deal_id) end as role,
      case when kind in ('api_key_made', 'sessions_ended') then app.brokerages_of_notices($1, kind) end as brokerages
    from app.notification_mail($1)`,
 );

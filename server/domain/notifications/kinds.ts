@@ -8,19 +8,22 @@ export type Delivery = (typeof deliveries)[number];
 export const dealDeliveries = ['daily', 'app', 'off'] as const;
 export type DealDelivery = (typeof dealDeliveries)[number];
 
-/** Where the event can be viewed: in a tab of the deal, the deal itself, or a page of the settings. */
-export type NotificationPlace =
-  | 'deal'
-  | 'questions'
-  | 'nda'
-  | 'documents'
-  | 'offers'
-  | 'closing'
-  | 'findings'
-  | 'people'
-  | 'clients'
-  | 'keys'
-  | 'security';
+/** The pages of a deal that show events: its tabs, and its overview. */
+export const dealPlaces = [
+  'deal',
+  'questions',
+  'nda',
+  'documents',
+  'offers',
+  'qoe',
+  'closing',
+  'findings',
+  'people',
+] as const;
+export type DealPlace = (typeof dealPlaces)[number];
+
+/** Where the event can be viewed: on a page of the deal, or of the settings. */
+export type NotificationPlace = DealPlace | 'clients' | 'keys' | 'security';
 
 interface Words {
   readonly place: NotificationPlace;
@@ -33,6 +36,8 @@ interface Words {
   readonly says: (count: number, of?: string) => string;
   /** The label of the button in a mail. */
   readonly action: string;
+  /** What differs for a buyer or seller of the deal: what buyers can open is about themselves. */
+  readonly to?: Partial<Record<'buyer' | 'seller', { readonly says: Words['says']; readonly action?: string }>>;
 }
 
 const counted =
@@ -62,6 +67,17 @@ export const notificationKinds = {
     title: 'A question is released to the seller',
     says: counted('A question was released to the seller.', (n) => `${n} questions were released to the seller.`),
     action: 'View the questions',
+    to: {
+      buyer: {
+        says: counted(
+          'Your question was released to the seller.',
+          (n) => `${n} of your questions were released to the seller.`,
+        ),
+      },
+      seller: {
+        says: counted('You were sent a question to answer.', (n) => `You were sent ${n} questions to answer.`),
+      },
+    },
   },
   question_answered: {
     place: 'questions',
@@ -74,18 +90,30 @@ export const notificationKinds = {
     title: 'An answer is sent to the buyer',
     says: counted('An answer was sent to the buyer.', (n) => `${n} answers were sent to the buyer.`),
     action: 'Read the answers',
+    to: {
+      buyer: { says: counted('Your question was answered.', (n) => `${n} of your questions were answered.`) },
+    },
   },
   question_rejected: {
     place: 'questions',
     title: 'A question is rejected',
     says: counted('A question was rejected.', (n) => `${n} questions were rejected.`),
     action: 'View the questions',
+    to: {
+      buyer: { says: counted('Your question was rejected.', (n) => `${n} of your questions were rejected.`) },
+    },
   },
   nda_sent: {
     place: 'nda',
     title: 'An NDA is sent',
     says: counted('An NDA was sent.', (n) => `${n} NDAs were sent.`),
     action: 'View the NDA',
+    to: {
+      buyer: {
+        says: counted('You were sent an NDA to sign.', (n) => `You were sent ${n} NDAs to sign.`),
+        action: 'Read and sign it',
+      },
+    },
   },
   nda_signed: {
     place: 'nda',
@@ -98,18 +126,30 @@ export const notificationKinds = {
     title: 'An NDA is about to end',
     says: counted('An NDA ends within a week.', (n) => `${n} NDAs end within a week.`),
     action: 'View the NDA',
+    to: {
+      buyer: { says: counted('Your NDA ends within a week.', (n) => `${n} of your NDAs end within a week.`) },
+    },
   },
   nda_ended: {
     place: 'nda',
     title: 'An NDA has ended',
     says: counted('An NDA has ended.', (n) => `${n} NDAs have ended.`),
     action: 'View the NDA',
+    to: {
+      buyer: { says: counted('Your NDA has ended.', (n) => `${n} of your NDAs have ended.`) },
+    },
   },
   document_added: {
     place: 'documents',
     title: 'A document that you can open is added',
     says: counted('A document was added.', (n) => `${n} documents were added.`),
     action: 'View the documents',
+  },
+  workspace_admitted: {
+    place: 'qoe',
+    title: 'You are admitted to the QoE workspace',
+    says: () => 'You were admitted to the QoE workspace.',
+    action: 'Open the workspace',
   },
   offer_submitted: {
     place: 'offers',
@@ -128,41 +168,119 @@ export const notificationKinds = {
     title: 'An offer is accepted',
     says: counted('An offer was accepted.', (n) => `${n} offers were accepted.`),
     action: 'View the offers',
+    to: {
+      buyer: { says: counted('Your offer was accepted.', (n) => `${n} of your offers were accepted.`) },
+    },
   },
   offer_declined: {
     place: 'offers',
     title: 'An offer is declined',
     says: counted('An offer was declined.', (n) => `${n} offers were declined.`),
     action: 'View the offers',
+    to: {
+      buyer: { says: counted('Your offer was declined.', (n) => `${n} of your offers were declined.`) },
+    },
+  },
+  change_proposed: {
+    place: 'offers',
+    title: 'A change to accepted terms is proposed',
+    says: counted(
+      'A change to the accepted terms was proposed.',
+      (n) => `${n} changes to the accepted terms were proposed.`,
+    ),
+    action: 'View the offers',
+  },
+  change_accepted: {
+    place: 'offers',
+    title: 'A change to accepted terms is accepted',
+    says: counted(
+      'A change to the accepted terms was accepted.',
+      (n) => `${n} changes to the accepted terms were accepted.`,
+    ),
+    action: 'View the offers',
+    to: {
+      buyer: {
+        says: counted(
+          'Your change to the accepted terms was accepted.',
+          (n) => `${n} of your changes to the accepted terms were accepted.`,
+        ),
+      },
+    },
+  },
+  change_declined: {
+    place: 'offers',
+    title: 'A change to accepted terms is declined',
+    says: counted(
+      'A change to the accepted terms was declined.',
+      (n) => `${n} changes to the accepted terms were declined.`,
+    ),
+    action: 'View the offers',
+    to: {
+      buyer: {
+        says: counted(
+          'Your change to the accepted terms was declined.',
+          (n) => `${n} of your changes to the accepted terms were declined.`,
+        ),
+      },
+    },
   },
   offer_expiring: {
     place: 'offers',
     title: 'An offer is about to expire',
     says: counted('An offer expires within two days.', (n) => `${n} offers expire within two days.`),
     action: 'View the offers',
+    to: {
+      buyer: {
+        says: counted('Your offer expires within two days.', (n) => `${n} of your offers expire within two days.`),
+      },
+    },
   },
   exclusivity_granted: {
     place: 'deal',
     title: 'Exclusivity is granted',
     says: () => 'Exclusivity was granted.',
     action: 'Open the deal',
+    to: {
+      buyer: { says: () => 'Exclusivity was granted to you.' },
+    },
   },
   exclusivity_changed: {
     place: 'deal',
     title: 'Exclusivity gets a new end date',
     says: () => 'The exclusivity has a new end date.',
     action: 'Open the deal',
+    to: {
+      buyer: { says: () => 'Your exclusivity has a new end date.' },
+    },
   },
   exclusivity_ending: {
     place: 'deal',
     title: 'Exclusivity ends in 7 days, and in 1 day',
     says: () => 'The exclusivity is about to end.',
     action: 'Open the deal',
+    to: {
+      buyer: { says: () => 'Your exclusivity is about to end.' },
+    },
   },
   exclusivity_lapsed: {
     place: 'deal',
     title: 'Exclusivity has ended',
     says: () => 'The exclusivity has ended.',
+    action: 'Open the deal',
+    to: {
+      buyer: { says: () => 'Your exclusivity has ended.' },
+    },
+  },
+  deal_listed: {
+    place: 'deal',
+    title: 'The deal is listed',
+    says: () => 'The deal is listed: offers can be made.',
+    action: 'Open the deal',
+  },
+  deal_moved: {
+    place: 'deal',
+    title: 'The deal moves to its next stage',
+    says: counted('The deal moved to its next stage.', (n) => `The deal moved on ${n} stages.`),
     action: 'Open the deal',
   },
   deal_closed: {
@@ -290,24 +408,38 @@ export type NotificationKind = keyof typeof notificationKinds;
 /** Sent to a person who was removed from a deal; it must not say more than that. */
 const removedOneself = 'You no longer take part in a deal.';
 
+/** The words of a kind for somebody in this role on the deal; null on none. */
+function wordsFor(kind: NotificationKind, role: string | null): Pick<Words, 'says' | 'action'> {
+  const words: Words = notificationKinds[kind];
+  const own = role === 'buyer' || role === 'seller' ? words.to?.[role] : undefined;
+  return { says: own?.says ?? words.says, action: own?.action ?? words.action };
+}
+
 /**
- * The event as a sentence; `ofDeal` is false when it concerns the reader's account, or no deal that they see;
- * `brokerages` are the names of those that it is about.
+ * The event as a sentence for a reader in the role `role` on the deal; `ofDeal` is false when it concerns the reader's
+ * account, or no deal that they see; `brokerages` are the names of those that it is about.
  */
 export function sentenceOf(
   kind: NotificationKind,
   count: number,
   ofDeal: boolean,
+  role: string | null,
   brokerages: readonly string[] = [],
 ): string {
   if (kind === 'removed' && !ofDeal) return removedOneself;
-  const { says }: Words = notificationKinds[kind];
+  const { says } = wordsFor(kind, role);
   return brokerages.length === 0 ? says(count) : says(count, brokerages.join(' and '));
 }
 
 /** The label of the button in a mail; a person who was removed from a deal cannot open it. */
-export const actionOf = (kind: NotificationKind, ofDeal: boolean): string =>
-  kind === 'removed' && !ofDeal ? 'Open Dealkeep' : notificationKinds[kind].action;
+export const actionOf = (kind: NotificationKind, ofDeal: boolean, role: string | null): string =>
+  kind === 'removed' && !ofDeal ? 'Open Dealkeep' : wordsFor(kind, role).action;
+
+/** The kinds of events that this page of a deal shows. */
+export const kindsAt = (place: DealPlace): NotificationKind[] =>
+  Object.entries(notificationKinds).flatMap(([kind, words]) =>
+    isNotificationKind(kind) && words.place === place ? [kind] : [],
+  );
 
 /** Whether a kind of that name exists. */
 export const isNotificationKind = (kind: string): kind is NotificationKind => Object.hasOwn(notificationKinds, kind);

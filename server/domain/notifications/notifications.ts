@@ -4,9 +4,11 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
 import {
   isNotificationKind,
+  kindsAt,
   notificationKinds,
   sentenceOf,
   type DealDelivery,
+  type DealPlace,
   type Delivery,
   type NotificationKind,
   type NotificationPlace,
@@ -35,14 +37,15 @@ export interface Notification {
   place: NotificationPlace;
 }
 
-type Found = Omit<Notification, 'summary' | 'place'> & { brokerage_name: string | null };
+/** `role` is the reader's on the deal; `brokerage_name` is null for a notification that is about no brokerage. */
+type Found = Omit<Notification, 'summary' | 'place'> & { role: string | null; brokerage_name: string | null };
 
-const notificationOf = ({ brokerage_name, ...found }: Found): Notification => {
+const notificationOf = ({ role, brokerage_name, ...found }: Found): Notification => {
   const known = isNotificationKind(found.kind);
   const of = brokerage_name === null ? [] : [brokerage_name];
   return {
     ...found,
-    summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null, of) : 'Something happened.',
+    summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null, role, of) : 'Something happened.',
     place: known ? notificationKinds[found.kind].place : 'deal',
   };
 };
@@ -60,7 +63,8 @@ interface Reached {
 const page = rows<Placed<Found> | Reached>(
   'notifications_in_sight',
   // The policies decide which keys and brokerages the caller sees.
-  `select l.*, b.id as brokerage_id, b.name as brokerage_name, l.at::text as place
+  `select l.*, b.id as brokerage_id, b.name as brokerage_name, l.at::text as place,
+     case when l.deal_id is not null then app.role_on(l.deal_id) end as role
    from app.notifications_in_sight($1, $2, $3) l
    left join lateral (
      select o.id, o.name from brokerages o
@@ -88,6 +92,15 @@ const read = row<unknown, [ids: string[]]>('read_notifications', 'select app.rea
 
 /** Marks these notifications as read by the caller. */
 export const readNotifications = (ids: readonly string[]): Statement<unknown> => read([...ids]);
+
+const readAt = row<unknown, [dealId: string, kinds: string[]]>(
+  'read_notifications_at',
+  'select app.read_notifications_of($1, $2)',
+);
+
+/** Marks the caller's notifications about this deal as read that this page of it shows. */
+export const readNotificationsAt = (dealId: string, place: DealPlace): Statement<unknown> =>
+  readAt(dealId, kindsAt(place));
 
 /** One batch of notifications that were marked as read together. */
 export interface ReadPortion {

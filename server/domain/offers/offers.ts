@@ -387,13 +387,17 @@ const decisions = new Map(
        ${audited(decision === 'accepted' ? 'offer.accept_change' : 'offer.decline_change', {
          subject: '$3',
          deal: 'decided.deal_id',
-         details: `jsonb_build_object('first', app.accepted_offer(decided.deal_id) is null)`,
+         details: `jsonb_build_object('first', not exists (select from offers o join offers a on a.participant_id = o.participant_id
+           where o.id = $3 and a.id = app.accepted_offer(decided.deal_id)))`,
        })}`,
     ),
   ]),
 );
 
-/** Accepts or declines the current offer of the buyer who holds the exclusivity; false when the caller may not. */
+/**
+ * Accepts the current offer of the buyer who holds the exclusivity, or declines that of any buyer; false when the caller
+ * may not.
+ */
 export function decideOffer(id: string, decision: OfferDecision, origin: Origin): Statement<boolean> {
   const decide = decisions.get(decision);
   if (!decide) throw new Error(`There is no decision ${String(decision)}.`);

@@ -3,7 +3,7 @@
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
-import { dealDeliveries, deliveries, isNotificationKind } from '../../domain/notifications/kinds.ts';
+import { dealDeliveries, dealPlaces, deliveries, isNotificationKind } from '../../domain/notifications/kinds.ts';
 import {
   chooseDealNotification,
   chooseNotification,
@@ -14,6 +14,7 @@ import {
   ownNotifications,
   readAllNotifications,
   readNotifications,
+  readNotificationsAt,
   setNotificationSettings,
   unreadNotifications,
   type ReadPortion,
@@ -27,7 +28,7 @@ import { asPerson, asPersonWithin, withPerson } from '../../http/person.ts';
 import { calendarUrl } from '../calendar.ts';
 import { listPages } from './list-pages.ts';
 import { body, pageCursor, pathId, query } from './input.ts';
-import { withPersonAndDeal } from './visible-record.ts';
+import { withDeal, withPersonAndDeal } from './visible-record.ts';
 
 const pageSize = 50;
 /** Maximum number of batches marked as read by one request: half a million notifications. */
@@ -37,6 +38,7 @@ const Page = z.object({ cursor: pageCursor });
 const Read = z.strictObject({ ids: z.array(z.uuid()).max(200).optional() });
 const Choice = z.strictObject({ delivery: z.enum(deliveries) });
 const DealChoice = z.strictObject({ delivery: z.enum(dealDeliveries).nullable() });
+const Shown = z.strictObject({ place: z.enum(dealPlaces) });
 const Settings = z.strictObject({ time_zone: z.string().min(1).max(64), digest_hour: z.int().min(0).max(23) });
 
 /** The notification routes, below /api/web. */
@@ -108,6 +110,11 @@ export function notificationRoutes(services: Services) {
       const dealId = pathId(c);
       const [, delivery] = await withPersonAndDeal(services, c, dealId, dealNotificationChoice(dealId));
       return c.json({ delivery });
+    })
+    .post('/deals/:id/notifications/read', body(Shown), async (c) => {
+      const dealId = pathId(c);
+      await withDeal(services, c, dealId, readNotificationsAt(dealId, c.req.valid('json').place));
+      return c.body(null, 204);
     })
     .put('/deals/:id/notifications', body(DealChoice), async (c) => {
       const dealId = pathId(c);

@@ -1,10 +1,13 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { toastError } from '../components/toast.tsx';
+import { onceSeen } from '../lib/user-activity.ts';
 import { api } from './client.ts';
 import { useOptimistic } from './optimistic.ts';
 import { keys } from './query-keys.ts';
 import type {
   DealNotificationDelivery,
+  DealPlace,
   NotificationDelivery,
   Id,
   NotificationChoices,
@@ -60,6 +63,24 @@ export const dealNotificationsQuery = (id: Id) =>
     queryKey: keys.notifications('deal', id),
     queryFn: ({ signal }) => api.get('/web/deals/:id/notifications', { param: { id }, signal }),
   });
+
+/**
+ * Marks the notifications about a deal as read that this page of it shows, once a person sees the page; null where none
+ * are shown.
+ */
+export function useReadAt(dealId: Id, place: DealPlace | null): void {
+  const client = useQueryClient();
+  const unread = useQuery(unreadQuery).data?.count ?? 0;
+  useEffect(() => {
+    if (place === null || unread === 0) return undefined;
+    const read = async () => {
+      await api.post('/web/deals/:id/notifications/read', { param: { id: dealId }, json: { place } });
+      void client.invalidateQueries({ queryKey: keys.notifications() });
+    };
+    // No message for the person: the bell goes on counting them.
+    return onceSeen(() => void read().catch(() => {}));
+  }, [client, dealId, place, unread]);
+}
 
 /** Marks notifications as read, and changes notification settings. */
 export function useNotificationActions() {

@@ -65,6 +65,7 @@ export type ParticipantInput = RequestBody<'post', '/web/deals/:id/participants'
 export type Delivery = RequestBody<'post', '/web/deals/:id/participants/:participant_id/invitation'>;
 export type Invited = Answer<'post', '/web/deals/:id/participants'>;
 
+export type DealPlace = RequestBody<'post', '/web/deals/:id/notifications/read'>['place'];
 export type VisitedTab = RequestBody<'post', '/web/deals/:id/visits'>['tab'];
 
 export type Remindable = Item<'/web/deals/:id/reminders'>['subject'];

@@ -83,8 +83,8 @@ export function Price({ payload: { purchase_price: price, currency }, highest, c
   );
 }
 
-/** A badge for the decision on an offer; empty without one. */
-export function Decision({ offer }: { offer: DecidedOffer }) {
+/** A badge for the decision on an offer; empty without one. `lost` says that the deal was closed with another buyer. */
+export function Decision({ offer, lost = false }: { offer: DecidedOffer; lost?: boolean }) {
   const { accepted_at, agreed, declined_at, proposed, is_current, buyer_left } = offer;
   const hasLeft = buyer_left && is_current;
   if (proposed && !hasLeft) return <Badge tone="warn">Proposed change</Badge>;
@@ -97,7 +97,8 @@ export function Decision({ offer }: { offer: DecidedOffer }) {
     );
   }
   if (hasLeft) return <Badge>Buyer left the deal</Badge>;
-  return accepted_at === null ? null : <Badge>{acceptedWords.earlier}</Badge>;
+  if (accepted_at !== null) return <Badge>{acceptedWords.earlier}</Badge>;
+  return lost && is_current ? <Badge>Not accepted</Badge> : null;
 }
 
 interface StandingProps {

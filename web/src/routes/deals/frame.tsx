@@ -5,7 +5,8 @@ import { useState } from 'react';
 import { ApiError } from '../../api/client.ts';
 import { closingWarnings, dealQuery, useDealActions } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
-import type { DealPage, DealState } from '../../api/shapes.ts';
+import { useReadAt } from '../../api/notifications.ts';
+import type { DealPage, DealPlace, DealState } from '../../api/shapes.ts';
 import { StatePill } from '../../components/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../components/button.tsx';
 import { Columns } from '../../components/columns.tsx';
@@ -16,6 +17,7 @@ import { DealStepper } from './stepper.tsx';
 import { TabLink, TabNav } from '../../components/tabs.tsx';
 import { toastError } from '../../components/toast.tsx';
 import { dealPath, dealStates } from '../../lib/states.ts';
+import { dealPages } from '../../paths.ts';
 import { DealContext } from './context.ts';
 import { EditDealDialog } from './dialogs.tsx';
 import { ExclusivityBanner } from './exclusivity.tsx';
@@ -24,6 +26,18 @@ import { JoinBanner, OwnRoleBadge } from './own-role.tsx';
 import { tabsOf } from './tabs.ts';
 
 const route = getRouteApi('/app/deals/$dealId');
+
+const places = [
+  'deal',
+  'questions',
+  'nda',
+  'documents',
+  'offers',
+  'qoe',
+  'closing',
+  'findings',
+  'people',
+] as const satisfies readonly DealPlace[];
 
 const consequences: Partial<Record<DealState, string>> = {
   listed: 'Invited buyers see the deal as listed and can make offers.',
@@ -143,11 +157,16 @@ function MoveButtons({ page }: { page: DealPage }) {
   );
 }
 
+/** The name under which notifications know this page of a deal; null if none are about it. */
+const placeOf = (section: string): DealPlace | null => places.find((place) => dealPages[place] === section) ?? null;
+
 function Frame({ page }: { page: DealPage }) {
   const { deal } = page;
   const { features } = useMe();
   const tabs = tabsOf(page, features);
   const section = useChildMatches({ select: (matches): string | undefined => matches[0]?.fullPath.replace(/\/$/, '') });
+  const isShown = tabs.some(({ to }) => to === section);
+  useReadAt(deal.id, isShown && section !== undefined ? placeOf(section) : null);
   return (
     <DealContext value={page}>
       <header className="mb-4">
@@ -192,7 +211,7 @@ function Frame({ page }: { page: DealPage }) {
           </TabLink>
         ))}
       </TabNav>
-      {tabs.some(({ to }) => to === section) ? <Outlet /> : <NoSection />}
+      {isShown ? <Outlet /> : <NoSection />}
     </DealContext>
   );
 }

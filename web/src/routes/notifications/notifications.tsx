@@ -70,7 +70,9 @@ function Leading({ one, onOpen, children }: { one: Notification; onOpen: () => v
 function Entry({ one }: { one: Notification }) {
   const { read } = useNotificationActions();
   const isNew = one.read_at === null;
-  const about = [one.subject_name, one.actor_name && `by ${one.actor_name}`].filter(Boolean).join(' · ');
+  // Who joins does so themselves: their name alone says it.
+  const actor = one.actor_name === one.subject_name ? null : one.actor_name;
+  const about = [one.subject_name, actor && `by ${actor}`].filter(Boolean).join(' · ');
   return (
     <li>
       <Leading one={one} onOpen={() => isNew && read.mutate([one.id])}>

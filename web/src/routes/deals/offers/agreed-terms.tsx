@@ -82,6 +82,9 @@ const words = {
   },
 } as const;
 
+/** How a broker is asked whether to decline an offer. */
+export const declining = words.offer.declined;
+
 /**
  * Lets a broker accept or decline what the exclusive buyer submitted: a change of the accepted terms or, without any,
  * an offer.

@@ -1,8 +1,10 @@
 import { History } from 'lucide-react';
 import { useId } from 'react';
+import { useOfferActions } from '../../../api/offers.ts';
 import { useIsNew } from '../../../api/visits.ts';
-import type { Decimal, Offer } from '../../../api/shapes.ts';
+import type { Deal, Decimal, Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { NewBadge } from '../../../components/new-badge.tsx';
 import { isCompared } from '../../../components/offers/payload.ts';
 import { OfferSheet } from '../../../components/offers/sheet.tsx';
@@ -11,6 +13,7 @@ import { Time } from '../../../components/time.tsx';
 import { plural } from '../../../lib/format.ts';
 import { useIsOver } from '../../../lib/use-is-over.ts';
 import { useDeal } from '../context.ts';
+import { declining } from './agreed-terms.tsx';
 import { AgainstAsking } from './facts.tsx';
 
 interface OfferButtonsProps {
@@ -21,16 +24,34 @@ interface OfferButtonsProps {
 
 /** The actions on an offer. */
 export function OfferButtons({ offer, onHistory, onAccept }: OfferButtonsProps) {
-  const { capacities } = useDeal();
+  const { deal, capacities } = useDeal();
+  const { decide } = useOfferActions(offer.deal_id);
+  const confirm = useConfirm();
   const why = useId();
   const over = useIsOver(offer.payload.expires_at);
   const whose = offer.mine ? 'your offer' : `the offer from ${offer.buyer_name}`;
   const acceptable = capacities.can_accept_offer && !offer.buyer_left;
+  // What the exclusive buyer submits is decided above, beside the accepted terms.
+  const declinable =
+    capacities.can_decline_offer &&
+    offer.is_current &&
+    !offer.buyer_left &&
+    offer.accepted_at === null &&
+    offer.declined_at === null &&
+    offer.buyer_user_id !== deal.exclusive_buyer_user_id;
   return (
     <div className="inline-flex flex-wrap items-center gap-2">
       {acceptable && (
         <Button size="sm" kind="primary" disabled={over} aria-describedby={over ? why : undefined} onClick={onAccept}>
           Accept<span className="sr-only"> {whose}</span>
+        </Button>
+      )}
+      {declinable && (
+        <Button
+          size="sm"
+          onClick={() => confirm(declining, () => decide.mutateAsync({ id: offer.id, decision: 'declined' }))}
+        >
+          Decline<span className="sr-only"> {whose}</span>
         </Button>
       )}
       <Button size="sm" icon={<History className="size-3.5" />} onClick={onHistory}>
@@ -46,13 +67,17 @@ export function OfferButtons({ offer, onHistory, onAccept }: OfferButtonsProps) 
   );
 }
 
+/** Whether the deal was closed with another buyer. */
+export const hasLost = (offer: Offer, deal: Deal): boolean =>
+  deal.state === 'closed' && offer.buyer_user_id !== deal.exclusive_buyer_user_id;
+
 interface OfferCardProps extends OfferButtonsProps {
   highest: Decimal | null;
 }
 
 /** One buyer's offer as a card: on phones, and when there is no other offer to compare it with. */
 export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProps) {
-  const { capacities } = useDeal();
+  const { deal, capacities } = useDeal();
   const isNew = useIsNew(offer.deal_id, 'offers')(offer.submitted_at, offer.mine);
   return (
     <OfferSheet
@@ -66,7 +91,7 @@ export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProp
       }
       price={
         <Price payload={offer.payload} highest={isCompared(offer) ? highest : null}>
-          <Decision offer={offer} />
+          <Decision offer={offer} lost={hasLost(offer, deal)} />
         </Price>
       }
       belowPrice={<AgainstAsking inWords offer={offer} />}

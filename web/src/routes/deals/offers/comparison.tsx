@@ -8,7 +8,7 @@ import { Time } from '../../../components/time.tsx';
 import { useBreakpoint } from '../../../lib/use-media.ts';
 import { useDeal } from '../context.ts';
 import { AgainstAsking } from './facts.tsx';
-import { OfferButtons, OfferCard } from './card.tsx';
+import { hasLost, OfferButtons, OfferCard } from './card.tsx';
 
 interface ComparisonProps {
   /** Sorted by price, highest first. */
@@ -64,7 +64,7 @@ function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
           label: 'Price',
           cells: offers.map((offer) => (
             <Price key={offer.id} payload={offer.payload} highest={isCompared(offer) ? highest : null}>
-              <Decision offer={offer} />
+              <Decision offer={offer} lost={hasLost(offer, deal)} />
             </Price>
           )),
         },
@@ -82,7 +82,7 @@ function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
       below={[
         {
           key: 'decision',
-          label: capacities.can_accept_offer ? 'Decision' : 'History',
+          label: capacities.can_decline_offer ? 'Decision' : 'History',
           cells: offers.map((offer) => (
             <OfferButtons
               key={offer.id}
