@@ -477,6 +477,15 @@ describe('importing', () => {
     expect(await wholeList({ search: 'filed' })).toEqual([]);
   });
 
+  test('of one file at once stores each contact once', async () => {
+    const csv = `name,email\n${Array.from({ length: 300 }, (_, n) => `At Once ${n},${n % 2 ? '' : `once${n}@example.test`}`).join('\n')}`;
+    const answers = await Promise.all([1, 2, 3].map(() => send('broker', '/contacts/import', csv)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(answers.map(({ body }) => body.imported as number).toSorted((a, b) => a - b)).toEqual([0, 0, 300]);
+    expect(await wholeList({ search: 'at once' })).toHaveLength(300);
+    await service.sql(`delete from contacts where display_name like 'At Once %'`);
+  });
+
   test('recognizes each of thousands of contacts with the same name', async () => {
     const count = 4_000;
     const phone = (n: number) => `+1 614 ${1_000_000 + n}`;

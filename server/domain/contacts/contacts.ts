@@ -228,6 +228,9 @@ export interface KnownContact {
   archived: boolean;
 }
 
+const placed = (given: readonly ContactInput[]): string =>
+  JSON.stringify(given.map((contact, place) => ({ ...contact, place })));
+
 const known = rows<KnownContact>('known_contacts', 'select place, id, archived from app.known_contacts($1, $2::jsonb)');
 
 /**
@@ -235,29 +238,37 @@ const known = rows<KnownContact>('known_contacts', 'select place, id, archived f
  * phone number.
  */
 export const knownContacts = (brokerageId: string, given: readonly ContactInput[]): Statement<KnownContact[]> =>
-  known(brokerageId, JSON.stringify(given.map((contact, place) => ({ ...contact, place }))));
+  known(brokerageId, placed(given));
 
 const addMany = row<{ added: number }>(
   'import_contacts',
   `with changed as (
      insert into contacts (brokerage_id, type, display_name, email, phone)
      select $3, r.type, r.display_name, r.email, r.phone
-     from jsonb_to_recordset($4::jsonb) r (type text, display_name text, email text, phone text)
+     from jsonb_to_recordset($4::jsonb) r (place int, type text, display_name text, email text, phone text)
+     where r.place not in (select k.place from app.known_contacts($3, $4::jsonb) k)
      returning id),
    counted as (select count(*)::int as added from changed)
    select counted.added from counted
    ${auditedOf('$3', 'contact.import', { subject: 'null', details: `jsonb_build_object('added', counted.added)` })}`,
 );
 
+// As batches, merges and erasures of a brokerage do, so that what one import adds, the next one finds.
+const lock = row<{ locked: boolean }, [brokerageId: string]>(
+  'lock_contacts',
+  `select count(pg_advisory_xact_lock(hashtextextended('contacts ' || b.id, 0))) > 0 as locked
+   from unnest(app.brokerages_for('contacts:write')) b (id) where b.id = $1`,
+);
+
 /**
- * Adds all of these contacts or none, and returns their number. Denied unless the caller is a member of the brokerage.
+ * Adds all of these contacts or none, except those that the brokerage already has; the second statement returns their
+ * number. Denied unless the caller is a member of the brokerage.
  */
-export const importContacts = (
-  brokerageId: string,
-  contacts: readonly ContactInput[],
-  origin: Origin,
-): Statement<number> =>
-  mapped(addMany(...from(origin), brokerageId, JSON.stringify(contacts)), (answer) => answer?.added ?? 0);
+export const importContacts = (brokerageId: string, contacts: readonly ContactInput[], origin: Origin) =>
+  [
+    lock(brokerageId),
+    mapped(addMany(...from(origin), brokerageId, placed(contacts)), (answer) => answer?.added ?? 0),
+  ] as const;
 
 function withoutBrokerage(statement: Statement<ListedContact | null>): Statement<ListedContact | null> {
   return mapped(statement, (found) => {

@@ -155,7 +155,7 @@ export function contactRoutes(services: Services) {
         const fresh = rows
           .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)
           .map(({ contact }) => contact);
-        const [imported] = await asPerson(services, c, importContacts(brokerage_id, fresh, originOf(c)));
+        const [, imported] = await asPerson(services, c, ...importContacts(brokerage_id, fresh, originOf(c)));
         return c.json({ row_count: count, rows, faults, left_out, imported });
       })
 
