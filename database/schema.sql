@@ -487,6 +487,7 @@ CREATE TABLE public.contacts (
     external_id text,
     version integer DEFAULT 1 NOT NULL,
     merged_into uuid,
+    erased_at timestamp(3) with time zone,
     CONSTRAINT contacts_pkey PRIMARY KEY (id),
     CONSTRAINT contacts_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT contacts_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
@@ -5479,7 +5480,7 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION app.contact_list(brokerage uuid, archived boolean, patterns text[], sort text, after_key text, after_id uuid, most integer)
- RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
+ RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -5494,7 +5495,7 @@ begin
   end if;
   return query execute format(
     case when cardinality(patterns) = 0 then
-      'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+      'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.erased_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
        from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %4$s'
     else
       -- What is frequent is found among the first; of what is seldom, few are sorted.
@@ -5506,7 +5507,7 @@ begin
          select n.* from near n where (select e.is_so from enough e)
          union all
          select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s and not (select e.is_so from enough e))
-       select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+       select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.erased_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
        from c where true %4$s'
     end || ' order by %1$s %5$s, c.id %5$s limit $4',
     key,
@@ -5563,7 +5564,7 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.contacts_of_key(bytea,text,integer,timestamp with time zone,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.contacts_that_fit(archived text, of_type text, of_email text, patterns text[], since timestamp with time zone, sort text, after_key text, after_id uuid, most integer)
- RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
+ RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, tag text, place text)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -5582,7 +5583,7 @@ declare
   -- Of what is picked out by address or words, few are left: they are sorted.
   ordered constant text := format('select c.*, (%s)::text as place from %s c where c.brokerage_id = $1 and %%s %s %s limit $7',
     key, case when picked = '' then 'public.contacts' else 'picked' end, narrowed, in_order);
-  fields constant text := 'c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.created_at::timestamptz, c.updated_at::timestamptz, c.place';
+  fields constant text := 'c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.erased_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, app.contact_tag(c.id, c.version, c.updated_at), c.place';
   -- Words are looked for in the contacts of all brokerages at once, by index. Where a brokerage has few, they are read instead.
   few constant boolean := cardinality(patterns) > 0
     and (select count(*) from (select from public.contacts c where c.brokerage_id = brokerage and c.archived_at is null limit 5001) c) <= 5000
@@ -7911,7 +7912,8 @@ begin
         email = null,
         phone = case when c.type = 'company' and of_address is not null then c.phone end,
         external_id = case when c.type = 'company' and of_address is not null then c.external_id end,
-        archived_at = case when c.type = 'company' and of_address is not null then c.archived_at else coalesce(c.archived_at, now) end
+        archived_at = case when c.type = 'company' and of_address is not null then c.archived_at else coalesce(c.archived_at, now) end,
+        erased_at = case when c.type = 'company' and of_address is not null then c.erased_at else coalesce(c.erased_at, now) end
       where c.id = any (targets)
       returning c.id, c.brokerage_id
   loop
@@ -8111,6 +8113,7 @@ begin
     set display_name = case when c.type = 'person' then 'Former participant' else c.display_name end,
       phone = case when c.type = 'company' then c.phone end, email = null,
       archived_at = case when c.type = 'person' then coalesce(c.archived_at, now) else c.archived_at end,
+      erased_at = case when c.type = 'person' then coalesce(c.erased_at, now) else c.erased_at end,
       external_id = case when c.type = 'company' then c.external_id end
     where c.id = any (contacts);
   -- First answers that name them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice. Their name counts beside their id alone:
@@ -11111,7 +11114,7 @@ BEGIN ATOMIC
 END;
 
 CREATE OR REPLACE FUNCTION app.merge_contacts(kept uuid, other uuid, tags text[], address inet, request_id text)
- RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -11140,7 +11143,7 @@ begin
   elsif o.id is null then
     outcome := 'other_not_found';
   elsif o.archived_at is not null then
-    outcome := 'archived';
+    outcome := case when o.erased_at is null then 'archived' else 'erased' end;
     c := o;
   elsif o.type <> c.type then
     outcome := 'of_another_type';
@@ -11153,7 +11156,7 @@ begin
       external_id = coalesce(c.external_id, o.external_id) where k.id = c.id returning k.* into c;
     perform app.audit('contact.merge', c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('from', o.id));
   end if;
-  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into,
+  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.erased_at::timestamptz,
     c.created_at::timestamptz, c.updated_at::timestamptz, app.contact_tag(c.id, c.version, c.updated_at);
 end
 $function$;
@@ -16095,6 +16098,11 @@ CREATE OR REPLACE FUNCTION app.track_contact()
  SET search_path TO ''
 AS $function$
 begin
+  if old.erased_at is not null and (new.archived_at is null
+    or (new.type, new.display_name, new.email, new.phone, new.external_id) is distinct from (old.type, old.display_name, old.email, old.phone, old.external_id))
+  then
+    perform app.refuse('contact_erased', 'This contact was erased for good: it cannot be changed or restored.');
+  end if;
   new.version := old.version + 1;
   if new.archived_at is null then
     new.merged_into := null;
@@ -16572,7 +16580,7 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.write_contact(act text, target uuid, external text, given jsonb, tags text[], address inet, request_id text)
- RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
@@ -16617,10 +16625,13 @@ begin
         return;
       else
         outcome := 'taken';
+        select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = coalesce(external, given ->> 'externalId');
       end if;
     end if;
   elsif c.id is null then
     outcome := 'not_found';
+  elsif act in ('change', 'put', 'restore') and c.erased_at is not null then
+    outcome := 'erased';
   elsif act in ('change', 'put') and c.archived_at is not null then
     outcome := 'archived';
   elsif not (array[app.contact_tag(c.id, c.version, c.updated_at), '*'] && tags) then
@@ -16650,7 +16661,7 @@ begin
           external_id = c.external_id, archived_at = c.archived_at where k.id = c.id returning k.* into c;
       exception when unique_violation then
         outcome := 'taken';
-        c := before;
+        select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = given ->> 'externalId';
       end;
     end if;
     if outcome <> 'taken' then
@@ -16658,14 +16669,14 @@ begin
         c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('changed', to_jsonb(changed)));
     end if;
   end if;
-  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into,
+  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.erased_at::timestamptz,
     c.created_at::timestamptz, c.updated_at::timestamptz, app.contact_tag(c.id, c.version, c.updated_at);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.write_contact(text,uuid,text,jsonb,text[],inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.write_contacts(items jsonb, address inet, request_id text)
- RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
@@ -16684,7 +16695,7 @@ begin
         case when item ? 'tags' then array(select jsonb_array_elements_text(item -> 'tags')) end, address, request_id)
     loop
       counts := counts || jsonb_build_object(w.outcome, coalesce((counts ->> w.outcome)::int, 0) + 1);
-      return query select w.outcome, w.id, w.type, w.display_name, w.email, w.phone, w.external_id, w.archived_at, w.merged_into,
+      return query select w.outcome, w.id, w.type, w.display_name, w.email, w.phone, w.external_id, w.archived_at, w.merged_into, w.erased_at,
         w.created_at, w.updated_at, w.tag;
     end loop;
   end loop;
@@ -17327,3 +17338,5 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
+-- 2e75af04e262221fd0ad6f324d357e1ad8fd0fa02ca746a69e6c0e54bd88e342  850_contacts_erased_are_marked.sql
+-- 8d76c685374dc216ab19edeb1c8d0e65fbc092b6a9bf2456ed0696daf7dfe555  851_contacts_erased_before.sql

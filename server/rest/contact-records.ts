@@ -75,12 +75,18 @@ function answerTo(changed: ChangedContact | null): Answered {
       'precondition_failed',
       'The contact has changed since you read it: get it again, then decide.',
     );
-  if (outcome === 'taken') throw conflict('Another contact has this externalId.');
+  if (outcome === 'taken')
+    throw conflict('Another contact has this externalId.', contact ? { contactId: contact.id } : undefined);
   if (contact === null) throw contactNotFound();
-  const { record, tag } = contact;
-  if (outcome === 'archived') throw conflict('The contact is archived: restore it first.', { contactId: record.id });
-  const headers = { ETag: `"${tag}"`, ...(outcome === 'created' && { Location: pathOf(record.id) }) };
-  return { status: outcome === 'created' ? 201 : 200, body: record, headers };
+  const { id, etag } = contact;
+  if (outcome === 'erased')
+    throw conflict('The contact was erased for good: delete your copy, and do not send it again.', {
+      reason: 'erased',
+      contactId: id,
+    });
+  if (outcome === 'archived') throw conflict('The contact is archived: restore it first.', { contactId: id });
+  const headers = { ETag: etag, ...(outcome === 'created' && { Location: pathOf(id) }) };
+  return { status: outcome === 'created' ? 201 : 200, body: contact, headers };
 }
 
 /** The contact's id in the path. Throws 404 for an invalid id. */
@@ -125,16 +131,20 @@ const put = ({ email, phone, ...given }: ReturnType<typeof contactCreate.parse>)
   phone: phone ?? null,
 });
 
-/** The result of an item: the status and the body of the response that the change alone would have had. */
-function resultOf(answer: () => Answered): Json {
+/**
+ * The result of an item: the status and the body of the response that the change alone would have had, and the entity
+ * tag that the contact has now.
+ */
+function resultOf(changed: ChangedContact | null, answer: () => Answered): Json {
+  const tagged = changed?.contact && changed.outcome !== 'taken' && { etag: changed.contact.etag };
   try {
     const { status, body } = answer();
-    return { status, contact: body };
+    return { status, ...tagged, contact: body };
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault;
     const { status, code, message, details } = fault;
     const shown = Array.isArray(details) ? { faults: details } : details;
-    return { status, error: shown === undefined ? { code, message } : { code, message, details: shown } };
+    return { status, ...tagged, error: shown === undefined ? { code, message } : { code, message, details: shown } };
   }
 }
 
@@ -187,7 +197,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       return contactByExternalId(externalId, archived);
     });
     if (found === null) throw contactNotFound();
-    return answerJson(c, { status: 200, body: found.record, headers: { ETag: `"${found.tag}"` } });
+    return answerJson(c, { status: 200, body: found, headers: { ETag: found.etag } });
   };
 
   const putByExternalId = (c: Context) =>
@@ -216,12 +226,13 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
         answer: ([changed]) => {
           if (changed.length < changes.length) throw unknownKey();
           const left = [...changed];
-          const results = read.map(({ change: wanted, faults }) =>
-            resultOf(() => {
+          const results = read.map(({ change: wanted, faults }) => {
+            const result = wanted && (left.shift() ?? null);
+            return resultOf(result, () => {
               if (!wanted) throw invalid(faults);
-              return answerTo(left.shift() ?? null);
-            }),
-          );
+              return answerTo(result);
+            });
+          });
           return { status: 200, body: { results } };
         },
       };
@@ -301,10 +312,10 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: `/contacts/${act}/{contactId}`,
       id: `${act}Contact`,
       summary: act === 'archive' ? 'Archive a contact' : 'Restore an archived contact',
-      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are requested.' : 'A contact that was merged into another one becomes independent again.'} If this was already done, the response is the same. ${needsBoth}`,
+      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are requested.' : 'A contact that was merged into another one becomes independent again; one that was erased cannot be restored.'} If this was already done, the response is the same. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },
-      errors: ['contact_not_found', 'precondition_failed'],
+      errors: ['contact_not_found', ...(act === 'restore' ? (['conflict'] as const) : []), 'precondition_failed'],
       handle: archiveOrRestore(act),
     })),
     {

@@ -65,8 +65,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
     });
     const { found, isWhole } = answer;
     if (found === null) throw notFound();
-    const { record, tag } = found;
-    return answerJson(c, { status: 200, body: isWhole ? record : plain(record), headers: { ETag: `"${tag}"` } });
+    return answerJson(c, { status: 200, body: isWhole ? found : plain(found), headers: { ETag: found.etag } });
   }
 
   return [

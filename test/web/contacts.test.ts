@@ -163,6 +163,18 @@ describe('members of the brokerage', () => {
         id,
       ]),
     ).toEqual([{ change: 'archived' }]);
+
+    const [row] = (await as('broker').ask(listPath({ search: 'former', archived: 'true' }))).body.items;
+    expect(row).toMatchObject({ display_name: 'Former participant', erased_at: expect.any(String) });
+    for (const [path, body, method] of [
+      [`/contacts/${id}/restore`, {}],
+      [`/contacts/${id}`, { display_name: 'Zenobia again' }, 'PATCH'],
+    ] as const)
+      expect(await as('broker').ask(path, body, method)).toMatchObject({
+        status: 409,
+        body: { error: { code: 'contact_erased' } },
+      });
+    expect(await erase('admin')).toMatchObject({ status: 204 });
   });
 
   test('get an error at each invalid field', async () => {

@@ -107,7 +107,7 @@ export type Contact = {
   updatedAt: string;
 };
 
-/** A contact; with expand=record, also externalId, archivedAt and mergedInto. */
+/** A contact; with expand=record, also externalId, archivedAt, mergedInto, erasedAt and etag. */
 export type ContactAsAsked = Contact & {
   /** Its id in another system. */
   externalId?: string | null | undefined;
@@ -115,6 +115,10 @@ export type ContactAsAsked = Contact & {
   archivedAt?: string | null | undefined;
   /** The contact that this duplicate was merged into. */
   mergedInto?: string | null | undefined;
+  /** When it was erased for good: delete your copy, and do not send it again. */
+  erasedAt?: string | null | undefined;
+  /** Its entity tag, for If-Match. */
+  etag?: string | undefined;
 };
 
 export type ContactBatch = {
@@ -132,6 +136,8 @@ export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | Contact
 export type ContactBatchItemResult = {
   /** The status that the change would have had on its own. */
   status: number;
+  /** The entity tag that the contact has now, also if it was not changed. */
+  etag?: string | undefined;
   /** The contact, if the status is 2xx. */
   contact?: ContactRecord | undefined;
   /** The error, for any other status. */
@@ -233,6 +239,10 @@ export type ContactRecord = {
   archivedAt: string | null;
   /** The contact that this duplicate was merged into. */
   mergedInto: string | null;
+  /** When it was erased for good: delete your copy, and do not send it again. */
+  erasedAt: string | null;
+  /** Its entity tag, for If-Match. */
+  etag: string;
   createdAt: string;
   updatedAt: string;
 };
@@ -1158,7 +1168,7 @@ export interface Operations {
       updatedSince?: string | undefined;
       /** Newest first, by name, or earliest change first. Defaults to updatedAt with updatedSince, otherwise to -createdAt. */
       sort?: '-createdAt' | 'displayName' | 'updatedAt' | undefined;
-      /** record: include externalId, archivedAt and mergedInto. */
+      /** record: include externalId, archivedAt, mergedInto, erasedAt and etag. */
       expand?: 'record' | undefined;
     };
     output: ContactList;
@@ -1177,7 +1187,7 @@ export interface Operations {
       contactId: string;
       /** Whether to return the contact even if it is archived. */
       archived?: 'false' | 'true' | undefined;
-      /** record: include externalId, archivedAt and mergedInto. */
+      /** record: include externalId, archivedAt, mergedInto, erasedAt and etag. */
       expand?: 'record' | undefined;
     };
     output: ContactAsAsked;
@@ -2153,7 +2163,7 @@ export abstract class Calls {
     return this.call('archiveContact', input, options);
   }
 
-  /** Restore an archived contact. A contact that was merged into another one becomes independent again. If this was already done, the response is the same. Needs the scopes contacts:write and contacts:read. */
+  /** Restore an archived contact. A contact that was merged into another one becomes independent again; one that was erased cannot be restored. If this was already done, the response is the same. Needs the scopes contacts:write and contacts:read. */
   restoreContact(
     input: Operations['restoreContact']['input'],
     options?: CallOptions,

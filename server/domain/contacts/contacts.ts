@@ -99,6 +99,7 @@ export interface ListedContact {
   email: string | null;
   phone: string | null;
   archived_at: string | null;
+  erased_at: string | null;
   created_at: string;
   updated_at: string;
 }
@@ -110,7 +111,7 @@ export interface ContactInput {
   readonly phone: string | null;
 }
 
-const fields = 'c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.created_at, c.updated_at';
+const fields = 'c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.erased_at, c.created_at, c.updated_at';
 
 /**
  * Sort orders of the list. Only the first hundred characters of a name count, because names can be long and the
@@ -130,7 +131,7 @@ export interface ContactFilter {
 
 const list = rows<Placed<ListedContact>>(
   'contact_list',
-  `select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.created_at, c.updated_at, c.place
+  `select ${fields}, c.place
    from app.contact_list($1, $2, $3, $4, $5, $6, $7) c`,
 );
 
@@ -177,7 +178,10 @@ const change = row<ListedContact>(
    select changed.* from changed ${auditedOf(brokerage, 'contact.update')}`,
 );
 
-/** Changes the given fields of a contact; null when there is none that the caller may change. */
+/**
+ * Changes the given fields of a contact; null when there is none that the caller may change. Refused with
+ * `contact_erased`.
+ */
 export const changeContact = (
   id: string,
   given: { [K in keyof ContactInput]?: ContactInput[K] | undefined },
@@ -210,7 +214,9 @@ const restore = row<ListedContact>(
 
 /** Archives a contact, which removes it from the lists; null when there is none that the caller may change. */
 export const archiveContact = (id: string, origin: Origin) => withoutBrokerage(archive(...from(origin), id));
-/** Restores an archived contact; null when there is none that the caller may change. */
+/**
+ * Restores an archived contact; null when there is none that the caller may change. Refused with `contact_erased`.
+ */
 export const restoreContact = (id: string, origin: Origin) => withoutBrokerage(restore(...from(origin), id));
 
 const eraseOne = row<{ erased: boolean }>('erase_contact', 'select app.erase_contact($3, $1, $2) as erased');
