@@ -355,7 +355,7 @@ CREATE POLICY keys_with_the_scope ON public.change_events FOR SELECT TO dealkeep
     USING (
 CASE object_type
     WHEN 'contact'::text THEN brokerage_id = (( SELECT app.key_brokerage('contacts:read'::text) AS key_brokerage))
-    WHEN 'deal'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['deals:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'deal'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['deals:read'::text]) AS deals_as)) AS unnest)) OR change::text = 'removed'::text AND brokerage_id = (( SELECT app.key_brokerage('deals:read'::text) AS key_brokerage))
     WHEN 'participant'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['participants:read'::text]) AS deals_as)) AS unnest))
     WHEN 'nda'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['ndas:read'::text]) AS deals_as)) AS unnest))
     WHEN 'offer'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['offers:read'::text]) AS deals_as)) AS unnest))
@@ -732,6 +732,7 @@ CREATE TRIGGER limit_sandbox AFTER INSERT ON public.deals FOR EACH STATEMENT EXE
 CREATE TRIGGER load BEFORE INSERT ON public.deals FOR EACH ROW WHEN (new.state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text])) EXECUTE FUNCTION app.load_deal();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.deals REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
 CREATE TRIGGER note_new AFTER INSERT ON public.deals REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
+CREATE TRIGGER note_removed AFTER DELETE ON public.deals REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
 CREATE TRIGGER settle BEFORE UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.settle_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (title, state, industry, location, summary, asking_price, currency, needs_nda) ON public.deals TO dealkeep_server;
@@ -11431,6 +11432,11 @@ begin
       select n.organization_id, n.id, 'deal', n.id, case when n.keys_admitted and not o.keys_admitted then 'admitted' else 'updated' end
       from changed n join before o on o.id = n.id
       where n is distinct from o;
+  elsif tg_op = 'DELETE' then
+    if current_setting('dealkeep.deleting', true) is distinct from 'on' then
+      insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+        select n.organization_id, n.id, 'deal', n.id, 'removed' from changed n;
+    end if;
   else
     insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
       select n.organization_id, n.id, 'deal', n.id, 'created' from changed n;
@@ -17340,3 +17346,4 @@ $function$;
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
 -- 2e75af04e262221fd0ad6f324d357e1ad8fd0fa02ca746a69e6c0e54bd88e342  850_contacts_erased_are_marked.sql
 -- 8d76c685374dc216ab19edeb1c8d0e65fbc092b6a9bf2456ed0696daf7dfe555  851_contacts_erased_before.sql
+-- a0345f460c6981a7d698aff0bf2ff916d3f4fbe3ceed25d293f8071e9c3c16d1  852_deals_removed_are_told.sql
