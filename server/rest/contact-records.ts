@@ -116,19 +116,22 @@ function itemOf(value: unknown): BatchItem {
   const tags = 'ifMatch' in item && item.ifMatch !== undefined ? tagsOf(item.ifMatch) : undefined;
   switch (item.action) {
     case 'create':
-      return { change: { act: 'create', given: item.contact }, faults: [] };
+      return { change: { act: 'create', given: written(item.contact) }, faults: [] };
     case 'update':
-      return { change: { act: 'change', id: item.id, given: item.contact, tags }, faults: [] };
+      return { change: { act: 'change', id: item.id, given: written(item.contact), tags }, faults: [] };
     case 'upsert':
       return { change: { act: 'put', externalId: item.externalId, given: put(item.contact), tags }, faults: [] };
   }
 }
 
+/** What is to be written: a phone number that is sent as an empty text is none. */
+const written = (given: GivenContact): GivenContact => (given.phone === '' ? { ...given, phone: null } : given);
+
 /** The content that replaces a contact: missing properties are cleared. */
 const put = ({ email, phone, ...given }: ReturnType<typeof contactCreate.parse>): GivenContact => ({
   ...given,
   email: email ?? null,
-  phone: phone ?? null,
+  phone: phone || null,
 });
 
 /**
@@ -159,7 +162,8 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
   const change = (c: Context) =>
     writes.run(c, { scopes, action: 'contact.update', isConditional: true }, async () => {
       const tags = ifMatch.read(c) ?? undefined;
-      const given = await readBody(c, contactPatch, largestBody, ['application/json', 'application/merge-patch+json']);
+      const types = ['application/json', 'application/merge-patch+json'] as const;
+      const given = written(await readBody(c, contactPatch, largestBody, types));
       return one(writeContact({ act: 'change', id: idIn(c), given, tags }, originOf(c)), given);
     });
 

@@ -37,7 +37,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
         async () => {
           const key = idempotencyKey.read(c);
           const { type, displayName, email = null, phone = null } = await readBody(c, contactCreate);
-          const given = { type, displayName, email, phone };
+          const given = { type, displayName, email, phone: phone === '' ? null : phone };
           return mappedQuestion(createContact(given, key, from), (made) => ({ made, given }));
         },
         { onFailure: recordFailure(services, 'contact.create', from, faultOf) },

@@ -85,6 +85,20 @@ describe('PATCH of a contact', () => {
     ]);
   });
 
+  test('an empty phone number is stored as none, however it is sent', async () => {
+    const made = await add('No phone', { phone: '' });
+    expect(made.phone).toBeNull();
+    const before = await one(made.id);
+    const after = await call('PATCH', `/contacts/${made.id}`, { phone: '' });
+    expect([after.body, before.body!.phone]).toEqual([before.body, null]);
+    const put = await call('PUT', '/contacts/by-external-id/no-phone', {
+      type: 'person',
+      displayName: 'No phone',
+      phone: '',
+    });
+    expect(entry(put).phone).toBeNull();
+  });
+
   test('with the same values leaves updatedAt and the ETag as they are, so two systems do not loop', async () => {
     const made = await add('Quiet', { phone: '1' });
     const before = await one(made.id);
@@ -472,7 +486,9 @@ describe('batches', () => {
       undefined,
       tagOf(await one(results(sent)[0]!.contact!.id)),
       expect.any(String),
-      ...[now, now, now],
+      now,
+      now,
+      now,
       ...Array.from({ length: 5 }, () => undefined),
     ]);
     expect(results(sent)[1]!.error!.details).toEqual({ contactId: results(sent)[0]!.contact!.id });
