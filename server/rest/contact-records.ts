@@ -15,12 +15,12 @@ import { originOf } from '../http/origin.ts';
 import { Problem, type Detail } from '../http/problem.ts';
 import { restPath } from '../http/rest-path.ts';
 import { isUuid } from '../http/uuid.ts';
-import { answerJson, tagsIn, type Answered } from './answer.ts';
+import { answerJson, type Answered } from './answer.ts';
 import { faultsIn, largestBody, readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';
 import { archivedToo } from './contact-lists.ts';
 import { conflict, invalid } from './envelope.ts';
-import { headerParameter, location, replayed, type Json, type Operation } from './operation.ts';
+import { location, replayed, type Json, type Operation } from './operation.ts';
 import {
   contactBatch,
   contactBatchItem,
@@ -34,7 +34,7 @@ import {
   externalIdSchema,
   isExternalId,
 } from './schemas.ts';
-import { idempotencyKey, type Write, type Writes } from './writes.ts';
+import { idempotencyKey, ifMatchOf, tagsOf, type Write, type Writes } from './writes.ts';
 
 /**
  * 404, the same for a contact that does not exist, one of another brokerage, and an archived one unless archived
@@ -42,21 +42,7 @@ import { idempotencyKey, type Write, type Writes } from './writes.ts';
  */
 export const contactNotFound = (): Problem => new Problem(404, 'contact_not_found', 'There is no such contact.');
 
-/** `If-Match`: the entity tags that the contact may have. Weak tags never match (RFC 9110, section 13.1.1). */
-const ifMatch = headerParameter(
-  'If-Match',
-  {
-    description: 'Changes the contact only if this is its current entity tag, so that no newer change is overwritten.',
-    schema: { type: 'string' },
-    message: 'Send entity tags in quotes, or *.',
-  },
-  (value): readonly string[] => tagsOf(value),
-);
-
-function tagsOf(header: string): readonly string[] {
-  const tags = tagsIn(header);
-  return tags === '*' ? ['*'] : tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1));
-}
+const ifMatch = ifMatchOf('contact');
 
 /** The response contains an existing contact, so a key that changes one must be allowed to read it. */
 const scopes = ['contacts:write', 'contacts:read'] as const;

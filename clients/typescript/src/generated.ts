@@ -1344,6 +1344,8 @@ export interface Operations {
       dealId: string;
       /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
+      /** Changes the deal only if this is its current entity tag, so that no newer change is overwritten. */
+      ifMatch?: string | undefined;
       body: DealChange;
     };
     output: Deal;
@@ -1354,6 +1356,8 @@ export interface Operations {
       dealId: string;
       /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
+      /** Changes the deal only if this is its current entity tag, so that no newer change is overwritten. */
+      ifMatch?: string | undefined;
       body: DealMove;
     };
     output: Deal;
@@ -1878,14 +1882,14 @@ export const operations = {
     method: 'PATCH',
     path: '/deals/{dealId}',
     query: {},
-    headers: { idempotencyKey: 'Idempotency-Key' },
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
     body: 'application/json',
   },
   moveDeal: {
     method: 'POST',
     path: '/deals/{dealId}/state',
     query: {},
-    headers: { idempotencyKey: 'Idempotency-Key' },
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
     body: 'application/json',
   },
   listParticipants: {
