@@ -90,6 +90,7 @@ describe('members of the brokerage', () => {
           ...ana,
           id,
           archived_at: null,
+          erased_at: null,
           created_at: expect.stringMatching(/Z$/),
           updated_at: expect.stringMatching(/Z$/),
         },
