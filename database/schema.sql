@@ -356,7 +356,7 @@ CREATE POLICY keys_with_the_scope ON public.change_events FOR SELECT TO dealkeep
     USING (
 CASE object_type
     WHEN 'contact'::text THEN brokerage_id = (( SELECT app.key_brokerage('contacts:read'::text) AS key_brokerage))
-    WHEN 'deal'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['deals:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'deal'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['deals:read'::text]) AS deals_as)) AS unnest)) OR change::text = 'removed'::text AND brokerage_id = (( SELECT app.key_brokerage('deals:read'::text) AS key_brokerage))
     WHEN 'participant'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['participants:read'::text]) AS deals_as)) AS unnest))
     WHEN 'nda'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['ndas:read'::text]) AS deals_as)) AS unnest))
     WHEN 'offer'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['offers:read'::text]) AS deals_as)) AS unnest))
@@ -489,6 +489,7 @@ CREATE TABLE public.contacts (
     external_id text,
     version integer DEFAULT 1 NOT NULL,
     merged_into uuid,
+    erased_at timestamp(3) with time zone,
     CONSTRAINT contacts_pkey PRIMARY KEY (id),
     CONSTRAINT contacts_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT contacts_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
@@ -733,6 +734,7 @@ CREATE TRIGGER limit_sandbox AFTER INSERT ON public.deals FOR EACH STATEMENT EXE
 CREATE TRIGGER load BEFORE INSERT ON public.deals FOR EACH ROW WHEN (new.state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text])) EXECUTE FUNCTION app.load_deal();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.deals REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
 CREATE TRIGGER note_new AFTER INSERT ON public.deals REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
+CREATE TRIGGER note_removed AFTER DELETE ON public.deals REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
 CREATE TRIGGER settle BEFORE UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.settle_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (title, state, industry, location, summary, asking_price, currency, needs_nda) ON public.deals TO dealkeep_server;
@@ -5580,7 +5582,7 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION app.contact_list(brokerage uuid, archived boolean, patterns text[], sort text, after_key text, after_id uuid, most integer)
- RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
+ RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -5595,7 +5597,7 @@ begin
   end if;
   return query execute format(
     case when cardinality(patterns) = 0 then
-      'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+      'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.erased_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
        from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %4$s'
     else
       -- What is frequent is found among the first; of what is seldom, few are sorted.
@@ -5607,7 +5609,7 @@ begin
          select n.* from near n where (select e.is_so from enough e)
          union all
          select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s and not (select e.is_so from enough e))
-       select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+       select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.erased_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
        from c where true %4$s'
     end || ' order by %1$s %5$s, c.id %5$s limit $4',
     key,
@@ -5664,7 +5666,7 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.contacts_of_key(bytea,text,integer,timestamp with time zone,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.contacts_that_fit(archived text, of_type text, of_email text, patterns text[], since timestamp with time zone, sort text, after_key text, after_id uuid, most integer)
- RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
+ RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, tag text, place text)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -5683,7 +5685,7 @@ declare
   -- Of what is picked out by address or words, few are left: they are sorted.
   ordered constant text := format('select c.*, (%s)::text as place from %s c where c.brokerage_id = $1 and %%s %s %s limit $7',
     key, case when picked = '' then 'public.contacts' else 'picked' end, narrowed, in_order);
-  fields constant text := 'c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.created_at::timestamptz, c.updated_at::timestamptz, c.place';
+  fields constant text := 'c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.erased_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, app.contact_tag(c.id, c.version, c.updated_at), c.place';
   -- Words are looked for in the contacts of all brokerages at once, by index. Where a brokerage has few, they are read instead.
   few constant boolean := cardinality(patterns) > 0
     and (select count(*) from (select from public.contacts c where c.brokerage_id = brokerage and c.archived_at is null limit 5001) c) <= 5000
@@ -8039,7 +8041,8 @@ begin
         email = null,
         phone = case when c.type = 'company' and of_address is not null then c.phone end,
         external_id = case when c.type = 'company' and of_address is not null then c.external_id end,
-        archived_at = case when c.type = 'company' and of_address is not null then c.archived_at else coalesce(c.archived_at, now) end
+        archived_at = case when c.type = 'company' and of_address is not null then c.archived_at else coalesce(c.archived_at, now) end,
+        erased_at = case when c.type = 'company' and of_address is not null then c.erased_at else coalesce(c.erased_at, now) end
       where c.id = any (targets)
       returning c.id, c.brokerage_id
   loop
@@ -8239,6 +8242,7 @@ begin
     set display_name = case when c.type = 'person' then 'Former participant' else c.display_name end,
       phone = case when c.type = 'company' then c.phone end, email = null,
       archived_at = case when c.type = 'person' then coalesce(c.archived_at, now) else c.archived_at end,
+      erased_at = case when c.type = 'person' then coalesce(c.erased_at, now) else c.erased_at end,
       external_id = case when c.type = 'company' then c.external_id end
     where c.id = any (contacts);
   -- First answers that name them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice. Their name counts beside their id alone:
@@ -11460,7 +11464,7 @@ BEGIN ATOMIC
 END;
 
 CREATE OR REPLACE FUNCTION app.merge_contacts(kept uuid, other uuid, tags text[], address inet, request_id text)
- RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -11489,7 +11493,7 @@ begin
   elsif o.id is null then
     outcome := 'other_not_found';
   elsif o.archived_at is not null then
-    outcome := 'archived';
+    outcome := case when o.erased_at is null then 'archived' else 'erased' end;
     c := o;
   elsif o.type <> c.type then
     outcome := 'of_another_type';
@@ -11502,7 +11506,7 @@ begin
       external_id = coalesce(c.external_id, o.external_id) where k.id = c.id returning k.* into c;
     perform app.audit('contact.merge', c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('from', o.id));
   end if;
-  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into,
+  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.erased_at::timestamptz,
     c.created_at::timestamptz, c.updated_at::timestamptz, app.contact_tag(c.id, c.version, c.updated_at);
 end
 $function$;
@@ -11777,6 +11781,11 @@ begin
       select n.organization_id, n.id, 'deal', n.id, case when n.keys_admitted and not o.keys_admitted then 'admitted' else 'updated' end
       from changed n join before o on o.id = n.id
       where n is distinct from o;
+  elsif tg_op = 'DELETE' then
+    if current_setting('dealkeep.deleting', true) is distinct from 'on' then
+      insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+        select n.organization_id, n.id, 'deal', n.id, 'removed' from changed n;
+    end if;
   else
     insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
       select n.organization_id, n.id, 'deal', n.id, 'created' from changed n;
@@ -16643,6 +16652,11 @@ CREATE OR REPLACE FUNCTION app.track_contact()
  SET search_path TO ''
 AS $function$
 begin
+  if old.erased_at is not null and (new.archived_at is null
+    or (new.type, new.display_name, new.email, new.phone, new.external_id) is distinct from (old.type, old.display_name, old.email, old.phone, old.external_id))
+  then
+    perform app.refuse('contact_erased', 'This contact was erased for good: it cannot be changed or restored.');
+  end if;
   new.version := old.version + 1;
   if new.archived_at is null then
     new.merged_into := null;
@@ -17124,7 +17138,7 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.write_contact(act text, target uuid, external text, given jsonb, tags text[], address inet, request_id text)
- RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
@@ -17169,10 +17183,13 @@ begin
         return;
       else
         outcome := 'taken';
+        select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = coalesce(external, given ->> 'externalId');
       end if;
     end if;
   elsif c.id is null then
     outcome := 'not_found';
+  elsif act in ('change', 'put', 'restore') and c.erased_at is not null then
+    outcome := 'erased';
   elsif act in ('change', 'put') and c.archived_at is not null then
     outcome := 'archived';
   elsif not (array[app.contact_tag(c.id, c.version, c.updated_at), '*'] && tags) then
@@ -17202,7 +17219,7 @@ begin
           external_id = c.external_id, archived_at = c.archived_at where k.id = c.id returning k.* into c;
       exception when unique_violation then
         outcome := 'taken';
-        c := before;
+        select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = given ->> 'externalId';
       end;
     end if;
     if outcome <> 'taken' then
@@ -17210,14 +17227,14 @@ begin
         c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('changed', to_jsonb(changed)));
     end if;
   end if;
-  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into,
+  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.erased_at::timestamptz,
     c.created_at::timestamptz, c.updated_at::timestamptz, app.contact_tag(c.id, c.version, c.updated_at);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.write_contact(text,uuid,text,jsonb,text[],inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.write_contacts(items jsonb, address inet, request_id text)
- RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, erased_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
@@ -17236,7 +17253,7 @@ begin
         case when item ? 'tags' then array(select jsonb_array_elements_text(item -> 'tags')) end, address, request_id)
     loop
       counts := counts || jsonb_build_object(w.outcome, coalesce((counts ->> w.outcome)::int, 0) + 1);
-      return query select w.outcome, w.id, w.type, w.display_name, w.email, w.phone, w.external_id, w.archived_at, w.merged_into,
+      return query select w.outcome, w.id, w.type, w.display_name, w.email, w.phone, w.external_id, w.archived_at, w.merged_into, w.erased_at,
         w.created_at, w.updated_at, w.tag;
     end loop;
   end loop;
@@ -17908,3 +17925,6 @@ $function$;
 -- 592536b5fca65be39580ed83fb8ccef369700ca450c65c722edf660696b0eade  863_words_for_their_reader.sql
 -- bd65d41fba22825e1311468ce73b693bfe69a32bfafcae54ec8bd078fcb3a90f  864_read_where_they_are_shown.sql
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
+-- 2e75af04e262221fd0ad6f324d357e1ad8fd0fa02ca746a69e6c0e54bd88e342  850_contacts_erased_are_marked.sql
+-- 8d76c685374dc216ab19edeb1c8d0e65fbc092b6a9bf2456ed0696daf7dfe555  851_contacts_erased_before.sql
+-- a0345f460c6981a7d698aff0bf2ff916d3f4fbe3ceed25d293f8071e9c3c16d1  852_deals_removed_are_told.sql

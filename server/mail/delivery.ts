@@ -164,13 +164,13 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
 
   /** Claims a mail that is due, if any, unless the node stops or the mail server cannot be used. */
   async function following(): Promise<ClaimedMail | null> {
-    while (!stopping.signal.aborted && !isAway) {
+    for (;;) {
+      if (stopping.signal.aborted || isAway) return null;
       const before = begun;
       const claimed = await database.run(claimMail());
       // A mail may have been written while the database was asked, when no lane was free.
       if (claimed !== null || begun === before) return claimed;
     }
-    return null;
   }
 
   /** Delivers mails one after the other, until none is due or the mail server cannot be used. */

@@ -32,8 +32,12 @@ const archived = archivedOf(
 /** `archived` for one contact. */
 export const archivedToo = archivedOf(['false', 'true'], 'Whether to return the contact even if it is archived.');
 
-/** `expand=record`: contacts with `externalId`, `archivedAt` and `mergedInto`. */
-export const expand = oneOfParameter('expand', ['record'], 'record: include externalId, archivedAt and mergedInto.');
+/** `expand=record`: contacts with `externalId`, `archivedAt`, `mergedInto`, `erasedAt` and `etag`. */
+export const expand = oneOfParameter(
+  'expand',
+  ['record'],
+  'record: include externalId, archivedAt, mergedInto, erasedAt and etag.',
+);
 
 const type = oneOfParameter('type', contactTypes, 'Contacts of this type.');
 

@@ -15,12 +15,12 @@ import { originOf } from '../http/origin.ts';
 import { Problem, type Detail } from '../http/problem.ts';
 import { restPath } from '../http/rest-path.ts';
 import { isUuid } from '../http/uuid.ts';
-import { answerJson, tagsIn, type Answered } from './answer.ts';
+import { answerJson, type Answered } from './answer.ts';
 import { faultsIn, largestBody, readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';
 import { archivedToo } from './contact-lists.ts';
 import { conflict, invalid } from './envelope.ts';
-import { headerParameter, location, replayed, type Json, type Operation } from './operation.ts';
+import { location, replayed, type Json, type Operation } from './operation.ts';
 import {
   contactBatch,
   contactBatchItem,
@@ -34,7 +34,7 @@ import {
   externalIdSchema,
   isExternalId,
 } from './schemas.ts';
-import { idempotencyKey, type Write, type Writes } from './writes.ts';
+import { idempotencyKey, ifMatchOf, tagsOf, type Write, type Writes } from './writes.ts';
 
 /**
  * 404, the same for a contact that does not exist, one of another brokerage, and an archived one unless archived
@@ -42,21 +42,7 @@ import { idempotencyKey, type Write, type Writes } from './writes.ts';
  */
 export const contactNotFound = (): Problem => new Problem(404, 'contact_not_found', 'There is no such contact.');
 
-/** `If-Match`: the entity tags that the contact may have. Weak tags never match (RFC 9110, section 13.1.1). */
-const ifMatch = headerParameter(
-  'If-Match',
-  {
-    description: 'Changes the contact only if this is its current entity tag, so that no newer change is overwritten.',
-    schema: { type: 'string' },
-    message: 'Send entity tags in quotes, or *.',
-  },
-  (value): readonly string[] => tagsOf(value),
-);
-
-function tagsOf(header: string): readonly string[] {
-  const tags = tagsIn(header);
-  return tags === '*' ? ['*'] : tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1));
-}
+const ifMatch = ifMatchOf('contact');
 
 /** The response contains an existing contact, so a key that changes one must be allowed to read it. */
 const scopes = ['contacts:write', 'contacts:read'] as const;
@@ -75,12 +61,18 @@ function answerTo(changed: ChangedContact | null): Answered {
       'precondition_failed',
       'The contact has changed since you read it: get it again, then decide.',
     );
-  if (outcome === 'taken') throw conflict('Another contact has this externalId.');
+  if (outcome === 'taken')
+    throw conflict('Another contact has this externalId.', contact ? { contactId: contact.id } : undefined);
   if (contact === null) throw contactNotFound();
-  const { record, tag } = contact;
-  if (outcome === 'archived') throw conflict('The contact is archived: restore it first.', { contactId: record.id });
-  const headers = { ETag: `"${tag}"`, ...(outcome === 'created' && { Location: pathOf(record.id) }) };
-  return { status: outcome === 'created' ? 201 : 200, body: record, headers };
+  const { id, etag } = contact;
+  if (outcome === 'erased')
+    throw conflict('The contact was erased for good: delete your copy, and do not send it again.', {
+      reason: 'erased',
+      contactId: id,
+    });
+  if (outcome === 'archived') throw conflict('The contact is archived: restore it first.', { contactId: id });
+  const headers = { ETag: etag, ...(outcome === 'created' && { Location: pathOf(id) }) };
+  return { status: outcome === 'created' ? 201 : 200, body: contact, headers };
 }
 
 /** The contact's id in the path. Throws 404 for an invalid id. */
@@ -110,31 +102,38 @@ function itemOf(value: unknown): BatchItem {
   const tags = 'ifMatch' in item && item.ifMatch !== undefined ? tagsOf(item.ifMatch) : undefined;
   switch (item.action) {
     case 'create':
-      return { change: { act: 'create', given: item.contact }, faults: [] };
+      return { change: { act: 'create', given: written(item.contact) }, faults: [] };
     case 'update':
-      return { change: { act: 'change', id: item.id, given: item.contact, tags }, faults: [] };
+      return { change: { act: 'change', id: item.id, given: written(item.contact), tags }, faults: [] };
     case 'upsert':
       return { change: { act: 'put', externalId: item.externalId, given: put(item.contact), tags }, faults: [] };
   }
 }
 
+/** What is to be written: a phone number that is sent as an empty text is none. */
+const written = (given: GivenContact): GivenContact => (given.phone === '' ? { ...given, phone: null } : given);
+
 /** The content that replaces a contact: missing properties are cleared. */
 const put = ({ email, phone, ...given }: ReturnType<typeof contactCreate.parse>): GivenContact => ({
   ...given,
   email: email ?? null,
-  phone: phone ?? null,
+  phone: phone || null,
 });
 
-/** The result of an item: the status and the body of the response that the change alone would have had. */
-function resultOf(answer: () => Answered): Json {
+/**
+ * The result of an item: the status and the body of the response that the change alone would have had, and the entity
+ * tag that the contact has now.
+ */
+function resultOf(changed: ChangedContact | null, answer: () => Answered): Json {
+  const tagged = changed?.contact && changed.outcome !== 'taken' && { etag: changed.contact.etag };
   try {
     const { status, body } = answer();
-    return { status, contact: body };
+    return { status, ...tagged, contact: body };
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault;
     const { status, code, message, details } = fault;
     const shown = Array.isArray(details) ? { faults: details } : details;
-    return { status, error: shown === undefined ? { code, message } : { code, message, details: shown } };
+    return { status, ...tagged, error: shown === undefined ? { code, message } : { code, message, details: shown } };
   }
 }
 
@@ -149,7 +148,8 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
   const change = (c: Context) =>
     writes.run(c, { scopes, action: 'contact.update', isConditional: true }, async () => {
       const tags = ifMatch.read(c) ?? undefined;
-      const given = await readBody(c, contactPatch, largestBody, ['application/json', 'application/merge-patch+json']);
+      const types = ['application/json', 'application/merge-patch+json'] as const;
+      const given = written(await readBody(c, contactPatch, largestBody, types));
       return one(writeContact({ act: 'change', id: idIn(c), given, tags }, originOf(c)), given);
     });
 
@@ -187,7 +187,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       return contactByExternalId(externalId, archived);
     });
     if (found === null) throw contactNotFound();
-    return answerJson(c, { status: 200, body: found.record, headers: { ETag: `"${found.tag}"` } });
+    return answerJson(c, { status: 200, body: found, headers: { ETag: found.etag } });
   };
 
   const putByExternalId = (c: Context) =>
@@ -216,12 +216,13 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
         answer: ([changed]) => {
           if (changed.length < changes.length) throw unknownKey();
           const left = [...changed];
-          const results = read.map(({ change: wanted, faults }) =>
-            resultOf(() => {
+          const results = read.map(({ change: wanted, faults }) => {
+            const result = wanted && (left.shift() ?? null);
+            return resultOf(result, () => {
               if (!wanted) throw invalid(faults);
-              return answerTo(left.shift() ?? null);
-            }),
-          );
+              return answerTo(result);
+            });
+          });
           return { status: 200, body: { results } };
         },
       };
@@ -301,10 +302,10 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: `/contacts/${act}/{contactId}`,
       id: `${act}Contact`,
       summary: act === 'archive' ? 'Archive a contact' : 'Restore an archived contact',
-      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are requested.' : 'A contact that was merged into another one becomes independent again.'} If this was already done, the response is the same. ${needsBoth}`,
+      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are requested.' : 'A contact that was merged into another one becomes independent again; one that was erased cannot be restored.'} If this was already done, the response is the same. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },
-      errors: ['contact_not_found', 'precondition_failed'],
+      errors: ['contact_not_found', ...(act === 'restore' ? (['conflict'] as const) : []), 'precondition_failed'],
       handle: archiveOrRestore(act),
     })),
     {

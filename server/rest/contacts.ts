@@ -37,7 +37,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
         async () => {
           const key = idempotencyKey.read(c);
           const { type, displayName, email = null, phone = null } = await readBody(c, contactCreate);
-          const given = { type, displayName, email, phone };
+          const given = { type, displayName, email, phone: phone === '' ? null : phone };
           return mappedQuestion(createContact(given, key, from), (made) => ({ made, given }));
         },
         { onFailure: recordFailure(services, 'contact.create', from, faultOf) },
@@ -65,8 +65,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
     });
     const { found, isWhole } = answer;
     if (found === null) throw notFound();
-    const { record, tag } = found;
-    return answerJson(c, { status: 200, body: isWhole ? record : plain(record), headers: { ETag: `"${tag}"` } });
+    return answerJson(c, { status: 200, body: isWhole ? found : plain(found), headers: { ETag: found.etag } });
   }
 
   return [

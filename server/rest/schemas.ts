@@ -204,6 +204,8 @@ export const contact = z
   .object({ ...ownOfContact, ...times })
   .meta({ id: 'Contact', description: 'A person or a company tracked outside any deal.' });
 
+const entityTag = z.string().meta({ examples: ['"019ac2b17d3e7c529f045b8e6a1d2c30.3.1795190400123"'] });
+
 const ofRecord = {
   externalId: z
     .string()
@@ -211,6 +213,11 @@ const ofRecord = {
     .meta({ description: 'Its id in another system.', examples: ['crm-20917'] }),
   archivedAt: time.nullable().meta({ description: 'When it was archived.', examples: [null] }),
   mergedInto: id.nullable().meta({ description: 'The contact that this duplicate was merged into.', examples: [null] }),
+  erasedAt: time.nullable().meta({
+    description: 'When it was erased for good: delete your copy, and do not send it again.',
+    examples: [null],
+  }),
+  etag: entityTag.meta({ description: 'Its entity tag, for If-Match.' }),
 };
 
 export const contactRecord = z
@@ -226,7 +233,7 @@ export const contactRecord = z
 /** A contact; with expand=record, also with the other properties of its record. */
 export const contactAsAsked = z.intersection(contact, z.object(ofRecord).partial()).meta({
   id: 'ContactAsAsked',
-  description: 'A contact; with expand=record, also externalId, archivedAt and mergedInto.',
+  description: 'A contact; with expand=record, also externalId, archivedAt, mergedInto, erasedAt and etag.',
 });
 
 export const pagination = z
@@ -285,6 +292,9 @@ export const contactBatchResult = z
             status: z
               .int()
               .meta({ description: 'The status that the change would have had on its own.', examples: [200] }),
+            etag: entityTag
+              .optional()
+              .meta({ description: 'The entity tag that the contact has now, also if it was not changed.' }),
             contact: contactRecord.optional().meta({ description: 'The contact, if the status is 2xx.' }),
             error: batchError.optional().meta({ description: 'The error, for any other status.' }),
           })

@@ -20,7 +20,7 @@ import type { Services } from '../services.ts';
 import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Callers } from './caller.ts';
-import { conflict } from './envelope.ts';
+import { conflict, invalid } from './envelope.ts';
 import { id, time, timeSent } from './fields.ts';
 import { queryParameter, replayed, type Operation } from './operation.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
@@ -242,6 +242,8 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
         writes.run(c, { scopes: writing, action: 'webhook.redeliver', meaning }, async () => {
           const webhookId = webhookIn(c);
           const { since, until, failedOnly = false } = await readBody(c, range);
+          if (Date.parse(until) < Date.parse(since))
+            throw invalid([{ in: 'body', path: 'until', message: 'Send a time after since.' }]);
           return {
             statements: [redeliverRange(webhookId, { since, until, failedOnly }, originOf(c))],
             said: { since, until, failedOnly },

@@ -25,7 +25,7 @@ import { originOf } from '../http/origin.ts';
 import { problemOf, secondsToWait } from '../http/problem.ts';
 import { isUuid } from '../http/uuid.ts';
 import { secretRows } from '../lib/secrets.ts';
-import { answerJson, type Answered } from './answer.ts';
+import { answerJson, tagsIn, type Answered } from './answer.ts';
 import type { Callers, Entry, Scopes, FailureRecorder } from './caller.ts';
 import { invalid, isKnown, rateLimited } from './envelope.ts';
 import { headerParameter } from './operation.ts';
@@ -41,6 +41,24 @@ export const idempotencyKey = headerParameter(
   },
   (value) => (isIdempotencyKey(value) ? value : undefined),
 );
+
+/** The entity tags of an `If-Match`, without quotes; '*' for any. Weak tags never match (RFC 9110, section 13.1.1). */
+export function tagsOf(header: string): readonly string[] {
+  const tags = tagsIn(header);
+  return tags === '*' ? ['*'] : tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1));
+}
+
+/** `If-Match`: the entity tags that the record, such as a "contact", may have. */
+export const ifMatchOf = (record: string) =>
+  headerParameter(
+    'If-Match',
+    {
+      description: `Changes the ${record} only if this is its current entity tag, so that no newer change is overwritten.`,
+      schema: { type: 'string' },
+      message: 'Send entity tags in quotes, or *.',
+    },
+    (value): readonly string[] => tagsOf(value),
+  );
 
 /**
  * Rejects conditional headers that the operation ignores, since the change would be made whether they hold or not (RFC

@@ -482,6 +482,7 @@ describe('an export of one period', () => {
     const read = ['quickbooks', '4000 · Sales', 'FY2025', '1200'];
     expect(await seen(desktop)).toEqual(read);
     expect(await seen(Buffer.from(desktop, 'latin1'))).toEqual(read);
+    expect(await seen(desktop.replace('\n', '\r\n'))).toEqual(read);
     expect(await seen(Buffer.from(`\ufeff${desktop.replaceAll(',', '\t')}`, 'utf16le'))).toEqual(read);
     expect(await seen(desktop.replace('Jan - Dec 25', "Oct '24 - Sep 25"))).toEqual(
       read.with(2, '2024-10-01 to 2025-09-30'),

@@ -55,7 +55,7 @@ describe('PATCH of a contact', () => {
     const changed = await call('PATCH', `/contacts/${made.id}`, { displayName: 'Ada L.', email: null });
     expect(changed.status).toBe(200);
     expect(Object.keys(changed.body!)).toEqual(
-      'id type displayName email phone externalId archivedAt mergedInto createdAt updatedAt'.split(' '),
+      'id type displayName email phone externalId archivedAt mergedInto erasedAt createdAt updatedAt etag'.split(' '),
     );
     expect(entry(changed)).toEqual({
       ...made,
@@ -64,6 +64,8 @@ describe('PATCH of a contact', () => {
       externalId: null,
       archivedAt: null,
       mergedInto: null,
+      erasedAt: null,
+      etag: tagOf(changed),
       updatedAt: expect.stringMatching(/Z$/),
     });
     expect(entry(changed).updatedAt > made.updatedAt).toBe(true);
@@ -81,6 +83,20 @@ describe('PATCH of a contact', () => {
       { action: 'contact.update', outcome: 'done', details: { changed: ['displayName', 'email'] } },
       { action: 'contact.update', outcome: 'done', details: { changed: ['type', 'phone', 'externalId'] } },
     ]);
+  });
+
+  test('an empty phone number is stored as none, however it is sent', async () => {
+    const made = await add('No phone', { phone: '' });
+    expect(made.phone).toBeNull();
+    const before = await one(made.id);
+    const after = await call('PATCH', `/contacts/${made.id}`, { phone: '' });
+    expect([after.body, before.body!.phone]).toEqual([before.body, null]);
+    const put = await call('PUT', '/contacts/by-external-id/no-phone', {
+      type: 'person',
+      displayName: 'No phone',
+      phone: '',
+    });
+    expect(entry(put).phone).toBeNull();
   });
 
   test('with the same values leaves updatedAt and the ETag as they are, so two systems do not loop', async () => {
@@ -223,6 +239,7 @@ describe('external ids', () => {
         phone: null,
         email: 'ida@example.com',
         updatedAt: entry(other).updatedAt,
+        etag: tagOf(other),
       },
     ]);
     const got = await call('GET', path('crm/1+%'));
@@ -335,6 +352,31 @@ describe('merging', () => {
     expect(entry(await call('GET', path('third'))).id).toBe(entry(third).id);
   });
 
+  test('what was erased is marked as such, and is neither restored nor changed nor merged', async () => {
+    const kept = await add('Kept');
+    const gone = await call('PUT', path('erased-1'), { type: 'person', displayName: 'Gone', phone: '1' });
+    const { id } = entry(gone);
+    await service.sql(`select app.erase_contacts(array[$1::uuid], null, 'admin', null, null)`, [id]);
+    const left = entry(await one(id));
+    expect(left).toMatchObject({ displayName: 'Former participant', phone: null, externalId: null });
+    expect(left.erasedAt).toBe(left.archivedAt);
+    for (const answer of [
+      await call('POST', `/contacts/restore/${id}`),
+      await call('PATCH', `/contacts/${id}`, { displayName: 'Gone' }),
+      await call('POST', `/contacts/merge/${kept.id}`, { from: id }),
+    ])
+      expect(answer).toMatchObject({
+        status: 409,
+        body: { error: { code: 'conflict', details: { reason: 'erased', contactId: id } } },
+      });
+    const batch = await call('POST', '/contacts/batch', { items: [{ action: 'update', id, contact: { phone: '2' } }] });
+    expect((batch.body as unknown as { results: object[] }).results).toMatchObject([
+      { status: 409, etag: left.etag, error: { details: { reason: 'erased' } } },
+    ]);
+    expect((await call('POST', `/contacts/archive/${id}`)).status).toBe(200);
+    expect(entry(await one(id))).toEqual(left);
+  });
+
   test('invalid merges are rejected and change nothing', async () => {
     const kept = await add('Kept');
     const company = await add('Firm', { type: 'company' });
@@ -396,6 +438,7 @@ describe('merging', () => {
 describe('batches', () => {
   interface Result {
     status: number;
+    etag?: string;
     contact?: ContactRecord;
     error?: { code: string; message: string; details?: { faults: { path: string }[] } };
   }
@@ -436,6 +479,21 @@ describe('batches', () => {
       [400, 'validation_error'],
       [400, 'validation_error'],
     ]);
+    // The tag is the same as of the contact alone: the next change can depend on it.
+    const now = tagOf(await one(made.id));
+    expect(results(sent).map(({ etag }) => etag)).toEqual([
+      expect.any(String),
+      undefined,
+      tagOf(await one(results(sent)[0]!.contact!.id)),
+      expect.any(String),
+      now,
+      now,
+      now,
+      ...Array.from({ length: 5 }, () => undefined),
+    ]);
+    expect(results(sent)[1]!.error!.details).toEqual({ contactId: results(sent)[0]!.contact!.id });
+    const list = await call('GET', '/contacts?expand=record&search=batch');
+    expect(list.body!.data).toMatchObject([{ id: made.id, etag: now }]);
     expect(results(sent)[2]!.contact).toMatchObject({ id: results(sent)[0]!.contact!.id, phone: '3' });
     expect(results(sent)[8]!.error!.details!.faults.map(({ path }) => path)).toEqual([
       'contact.type',

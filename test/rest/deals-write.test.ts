@@ -315,20 +315,36 @@ describe('deals', () => {
     }
   });
 
-  test('are not changed by a request with an unsupported If-Match or If-None-Match', async () => {
+  test('are not changed by a request with an unsupported If-None-Match', async () => {
     const { body: made } = await ask('POST', '/deals', { title: 'Conditional' });
-    for (const [name, value] of [
-      ['If-Match', '"stale"'],
-      ['If-None-Match', '*'],
-    ] as const) {
-      const refused = await ask('PATCH', `/deals/${made?.id}`, { title: 'Changed' }, { [name]: value });
-      expect([refused.status, refused.body?.error.details.faults]).toEqual([
-        400,
-        [{ in: 'header', path: name, message: expect.stringContaining('leave it out') }],
-      ]);
-    }
+    const refused = await ask('PATCH', `/deals/${made?.id}`, { title: 'Changed' }, { 'If-None-Match': '*' });
+    expect([refused.status, refused.body?.error.details.faults]).toEqual([
+      400,
+      [{ in: 'header', path: 'If-None-Match', message: expect.stringContaining('leave it out') }],
+    ]);
     expect((await ask('GET', `/deals/${made?.id}`)).body).toEqual(made);
     expect((await ask('PATCH', `/deals/${made?.id}`, { title: 'Changed' }, { 'If-Match': '*' })).status).toBe(200);
+  });
+
+  test('are changed and moved with If-Match only as they were read', async () => {
+    const { body: made } = await ask('POST', '/deals', { title: 'Conditional' });
+    const path = `/deals/${made?.id}`;
+    const tagOf = ({ headers }: Awaited<ReturnType<typeof ask>>) => headers.get('etag')!;
+    const read = tagOf(await ask('GET', path));
+    const both = await Promise.all(
+      ['One', 'Other'].map((title) => ask('PATCH', path, { title }, { 'If-Match': read })),
+    );
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412]);
+    const done = both.find(({ status }) => status === 200)!;
+    expect(await latest('deal.edit')).toMatchObject({ subject_id: made?.id });
+    const now = tagOf(await ask('GET', path));
+    expect([tagOf(done), now === read]).toEqual([now, false]);
+    const stale = await ask('POST', `${path}/state`, { to: 'listed' }, { 'If-Match': read });
+    expect([stale.status, stale.body?.error.code]).toEqual([412, 'precondition_failed']);
+    expect((await ask('GET', path)).body).toEqual(done.body);
+    const moved = await ask('POST', `${path}/state`, { to: 'listed' }, { 'If-Match': now });
+    expect([moved.status, moved.body]).toMatchObject([200, { state: 'listed' }]);
+    expect((await ask('PATCH', path, { title: 'Then' }, { 'If-Match': tagOf(moved) })).status).toBe(200);
   });
 
   test('change state only along the permitted moves', async () => {
@@ -908,6 +924,14 @@ test('every response to a write matches the OpenAPI document, and every announce
     'PATCH /deals/{dealId}/conditions/{conditionId}': () =>
       ask('PATCH', filled('/deals/:deal/conditions/:condition', scene.deal), { ownerUserId: scene.people['outsider'] }),
   };
+  for (const [operation, path, sent] of [
+    ['PATCH /deals/{dealId}', '', { title: 'Stale' }],
+    ['POST /deals/{dealId}/state', '/state', { to: 'draft' }],
+  ] as const)
+    document.check(
+      operation,
+      await ask(operation.split(' ')[0]!, `/deals/${scene.deal}${path}`, sent, { 'If-Match': '"stale"' }),
+    );
   for (const [operation, refused] of Object.entries(conflicts)) document.check(operation, await refused());
   await sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
   await sql(`update deals set state = 'closed' where id = $1`, [scene.deal]);

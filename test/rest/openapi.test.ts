@@ -99,6 +99,8 @@ describe('responses', () => {
         { action: 'update', id: firm, contact: { phone: 7 } },
       ],
     };
+    const erased = await added();
+    await service.sql(`select app.erase_contacts(array[$1::uuid], null, 'admin', null, null)`, [erased]);
     /** Further requests, to get the responses that are specific to an operation. */
     const own: [operation: string, path: string, body?: unknown, headers?: Record<string, string>][] = [
       ['GET /me', '/me'],
@@ -125,6 +127,7 @@ describe('responses', () => {
         [`POST /contacts/${act}/{contactId}`, `/contacts/${act}/none`],
         [`POST /contacts/${act}/{contactId}`, `/contacts/${act}/${firm}`, undefined, stale],
       ]),
+      ['POST /contacts/restore/{contactId}', `/contacts/restore/${erased}`],
       ['POST /contacts/merge/{contactId}', one.replace('contacts', 'contacts/merge'), { from: await added() }],
       ['POST /contacts/merge/{contactId}', one.replace('contacts', 'contacts/merge'), { from: firm }],
       ['POST /contacts/merge/{contactId}', '/contacts/merge/none', { from: firm }],

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
-import { publishChanges } from '../../server/domain/events/changes.ts';
+import { eventTypes, publishChanges } from '../../server/domain/events/changes.ts';
 import { samples } from '../../server/storage/samples.ts';
 import { openService, type TestService } from '../harness.ts';
 import { whileChanging } from '../locks.ts';
@@ -414,6 +414,32 @@ describe('a reset', () => {
     expect(await service.sql(`select count(*)::int from users where sandbox_id = $1`, [await sandboxId()])).toEqual([
       { count: 7 },
     ]);
+  });
+
+  test('is told in the events by types that are on the list, also of deals that are gone', async () => {
+    const gone = (await ask('POST', '/deals', { title: 'Goes with the reset' })).body!;
+    const id = await diligence();
+    const [offer] = await list(`/deals/${id}/offers`);
+    await settle();
+    const since = (await ask('GET', '/events?after=latest')).body!.pagination.nextCursor!;
+    expect((await reset()).status).toBe(200);
+    await settle();
+    type Told = { type: string; objectId: string; dealId: string };
+    const follow = async (query: string): Promise<Told[]> => {
+      const { status, body } = await ask('GET', `/events?limit=200&after=${since}${query}`);
+      expect(status).toBe(200);
+      return body!.data as unknown as Told[];
+    };
+    const told = await follow('');
+    expect(told.filter(({ type }) => !eventTypes.includes(type))).toEqual([]);
+    const removed = await follow('&types=deal.removed,offer.removed,participant.removed,question.removed');
+    expect(removed).toContainEqual(
+      expect.objectContaining({ type: 'deal.removed', objectId: gone.id, dealId: gone.id }),
+    );
+    expect(removed).toContainEqual(expect.objectContaining({ type: 'offer.removed', objectId: offer!.id, dealId: id }));
+    expect(new Set(removed.map(({ type }) => type)).size).toBe(4);
+    const created = await follow('&types=deal.created');
+    expect(created.map(({ objectId }) => objectId)).toContain(id);
   });
 
   test('in the settings is for admins only, who also see the time of the last reset', async () => {

@@ -120,6 +120,8 @@ export interface ContactRecord extends Answer {
   externalId: string | null;
   archivedAt: string | null;
   mergedInto: string | null;
+  erasedAt: string | null;
+  etag: string;
 }
 
 /** The status and code of an error response. */

@@ -84,6 +84,11 @@ describe('webhooks in the API', () => {
       { outcome: 'done', details: { deliveries: 2 } },
       { outcome: 'done', details: { deliveries: 0 } },
     ]);
+    const turned = await scene.rest('POST', `/webhooks/${id}/redeliver`, { since: until, until: since });
+    expect(turned).toMatchObject({
+      status: 400,
+      body: { error: { details: { faults: [{ in: 'body', path: 'until', message: 'Send a time after since.' }] } } },
+    });
     received.length = 0;
     await deliver();
     expect(received).toHaveLength(2);

@@ -90,6 +90,7 @@ describe('members of the brokerage', () => {
           ...ana,
           id,
           archived_at: null,
+          erased_at: null,
           created_at: expect.stringMatching(/Z$/),
           updated_at: expect.stringMatching(/Z$/),
         },
@@ -167,6 +168,18 @@ describe('members of the brokerage', () => {
         id,
       ]),
     ).toEqual([{ change: 'archived' }]);
+
+    const [row] = (await as('broker').ask(listPath({ search: 'former', archived: 'true' }))).body.items;
+    expect(row).toMatchObject({ display_name: 'Former participant', erased_at: expect.any(String) });
+    for (const [path, body, method] of [
+      [`/contacts/${id}/restore`, {}],
+      [`/contacts/${id}`, { display_name: 'Zenobia again' }, 'PATCH'],
+    ] as const)
+      expect(await as('broker').ask(path, body, method)).toMatchObject({
+        status: 409,
+        body: { error: { code: 'contact_erased' } },
+      });
+    expect(await erase('admin')).toMatchObject({ status: 204 });
   });
 
   test('get an error at each invalid field', async () => {
@@ -481,6 +494,15 @@ describe('importing', () => {
     expect(await wholeList({ search: 'filed' })).toEqual([]);
   });
 
+  test('of one file at once stores each contact once', async () => {
+    const csv = `name,email\n${Array.from({ length: 300 }, (_, n) => `At Once ${n},${n % 2 ? '' : `once${n}@example.test`}`).join('\n')}`;
+    const answers = await Promise.all([1, 2, 3].map(() => send('broker', '/contacts/import', csv)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(answers.map(({ body }) => body.imported as number).toSorted((a, b) => a - b)).toEqual([0, 0, 300]);
+    expect(await wholeList({ search: 'at once' })).toHaveLength(300);
+    await service.sql(`delete from contacts where display_name like 'At Once %'`);
+  });
+
   test('recognizes each of thousands of contacts with the same name', async () => {
     const count = 4_000;
     const phone = (n: number) => `+1 614 ${1_000_000 + n}`;
@@ -503,7 +525,7 @@ describe('importing', () => {
     );
   });
 
-  const look = async (csv: string) => {
+  const look = async (csv: string | Uint8Array<ArrayBuffer>) => {
     const { rows, faults, left_out } = (await send('broker', '/contacts/import/preview', csv)).body;
     const contacts = rows.map(({ contact }: { contact: typeof ana }) => Object.values(contact).map((one) => one ?? ''));
     return { contacts: contacts.map((values: string[]) => values.join('|')), faults, left_out };
@@ -546,6 +568,26 @@ describe('importing', () => {
       contacts: ['person|Sarah Kim||', 'person|Ana Ruiz||'],
       faults: [],
       left_out: ['Display name', 'First name'],
+    });
+  });
+
+  test('reads each row of a file with mixed line ends, and line ends in quotation marks', async () => {
+    expect(await look('name,phone\r\nAlpha Loss,1\nBeta Loss\r\nGamma Loss,2\r"Delta\nLoss","3\r\n4"\n')).toMatchObject(
+      {
+        contacts: ['person|Alpha Loss||1', 'person|Beta Loss||', 'person|Gamma Loss||2', 'person|Delta\nLoss||3\r\n4'],
+        faults: [],
+      },
+    );
+  });
+
+  test('reads marks for inches, a first line that names the delimiter, and the encodings of spreadsheets', async () => {
+    const csv = 'name,phone\n5" Pipe Co,1\n"6"" Pipe, Inc",2\n';
+    const contacts = ['person|5" Pipe Co||1', 'person|6" Pipe, Inc||2'];
+    expect(await look(csv)).toMatchObject({ contacts, faults: [] });
+    expect(await look('sep=;\r\nname;phone\r\n5" Pipe Co;1\r\n"6"" Pipe, Inc";2\r\n')).toMatchObject({ contacts });
+    expect(await look(new Uint8Array(Buffer.from(`\ufeff${csv}`, 'utf16le')))).toMatchObject({ contacts });
+    expect(await look(new Uint8Array(Buffer.from('name\nAna\x92s Shop\n', 'latin1')))).toMatchObject({
+      contacts: ['person|Ana’s Shop||'],
     });
   });
 
@@ -602,13 +644,24 @@ describe('importing', () => {
       return `${status} ${body.error.message}`;
     };
     expect(await faultOf('first,last\na,b')).toMatch(/^400 The first line must name the columns/);
-    expect(await faultOf('name\n"open')).toMatch(/^400 This is not a CSV file/);
+    expect(await faultOf('name\n"open')).toMatch(/^400 Line 2: quotation marks around a cell/);
+    for (const csv of [
+      'name,phone\r\nok,"1\n2"\rok too\n"5" Pipe Co",1\n"fine",2',
+      'sep=;\nname;phone\n\n\n"5;1\n',
+      'name,phone\n\n\n\nok, "1,2"\n',
+    ])
+      expect(await faultOf(csv)).toMatch(/^400 Line 5: quotation marks around a cell must be its first and last/);
     expect(await faultOf('')).toMatch(/^400 The first line/);
     expect(await faultOf('name\n')).toMatch(/^400 .*no rows/);
     expect(await faultOf(`name\n${'x\n'.repeat(5001)}`)).toMatch(/^400 .*limit is 5,?000/);
     // A file that would take long to parse is not parsed.
-    expect(await faultOf(`name\n${'\n'.repeat(1_000_000)}`)).toMatch(/^400 A file can have at most 20000 lines/);
-    expect(await faultOf(`name\n${'x,'.repeat(100_000)}`)).toMatch(/^400 This is not a CSV file/);
+    expect(await faultOf(`name\n${'\n'.repeat(1_000_000)}`)).toMatch(
+      /^400 .*more than 20000 lines.*limit is 5000 rows/,
+    );
+    expect(await faultOf(`name\n${'x,'.repeat(100_000)}`)).toMatch(/^400 This is not a CSV file: line 2 /);
+    expect(await faultOf(`name\n"${`${'x'.repeat(999)}\n`.repeat(120)}"`)).toMatch(
+      /^400 This is not a CSV file: line /,
+    );
     expect(await faultOf(new Uint8Array([0x6e, 0xff, 0xfe]))).toMatch(/^400 Save the file as CSV in UTF-8/);
     expect(await faultOf(`name\n${'x'.repeat(2_200_000)}`)).toMatch(/^413/);
   });

@@ -107,7 +107,7 @@ export type Contact = {
   updatedAt: string;
 };
 
-/** A contact; with expand=record, also externalId, archivedAt and mergedInto. */
+/** A contact; with expand=record, also externalId, archivedAt, mergedInto, erasedAt and etag. */
 export type ContactAsAsked = Contact & {
   /** Its id in another system. */
   externalId?: string | null | undefined;
@@ -115,6 +115,10 @@ export type ContactAsAsked = Contact & {
   archivedAt?: string | null | undefined;
   /** The contact that this duplicate was merged into. */
   mergedInto?: string | null | undefined;
+  /** When it was erased for good: delete your copy, and do not send it again. */
+  erasedAt?: string | null | undefined;
+  /** Its entity tag, for If-Match. */
+  etag?: string | undefined;
 };
 
 export type ContactBatch = {
@@ -132,6 +136,8 @@ export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | Contact
 export type ContactBatchItemResult = {
   /** The status that the change would have had on its own. */
   status: number;
+  /** The entity tag that the contact has now, also if it was not changed. */
+  etag?: string | undefined;
   /** The contact, if the status is 2xx. */
   contact?: ContactRecord | undefined;
   /** The error, for any other status. */
@@ -233,6 +239,10 @@ export type ContactRecord = {
   archivedAt: string | null;
   /** The contact that this duplicate was merged into. */
   mergedInto: string | null;
+  /** When it was erased for good: delete your copy, and do not send it again. */
+  erasedAt: string | null;
+  /** Its entity tag, for If-Match. */
+  etag: string;
   createdAt: string;
   updatedAt: string;
 };
@@ -424,14 +434,19 @@ export type Event = {
         | 'deal.created'
         | 'deal.updated'
         | 'deal.admitted'
+        | 'deal.removed'
         | 'participant.created'
         | 'participant.updated'
+        | 'participant.removed'
         | 'nda.created'
         | 'nda.updated'
+        | 'nda.removed'
         | 'offer.created'
         | 'offer.updated'
+        | 'offer.removed'
         | 'question.created'
         | 'question.updated'
+        | 'question.removed'
         | 'document.created'
         | 'document.updated'
         | 'document.removed'
@@ -443,6 +458,7 @@ export type Event = {
         | 'qoe_checklist_item.removed'
         | 'accounting_snapshot.created'
         | 'accounting_snapshot.updated'
+        | 'accounting_snapshot.removed'
         | 'normalization.created'
         | 'normalization.removed'
         | 'closing_condition.created'
@@ -450,8 +466,10 @@ export type Event = {
         | 'closing_condition.removed'
         | 'finding.created'
         | 'finding.updated'
+        | 'finding.removed'
         | 'financing_source.created'
         | 'financing_source.updated'
+        | 'financing_source.removed'
       )
     | (string & {});
   objectType:
@@ -872,14 +890,19 @@ export type WebhookChange = {
         | 'deal.created'
         | 'deal.updated'
         | 'deal.admitted'
+        | 'deal.removed'
         | 'participant.created'
         | 'participant.updated'
+        | 'participant.removed'
         | 'nda.created'
         | 'nda.updated'
+        | 'nda.removed'
         | 'offer.created'
         | 'offer.updated'
+        | 'offer.removed'
         | 'question.created'
         | 'question.updated'
+        | 'question.removed'
         | 'document.created'
         | 'document.updated'
         | 'document.removed'
@@ -891,6 +914,7 @@ export type WebhookChange = {
         | 'qoe_checklist_item.removed'
         | 'accounting_snapshot.created'
         | 'accounting_snapshot.updated'
+        | 'accounting_snapshot.removed'
         | 'normalization.created'
         | 'normalization.removed'
         | 'closing_condition.created'
@@ -898,8 +922,10 @@ export type WebhookChange = {
         | 'closing_condition.removed'
         | 'finding.created'
         | 'finding.updated'
+        | 'finding.removed'
         | 'financing_source.created'
         | 'financing_source.updated'
+        | 'financing_source.removed'
       )[]
     | null
     | undefined;
@@ -923,14 +949,19 @@ export type WebhookCreate = {
         | 'deal.created'
         | 'deal.updated'
         | 'deal.admitted'
+        | 'deal.removed'
         | 'participant.created'
         | 'participant.updated'
+        | 'participant.removed'
         | 'nda.created'
         | 'nda.updated'
+        | 'nda.removed'
         | 'offer.created'
         | 'offer.updated'
+        | 'offer.removed'
         | 'question.created'
         | 'question.updated'
+        | 'question.removed'
         | 'document.created'
         | 'document.updated'
         | 'document.removed'
@@ -942,6 +973,7 @@ export type WebhookCreate = {
         | 'qoe_checklist_item.removed'
         | 'accounting_snapshot.created'
         | 'accounting_snapshot.updated'
+        | 'accounting_snapshot.removed'
         | 'normalization.created'
         | 'normalization.removed'
         | 'closing_condition.created'
@@ -949,8 +981,10 @@ export type WebhookCreate = {
         | 'closing_condition.removed'
         | 'finding.created'
         | 'finding.updated'
+        | 'finding.removed'
         | 'financing_source.created'
         | 'financing_source.updated'
+        | 'financing_source.removed'
       )[]
     | undefined;
 };
@@ -1013,14 +1047,19 @@ export type WebhookEvent = {
         | 'deal.created'
         | 'deal.updated'
         | 'deal.admitted'
+        | 'deal.removed'
         | 'participant.created'
         | 'participant.updated'
+        | 'participant.removed'
         | 'nda.created'
         | 'nda.updated'
+        | 'nda.removed'
         | 'offer.created'
         | 'offer.updated'
+        | 'offer.removed'
         | 'question.created'
         | 'question.updated'
+        | 'question.removed'
         | 'document.created'
         | 'document.updated'
         | 'document.removed'
@@ -1032,6 +1071,7 @@ export type WebhookEvent = {
         | 'qoe_checklist_item.removed'
         | 'accounting_snapshot.created'
         | 'accounting_snapshot.updated'
+        | 'accounting_snapshot.removed'
         | 'normalization.created'
         | 'normalization.removed'
         | 'closing_condition.created'
@@ -1039,8 +1079,10 @@ export type WebhookEvent = {
         | 'closing_condition.removed'
         | 'finding.created'
         | 'finding.updated'
+        | 'finding.removed'
         | 'financing_source.created'
         | 'financing_source.updated'
+        | 'financing_source.removed'
         | 'webhook.test'
       )
     | (string & {});
@@ -1158,7 +1200,7 @@ export interface Operations {
       updatedSince?: string | undefined;
       /** Newest first, by name, or earliest change first. Defaults to updatedAt with updatedSince, otherwise to -createdAt. */
       sort?: '-createdAt' | 'displayName' | 'updatedAt' | undefined;
-      /** record: include externalId, archivedAt and mergedInto. */
+      /** record: include externalId, archivedAt, mergedInto, erasedAt and etag. */
       expand?: 'record' | undefined;
     };
     output: ContactList;
@@ -1177,7 +1219,7 @@ export interface Operations {
       contactId: string;
       /** Whether to return the contact even if it is archived. */
       archived?: 'false' | 'true' | undefined;
-      /** record: include externalId, archivedAt and mergedInto. */
+      /** record: include externalId, archivedAt, mergedInto, erasedAt and etag. */
       expand?: 'record' | undefined;
     };
     output: ContactAsAsked;
@@ -1302,6 +1344,8 @@ export interface Operations {
       dealId: string;
       /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
+      /** Changes the deal only if this is its current entity tag, so that no newer change is overwritten. */
+      ifMatch?: string | undefined;
       body: DealChange;
     };
     output: Deal;
@@ -1312,6 +1356,8 @@ export interface Operations {
       dealId: string;
       /** Makes it safe to repeat a request: within 24 hours, the same key with the same body returns the first response again. */
       idempotencyKey?: string | undefined;
+      /** Changes the deal only if this is its current entity tag, so that no newer change is overwritten. */
+      ifMatch?: string | undefined;
       body: DealMove;
     };
     output: Deal;
@@ -1836,14 +1882,14 @@ export const operations = {
     method: 'PATCH',
     path: '/deals/{dealId}',
     query: {},
-    headers: { idempotencyKey: 'Idempotency-Key' },
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
     body: 'application/json',
   },
   moveDeal: {
     method: 'POST',
     path: '/deals/{dealId}/state',
     query: {},
-    headers: { idempotencyKey: 'Idempotency-Key' },
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
     body: 'application/json',
   },
   listParticipants: {
@@ -2153,7 +2199,7 @@ export abstract class Calls {
     return this.call('archiveContact', input, options);
   }
 
-  /** Restore an archived contact. A contact that was merged into another one becomes independent again. If this was already done, the response is the same. Needs the scopes contacts:write and contacts:read. */
+  /** Restore an archived contact. A contact that was merged into another one becomes independent again; one that was erased cannot be restored. If this was already done, the response is the same. Needs the scopes contacts:write and contacts:read. */
   restoreContact(
     input: Operations['restoreContact']['input'],
     options?: CallOptions,

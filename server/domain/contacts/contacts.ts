@@ -99,6 +99,7 @@ export interface ListedContact {
   email: string | null;
   phone: string | null;
   archived_at: string | null;
+  erased_at: string | null;
   created_at: string;
   updated_at: string;
 }
@@ -110,7 +111,7 @@ export interface ContactInput {
   readonly phone: string | null;
 }
 
-const fields = 'c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.created_at, c.updated_at';
+const fields = 'c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.erased_at, c.created_at, c.updated_at';
 
 /**
  * Sort orders of the list. Only the first hundred characters of a name count, because names can be long and the
@@ -130,7 +131,7 @@ export interface ContactFilter {
 
 const list = rows<Placed<ListedContact>>(
   'contact_list',
-  `select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.created_at, c.updated_at, c.place
+  `select ${fields}, c.place
    from app.contact_list($1, $2, $3, $4, $5, $6, $7) c`,
 );
 
@@ -177,7 +178,10 @@ const change = row<ListedContact>(
    select changed.* from changed ${auditedOf(brokerage, 'contact.update')}`,
 );
 
-/** Changes the given fields of a contact; null when there is none that the caller may change. */
+/**
+ * Changes the given fields of a contact; null when there is none that the caller may change. Refused with
+ * `contact_erased`.
+ */
 export const changeContact = (
   id: string,
   given: { [K in keyof ContactInput]?: ContactInput[K] | undefined },
@@ -210,7 +214,9 @@ const restore = row<ListedContact>(
 
 /** Archives a contact, which removes it from the lists; null when there is none that the caller may change. */
 export const archiveContact = (id: string, origin: Origin) => withoutBrokerage(archive(...from(origin), id));
-/** Restores an archived contact; null when there is none that the caller may change. */
+/**
+ * Restores an archived contact; null when there is none that the caller may change. Refused with `contact_erased`.
+ */
 export const restoreContact = (id: string, origin: Origin) => withoutBrokerage(restore(...from(origin), id));
 
 const eraseOne = row<{ erased: boolean }>('erase_contact', 'select app.erase_contact($3, $1, $2) as erased');
@@ -228,6 +234,9 @@ export interface KnownContact {
   archived: boolean;
 }
 
+const placed = (given: readonly ContactInput[]): string =>
+  JSON.stringify(given.map((contact, place) => ({ ...contact, place })));
+
 const known = rows<KnownContact>('known_contacts', 'select place, id, archived from app.known_contacts($1, $2::jsonb)');
 
 /**
@@ -235,29 +244,37 @@ const known = rows<KnownContact>('known_contacts', 'select place, id, archived f
  * phone number.
  */
 export const knownContacts = (brokerageId: string, given: readonly ContactInput[]): Statement<KnownContact[]> =>
-  known(brokerageId, JSON.stringify(given.map((contact, place) => ({ ...contact, place }))));
+  known(brokerageId, placed(given));
 
 const addMany = row<{ added: number }>(
   'import_contacts',
   `with changed as (
      insert into contacts (brokerage_id, type, display_name, email, phone)
      select $3, r.type, r.display_name, r.email, r.phone
-     from jsonb_to_recordset($4::jsonb) r (type text, display_name text, email text, phone text)
+     from jsonb_to_recordset($4::jsonb) r (place int, type text, display_name text, email text, phone text)
+     where r.place not in (select k.place from app.known_contacts($3, $4::jsonb) k)
      returning id),
    counted as (select count(*)::int as added from changed)
    select counted.added from counted
    ${auditedOf('$3', 'contact.import', { subject: 'null', details: `jsonb_build_object('added', counted.added)` })}`,
 );
 
+// As batches, merges and erasures of a brokerage do, so that what one import adds, the next one finds.
+const lock = row<{ locked: boolean }, [brokerageId: string]>(
+  'lock_contacts',
+  `select count(pg_advisory_xact_lock(hashtextextended('contacts ' || b.id, 0))) > 0 as locked
+   from unnest(app.brokerages_for('contacts:write')) b (id) where b.id = $1`,
+);
+
 /**
- * Adds all of these contacts or none, and returns their number. Denied unless the caller is a member of the brokerage.
+ * Adds all of these contacts or none, except those that the brokerage already has; the second statement returns their
+ * number. Denied unless the caller is a member of the brokerage.
  */
-export const importContacts = (
-  brokerageId: string,
-  contacts: readonly ContactInput[],
-  origin: Origin,
-): Statement<number> =>
-  mapped(addMany(...from(origin), brokerageId, JSON.stringify(contacts)), (answer) => answer?.added ?? 0);
+export const importContacts = (brokerageId: string, contacts: readonly ContactInput[], origin: Origin) =>
+  [
+    lock(brokerageId),
+    mapped(addMany(...from(origin), brokerageId, placed(contacts)), (answer) => answer?.added ?? 0),
+  ] as const;
 
 function withoutBrokerage(statement: Statement<ListedContact | null>): Statement<ListedContact | null> {
   return mapped(statement, (found) => {

@@ -14,25 +14,23 @@ export interface ContactRecord extends Contact {
   archivedAt: string | null;
   /** The contact into which this archived duplicate was merged. */
   mergedInto: string | null;
+  /** When what it said was erased for good; it is archived, too. */
+  erasedAt: string | null;
+  /** The entity tag, in quotes; it changes with every update. */
+  etag: string;
 }
 
 const fields = `id, type, display_name as "displayName", email, phone, external_id as "externalId", archived_at as "archivedAt",
-  merged_into as "mergedInto", created_at as "createdAt", updated_at as "updatedAt"`;
+  merged_into as "mergedInto", erased_at as "erasedAt", created_at as "createdAt", updated_at as "updatedAt"`;
 const tag = 'app.contact_tag(id, version, updated_at) as tag';
 
-/** A contact and its entity tag, which changes with every update. */
-interface TaggedContact {
-  readonly record: ContactRecord;
-  readonly tag: string;
+type Tagged = Omit<ContactRecord, 'etag'> & { tag: string };
+
+function recordOf<Found extends Tagged>({ tag: own, ...record }: Found) {
+  return { ...record, etag: `"${own}"` };
 }
 
-type Tagged = ContactRecord & { tag: string };
-
-const taggedOf = (found: Tagged | null): TaggedContact | null => {
-  if (found === null) return null;
-  const { tag: own, ...record } = found;
-  return { record, tag: own };
-};
+const orNone = (found: Tagged | null): ContactRecord | null => found && recordOf(found);
 
 const byId = row<Tagged, [string, boolean]>(
   'contact_record',
@@ -46,22 +44,25 @@ const byExternalId = row<Tagged, [string, boolean]>(
      and (archived_at is null or $2)`,
 );
 
-/** The contacts with these ids that the calling API key sees, including archived ones. */
-export const contactsByIds = rows<ContactRecord, [ids: readonly string[]]>(
+const byIds = rows<Tagged, [ids: readonly string[]]>(
   'contacts_by_ids',
-  `select ${fields} from contacts where id = any ($1)`,
+  `select ${fields}, ${tag} from contacts where id = any ($1)`,
 );
 
+/** The contacts with these ids that the calling API key sees, including archived ones. */
+export const contactsByIds = (ids: readonly string[]): Statement<ContactRecord[]> =>
+  mapped(byIds(ids), (found) => found.map(recordOf));
+
 /** The contact; an archived one only when `archived`. Null when the caller does not see it. `id` is a UUID. */
-export const contactRecord = (id: string, archived: boolean): Statement<TaggedContact | null> =>
-  mapped(byId(id, archived), taggedOf);
+export const contactRecord = (id: string, archived: boolean): Statement<ContactRecord | null> =>
+  mapped(byId(id, archived), orNone);
 
 /**
  * The contact with this id in another system, or the contact that it was merged into; otherwise like
  * {@link contactRecord}.
  */
-export const contactByExternalId = (externalId: string, archived: boolean): Statement<TaggedContact | null> =>
-  mapped(byExternalId(externalId, archived), taggedOf);
+export const contactByExternalId = (externalId: string, archived: boolean): Statement<ContactRecord | null> =>
+  mapped(byExternalId(externalId, archived), orNone);
 
 /** Sort orders of contact lists. */
 export const recordSorts = ['-createdAt', 'displayName', 'updatedAt'] as const;
@@ -83,9 +84,9 @@ export interface RecordFilter {
 /** A row of a list with its sort key as text. */
 export type PlacedRecord = ContactRecord & { readonly place: string };
 
-const thatFit = rows<PlacedRecord>(
+const thatFit = rows<Tagged & { place: string }>(
   'contacts_that_fit',
-  `select ${fields}, place from app.contacts_that_fit($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  `select ${fields}, tag, place from app.contacts_that_fit($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
 /**
@@ -96,7 +97,10 @@ export const contactsThatFit = (
   count: number,
   after: { readonly place: string; readonly id: string } | null,
 ): Statement<PlacedRecord[]> =>
-  thatFit(archived, type, email, words.map(anywhere), updatedSince, sort, after?.place, after?.id, count);
+  mapped(
+    thatFit(archived, type, email, words.map(anywhere), updatedSince, sort, after?.place, after?.id, count),
+    (found) => found.map(recordOf),
+  );
 
 /** Fields to write to a contact. An omitted field is unchanged, or empty in a new contact. */
 export interface GivenContact {
@@ -127,20 +131,21 @@ type ContactOutcome =
   | 'not_found'
   | 'stale'
   | 'archived'
+  | 'erased'
   | 'taken'
   | 'other_not_found'
   | 'of_another_type';
 
-/** The result of a change, with the current contact, if there is one. */
+/** The result of a change, with the current contact, if there is one; if `taken`, the one that has the external id. */
 export interface ChangedContact {
   readonly outcome: ContactOutcome;
-  readonly contact: TaggedContact | null;
+  readonly contact: ContactRecord | null;
 }
 
 type Changed = Tagged & { outcome: ContactOutcome };
 
 function changedOf({ outcome, ...found }: Changed): ChangedContact {
-  return { outcome, contact: found.id === null ? null : taggedOf(found) };
+  return { outcome, contact: found.id === null ? null : recordOf(found) };
 }
 
 const write = row<Changed>(

@@ -354,7 +354,8 @@ export const dealsForKey = (
 const resourceWhere = (condition: string): string => `select ${resourceFields('d')} from (
      select ${dealColumns}, ${dealUpdatedAt} as updated_at, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda
      from ${dealTables} where ${condition}) d`;
-const one = row<DealResource, [id: string]>('deal_by_id', resourceWhere('d.id = $1'));
+const tagged = `select r.*, md5(r::text) as tag from (${resourceWhere('d.id = $1')}) r`;
+const one = row<DealResource & { tag: string }, [id: string]>('deal_by_id', tagged);
 
 /** The deals with these ids that the caller sees, in the form of {@link dealsForKey}. */
 export const dealsByIds = rows<DealResource, [ids: readonly string[]]>(
@@ -362,8 +363,32 @@ export const dealsByIds = rows<DealResource, [ids: readonly string[]]>(
   resourceWhere('d.id = any ($1)'),
 );
 
+/** A deal and its entity tag, which changes with whatever of it is shown. */
+export interface TaggedDeal {
+  readonly deal: DealResource;
+  readonly tag: string;
+}
+
 /** One deal in the form of {@link dealsForKey}; null if the caller sees no such deal. */
-export const dealResource = (id: string): Statement<DealResource | null> => one(id);
+export const dealResource = (id: string): Statement<TaggedDeal | null> =>
+  mapped(one(id), (found) => {
+    if (found === null) return null;
+    const { tag, ...deal } = found;
+    return { deal, tag };
+  });
+
+const hold = row<{ id: string }, [id: string]>('hold_deal', 'select id from deals where id = $1 for no key update');
+const requireTag = row<object, [id: string, tags: readonly string[]]>(
+  'require_deal_tag',
+  `select app.refuse('stale', 'The deal has changed since you read it: get it again, then decide.')
+   from (${tagged}) t where not '*' = any ($2::text[]) and not t.tag = any ($2::text[])`,
+);
+
+/**
+ * Statements that hold a deal until the transaction ends, and refuse with `stale` what follows unless the deal has one
+ * of these entity tags; '*' for any. What others changed while the first one waited is seen by the second one.
+ */
+export const requireDealTag = (id: string, tags: readonly string[]) => [hold(id), requireTag(id, tags)] as const;
 
 const openWithKey = row<DealResource>(
   'open_deal_with_key',

@@ -19,22 +19,25 @@ const purge = row<{ deleted: number }, []>('purge_changes', 'select app.purge_ch
 /** Deletes a batch of changes older than 31 days; returns how many. */
 export const purgeChanges = (): Statement<number> => mapped(purge(), (found) => found?.deleted ?? 0);
 
-/** The kinds of records and of their changes: a closed list, documented in docs/rest.md. */
+/**
+ * The kinds of records and of their changes: a closed list, documented in docs/rest.md. Some records are removed only by
+ * a reset of the sandbox.
+ */
 export const changesOf = {
   contact: ['created', 'updated', 'archived', 'restored', 'removed'],
-  deal: ['created', 'updated', 'admitted'],
-  participant: ['created', 'updated'],
-  nda: ['created', 'updated'],
-  offer: ['created', 'updated'],
-  question: ['created', 'updated'],
+  deal: ['created', 'updated', 'admitted', 'removed'],
+  participant: ['created', 'updated', 'removed'],
+  nda: ['created', 'updated', 'removed'],
+  offer: ['created', 'updated', 'removed'],
+  question: ['created', 'updated', 'removed'],
   document: ['created', 'updated', 'removed'],
   production_document: ['created', 'updated', 'removed'],
   qoe_checklist_item: ['created', 'updated', 'removed'],
-  accounting_snapshot: ['created', 'updated'],
+  accounting_snapshot: ['created', 'updated', 'removed'],
   normalization: ['created', 'removed'],
   closing_condition: ['created', 'updated', 'removed'],
-  finding: ['created', 'updated'],
-  financing_source: ['created', 'updated'],
+  finding: ['created', 'updated', 'removed'],
+  financing_source: ['created', 'updated', 'removed'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type ObjectType = keyof typeof changesOf;

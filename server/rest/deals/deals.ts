@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Placed } from '../../database/paging.ts';
+import { Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
   dealsForKey,
@@ -11,21 +12,25 @@ import {
   moveDeal,
   openDealWithKey,
   dealResource,
+  requireDealTag,
   type DealResource,
+  type TaggedDeal,
 } from '../../domain/deals/deals.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
+import { Problem } from '../../http/problem.ts';
 import { restPath } from '../../http/rest-path.ts';
 import type { Services } from '../../services.ts';
+import { answerJson, type Answered } from '../answer.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
 import { absent, amount, currency, decimal, id, lineUpTo, oneOf, textUpTo, time } from '../fields.ts';
 import { location, replayed, type Operation } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages } from '../pages.ts';
 import { oneOfParameter, searchParameter, timeParameter } from '../parameters.ts';
-import { idempotencyKey, openWrites } from '../writes.ts';
-import { asked, dealInPath, dealResources, listOf, notFound, withinDealInPath } from './records.ts';
+import { idempotencyKey, ifMatchOf, openWrites } from '../writes.ts';
+import { asked, dealInPath, listOf, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const deal = z
@@ -113,13 +118,26 @@ const withoutPlace = (listed: Partial<Placed<DealResource>>): Partial<DealResour
   return listed;
 };
 
+const ifMatch = ifMatchOf('deal');
+const entityTag = { ETag: { description: 'The entity tag of the deal.', schema: { type: 'string' } } };
+
+/** The response with a deal. */
+const tagged = ({ deal: shown, tag }: TaggedDeal): Answered => ({
+  status: 200,
+  body: shown,
+  headers: { ETag: `"${tag}"` },
+});
+
 /** The operations on deals; `callers` authenticates API keys. */
 export function dealOperations(services: Services, callers: Callers): readonly Operation[] {
   const pages = openPages(services, callers);
-  const { one } = dealResources(services, callers);
   const writes = openWrites(services, callers);
   const scopes = ['deals:write', 'deals:read'] as const;
-  const meaning = refusedOn('deal_not_found');
+  const refused = refusedOn('deal_not_found');
+  const meaning = (fault: unknown): unknown =>
+    fault instanceof Refusal && fault.reason === 'stale'
+      ? new Problem(412, 'precondition_failed', fault.message, { cause: fault })
+      : refused(fault);
   const needs = 'Needs the scopes deals:write and deals:read.';
 
   const create = (c: Context) =>
@@ -143,18 +161,27 @@ export function dealOperations(services: Services, callers: Callers): readonly O
     schema: z.ZodType<T>,
     changing: (dealId: string, given: T) => Statement<boolean>,
   ) =>
-    writes.run(c, { scopes, action, meaning, within: withinDealInPath(c) }, async () => {
+    writes.run(c, { scopes, action, meaning, within: withinDealInPath(c), isConditional: true }, async () => {
       const dealId = dealInPath(c);
+      const [held, isAsRead] = requireDealTag(dealId, ifMatch.read(c) ?? ['*']);
       const given = await readBody(c, schema);
       return {
-        statements: [requireVisible('deals', dealId), changing(dealId, given), dealResource(dealId)],
+        statements: [requireVisible('deals', dealId), held, isAsRead, changing(dealId, given), dealResource(dealId)],
         said: given,
-        answer: ([, changed, now]) => {
+        answer: ([, , , changed, now]) => {
           if (!changed || now === null) throw notFound('deal_not_found');
-          return { status: 200, body: now };
+          return tagged(now);
         },
       };
     });
+
+  const get = async (c: Context): Promise<Response> => {
+    const { answer } = await callers.ask(c, 'deals:read', () => dealResource(dealInPath(c)), {
+      within: withinDealInPath(c),
+    });
+    if (answer === null) throw notFound('deal_not_found');
+    return answerJson(c, tagged(answer));
+  };
 
   return [
     {
@@ -193,7 +220,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       scope: 'deals:read',
       answers: { 200: { description: 'The deal.', schema: deal } },
       errors: ['deal_not_found'],
-      handle: (c) => one(c, 'deals:read', 'deal_not_found', dealResource),
+      handle: get,
     },
     {
       method: 'post',
@@ -216,10 +243,12 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       summary: 'Edit a deal',
       description: `Properties left out stay as they are; null clears a value. ${needs}`,
       scope: 'deals:write',
-      parameters: [idempotencyKey],
+      parameters: [idempotencyKey, ifMatch],
       body: dealChange,
-      answers: { 200: { description: 'The deal as it is now.', schema: deal, headers: replayed } },
-      errors: ['deal_not_found', 'conflict'],
+      answers: {
+        200: { description: 'The deal as it is now.', schema: deal, headers: { ...entityTag, ...replayed } },
+      },
+      errors: ['deal_not_found', 'conflict', 'precondition_failed'],
       handle: (c) => change(c, 'deal.edit', dealChange, (dealId, given) => editDeal(dealId, asked(given), originOf(c))),
     },
     {
@@ -230,10 +259,12 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       summary: 'Move a deal to another state',
       description: `One state at a time, as the sale allows. Only a person can move a deal into exclusivity, by granting it. ${needs}`,
       scope: 'deals:write',
-      parameters: [idempotencyKey],
+      parameters: [idempotencyKey, ifMatch],
       body: dealMove,
-      answers: { 200: { description: 'The deal as it is now.', schema: deal, headers: replayed } },
-      errors: ['deal_not_found', 'conflict'],
+      answers: {
+        200: { description: 'The deal as it is now.', schema: deal, headers: { ...entityTag, ...replayed } },
+      },
+      errors: ['deal_not_found', 'conflict', 'precondition_failed'],
       handle: (c) =>
         change(c, 'deal.move', dealMove, (dealId, { to, confirm }) => moveDeal(dealId, to, confirm, originOf(c))),
     },

@@ -116,7 +116,10 @@ interface ContactFile {
  */
 export async function readContactCsv(csv: string): Promise<ContactFile> {
   const cut: { row: number; column: number }[] = [];
-  const [heading = [], ...records] = await parseCsv(csv, (index, column) => cut.push({ row: index + 1, column }));
+  const [heading = [], ...records] = await parseCsv(csv, {
+    cut: (index, column) => cut.push({ row: index + 1, column }),
+    mostRows: mostContactRows,
+  });
   const cutIn = Map.groupBy(cut, ({ row }) => row);
   const meanings = heading.map(columnNamed);
   if (!(['display_name', 'first_name', 'last_name', 'company'] as const).some((one) => meanings.includes(one)))

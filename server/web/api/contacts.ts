@@ -19,13 +19,13 @@ import {
 } from '../../domain/contacts/contacts.ts';
 import { contactRecord } from '../../domain/contacts/records.ts';
 import { listMemberships } from '../../domain/people/people.ts';
-import { boundedText } from '../../http/bounded-body.ts';
+import { boundedBytes } from '../../http/bounded-body.ts';
 import { recordExport } from '../../domain/audit/audited.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
-import { csvExport } from './csv.ts';
+import { csvExport, csvText } from './csv.ts';
 import { listPages } from './list-pages.ts';
 import { body, id, pageCursor, pageSize, pathId, query, searchText } from './input.ts';
 import { orNotFound } from './problems.ts';
@@ -62,10 +62,10 @@ export function contactRoutes(services: Services) {
   const read = async (c: Context, brokerageId: string) => {
     const [before] = await asPerson(services, c, listMemberships());
     checkMember(before, brokerageId);
-    const file = await boundedText(c, largestContactFile.bytes);
-    if (file === 'too_large') throw tooLarge(`The file is larger than ${largestContactFile.words}: split it.`);
-    if (file === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
-    const { rows, faults, count, leftOut } = await readContactCsv(file.text);
+    const file = await boundedBytes(c, largestContactFile.bytes);
+    if (file === null) throw tooLarge(`The file is larger than ${largestContactFile.words}: split it.`);
+    const csv = csvText(file, 'Save the file as CSV in UTF-8 and try again.');
+    const { rows, faults, count, leftOut } = await readContactCsv(csv);
     const [memberships, known] = await asPerson(
       services,
       c,
@@ -158,7 +158,7 @@ export function contactRoutes(services: Services) {
         const fresh = rows
           .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)
           .map(({ contact }) => contact);
-        const [imported] = await asPerson(services, c, importContacts(brokerage_id, fresh, originOf(c)));
+        const [, imported] = await asPerson(services, c, ...importContacts(brokerage_id, fresh, originOf(c)));
         return c.json({ row_count: count, rows, faults, left_out, imported });
       })
 

@@ -5,6 +5,7 @@
 
 import { responseOf } from '../../http/open-response.ts';
 import { invalid, Problem } from '../../http/problem.ts';
+import { isUtf8 } from 'node:buffer';
 import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { parse } from 'csv-parse';
@@ -106,17 +107,57 @@ const limits = { lines: 20_000, length: 100_000, columns: 200, cells: 500_000, t
 
 /** 400: the whole file cannot be read. */
 export const unreadable = (message: string): Problem => invalid([{ path: '', message }]);
-const damaged = () => unreadable('This is not a CSV file, or a quotation mark in it is never closed.');
+const tooLong = (line: number) =>
+  unreadable(`This is not a CSV file: line ${line} has more than ${limits.length} characters.`);
 
-function checkLines(csv: string): void {
+const newLine = /\r\n?|\n/;
+const linesIn = (text: string): number => text.split(newLine).length;
+
+/** Throws 400 when the file has too many lines or too long ones; `mostRows` is for the message. */
+function checkLines(csv: string, mostRows: number | undefined): void {
   let lines = 1;
   let begin = 0;
   for (const { index } of csv.matchAll(/\r\n?|\n|$/g)) {
-    if (index - begin > limits.length) throw damaged();
+    if (index - begin > limits.length) throw tooLong(lines);
     begin = index;
     lines += 1;
     if (lines > limits.lines)
-      throw unreadable(`A file can have at most ${limits.lines} lines, including empty ones: split it.`);
+      throw unreadable(
+        mostRows === undefined
+          ? `A file can have at most ${limits.lines} lines, including empty ones: split it.`
+          : `This file has more than ${limits.lines} lines, including empty ones; the limit is ${mostRows} rows: split it.`,
+      );
+  }
+}
+
+/** The place behind the mark that closes the quotation opened at `at`, or -1. */
+function closedAt(csv: string, at: number): number {
+  let end = at;
+  do {
+    end = csv.indexOf('"', end + 1);
+    if (end === -1) return -1;
+    end += 1;
+  } while (csv[end] === '"');
+  return end;
+}
+
+/**
+ * Throws 400 with the line of a quotation that does not fill its cell: the cells after it could be read as one, or one
+ * as several. A mark within a text, as in `5" pipe`, is part of it.
+ */
+function checkQuotes(csv: string, delimiter: string, first: number): void {
+  const isEnd = (at: number) => at < 0 || at >= csv.length || [delimiter, '\r', '\n'].includes(csv[at]!);
+  let next = 0;
+  for (let at = csv.indexOf('"'); at !== -1; at = csv.indexOf('"', next)) {
+    let before = at - 1;
+    while (csv[before] === ' ') before -= 1;
+    next = at + 1;
+    if (!isEnd(before)) continue;
+    next = closedAt(csv, at);
+    if (next === -1 || !isEnd(next) || before < at - 1)
+      throw unreadable(
+        `Line ${linesIn(csv.slice(0, at)) + first - 1}: quotation marks around a cell must be its first and last character, and those in its text doubled, like "5"" pipe".`,
+      );
   }
 }
 
@@ -127,7 +168,7 @@ const marks = [',', ';', '\t'];
  * the heading.
  */
 function delimiterOf(csv: string): string {
-  const lines = csv.split(/\r?\n/, limits.titles).map((one) => one.replaceAll(/"[^"]*"/g, ''));
+  const lines = csv.split(newLine, limits.titles).map((one) => one.replaceAll(/"[^"]*"/g, ''));
   const heading = lines.find((one) => marks.some((mark) => one.includes(mark))) ?? '';
   const counts = marks.map((mark) => ({ mark, count: heading.split(mark).length }));
   return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
@@ -136,12 +177,47 @@ function delimiterOf(csv: string): string {
 /** Bytes that are parsed before other requests get a turn. */
 const portion = 32_768;
 
+/** The first line of a file for Excel, which names the delimiter and is not shown as a row. */
+const namedDelimiter = /^\uFEFF?"?sep=([,;\t|])"?(?:\r\n?|\n)/i;
+
+/**
+ * An ASCII character, or a character that all alphabetic Windows code pages share: quotation marks, dashes, a space,
+ * and the dot that QuickBooks Desktop writes after account numbers.
+ */
+const isAlike = (byte: number): boolean =>
+  (byte >= 0x20 && byte < 0x7f) || (byte >= 0x91 && byte <= 0x97) || [0x09, 0x0a, 0x0d, 0xa0, 0xb7].includes(byte);
+
+/** The encoding of a text file: by its byte order mark, otherwise UTF-8 unless it is invalid as such. */
+function encodingOf(bytes: Uint8Array): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  return !isUtf8(bytes) && bytes.every(isAlike) ? 'windows-1252' : 'utf-8';
+}
+
+/** The text of an uploaded file. Throws 400, with `advice`, when its encoding is not known. */
+export function csvText(bytes: Uint8Array, advice: string): string {
+  try {
+    return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable(advice);
+  }
+}
+
 /**
  * Returns the rows of a CSV file, including empty ones; cells are cut to 1,000 characters. `cut` is called with the
- * position of each cut cell. Throws 400 when the file is not CSV or too large.
+ * position of each cut cell; `mostRows` is the limit that the message of a much longer file names. Throws 400 when the
+ * file is not CSV or too large.
  */
-export async function parseCsv(csv: string, cut?: (row: number, column: number) => void): Promise<string[][]> {
-  checkLines(csv);
+export async function parseCsv(
+  csv: string,
+  { cut, mostRows }: { cut?: (row: number, column: number) => void; mostRows?: number } = {},
+): Promise<string[][]> {
+  checkLines(csv, mostRows);
+  const [head = '', named] = namedDelimiter.exec(csv) ?? [];
+  const content = csv.slice(head.length);
+  const delimiter = named ?? delimiterOf(content);
+  const first = linesIn(head);
+  checkQuotes(content, delimiter, first);
   const rows: string[][] = [];
   let cells = 0;
   const keep = (row: string[]) => {
@@ -153,19 +229,28 @@ export async function parseCsv(csv: string, cut?: (row: number, column: number) 
     rows.push(row.map(cellText));
     return null;
   };
-  const options = { bom: true, relax_column_count: true, max_record_size: limits.length, on_record: keep };
-  const parser = parse({ ...options, delimiter: delimiterOf(csv) });
+  const parser = parse({
+    delimiter,
+    bom: true,
+    // All of them, because people put files together: by default the first one counts as the only one.
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    relax_quotes: true,
+    max_record_size: limits.length,
+    on_record: keep,
+  });
   const ended = finished(parser.resume());
   // It may reject while portions are still being written.
   ended.catch(() => {});
-  const bytes = Buffer.from(csv);
+  const bytes = Buffer.from(content);
   for (let at = 0; at < bytes.length && !parser.destroyed; at += portion) {
     parser.write(bytes.subarray(at, at + portion));
     await setImmediate();
   }
   parser.end();
   await ended.catch((error: unknown) => {
-    throw error instanceof Problem ? error : damaged();
+    // Beside the limits above, only a row of several lines can be too long.
+    throw error instanceof Problem ? error : tooLong(parser.info.lines + first - 1);
   });
   return rows;
 }

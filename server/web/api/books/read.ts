@@ -1,6 +1,5 @@
 /** Reads a file of accounts: returns the rows that can be stored, and every error of the other rows. */
 
-import { isUtf8 } from 'node:buffer';
 import { charactersIn, onOneLine } from '../../../domain/characters.ts';
 import { currencyPattern, isStorable } from '../../../http/values.ts';
 import {
@@ -11,7 +10,7 @@ import {
   type Snapshot,
 } from '../../../domain/diligence/snapshots.ts';
 import { lengths } from '../../../domain/lengths.ts';
-import { beyond, headingsAt, isBeyond, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
+import { beyond, csvText, headingsAt, isBeyond, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { inPortions } from '../portions.ts';
 import { readCell } from '../../../lib/csv.ts';
 import type { Party } from '../../../lib/fair-queue.ts';
@@ -73,27 +72,8 @@ interface ExportSeen extends Pick<ReadExport, 'program' | 'basis'> {
   readonly lines: AccountLines;
 }
 
-/**
- * An ASCII character, or a character that all alphabetic Windows code pages share: quotation marks, dashes, a space,
- * and the dot that QuickBooks Desktop writes after account numbers.
- */
-const isAlike = (byte: number): boolean =>
-  (byte >= 0x20 && byte < 0x7f) || (byte >= 0x91 && byte <= 0x97) || [0x09, 0x0a, 0x0d, 0xa0, 0xb7].includes(byte);
-
-/** The encoding of a text file: by its byte order mark, otherwise UTF-8 unless it is invalid as such. */
-function encodingOf(bytes: Uint8Array): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
-  return !isUtf8(bytes) && bytes.every(isAlike) ? 'windows-1252' : 'utf-8';
-}
-
 async function readCsv(bytes: Uint8Array): Promise<Table[]> {
-  let csv: string;
-  try {
-    csv = new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
-  } catch {
-    throw unreadable('Save the file as CSV in UTF-8, or as XLSX, and try again.');
-  }
+  const csv = csvText(bytes, 'Save the file as CSV in UTF-8, or as XLSX, and try again.');
   const rows = (await parseCsv(csv)).map((cells) => cells.map(readCell));
   return [{ name: '', rows, written: true }];
 }

@@ -61,18 +61,19 @@ export const archiveColumn = (toggle: (contact: Contact) => void): Column<Contac
   hideHeader: true,
   width: '4rem',
   align: 'end',
-  cell: (contact, reachable) => (
-    <IconButton
-      size="sm"
-      tabIndex={reachable ? 0 : -1}
-      label={`${contact.archived_at === null ? 'Archive' : 'Restore'} ${contact.display_name}`}
-      icon={contact.archived_at === null ? <Archive className="size-4" /> : <ArchiveRestore className="size-4" />}
-      onClick={(event) => {
-        event.stopPropagation();
-        toggle(contact);
-      }}
-    />
-  ),
+  cell: (contact, reachable) =>
+    contact.erased_at === null && (
+      <IconButton
+        size="sm"
+        tabIndex={reachable ? 0 : -1}
+        label={`${contact.archived_at === null ? 'Archive' : 'Restore'} ${contact.display_name}`}
+        icon={contact.archived_at === null ? <Archive className="size-4" /> : <ArchiveRestore className="size-4" />}
+        onClick={(event) => {
+          event.stopPropagation();
+          toggle(contact);
+        }}
+      />
+    ),
 });
 
 /** The card of a contact, shown on phones. */
