@@ -33,12 +33,12 @@ AS $function$
 declare
   administers constant boolean := from_brokerage = any (app.brokerages_as('admin'));
   -- Also a member whom the brokerage bars until they use a second factor.
-  leaves constant boolean := member = app.user_id() and exists (
+  leaves constant boolean := coalesce(member = app.user_id(), false) and exists (
     select from public.members m where m.brokerage_id = from_brokerage and m.user_id = member and m.status = 'active');
   alone jsonb;
   deal uuid;
 begin
-  if from_brokerage is null or app.client_id() is not null or not (administers or leaves and successor is null) then
+  if from_brokerage is null or app.client_id() is not null or (administers or leaves and successor is null) is not true then
     return;
   end if;
   -- Whoever makes the successor a broker needs their account, and an erasure has it first.
