@@ -148,6 +148,8 @@ function addDocument({ collector, deal, dealId, userIds, at, atOrNull, note }: D
     uploaded_by: userIds[document.by],
     uploaded_at: at(document.at),
     removed_at: atOrNull(document.removed),
+    // The demo has no files of removed documents.
+    body_cleared_at: atOrNull(document.removed),
   };
   const id =
     document.request === undefined
