@@ -1354,6 +1354,8 @@ CREATE TRIGGER a_in_order BEFORE UPDATE OF role, status, advises ON public.parti
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text AND new.status = 'invited'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.announce('participants', 'id');
+CREATE TRIGGER announce_invitation AFTER INSERT ON public.participants FOR EACH ROW WHEN (new.status = 'invited'::text) EXECUTE FUNCTION app.announce_own_place();
+CREATE TRIGGER announce_own_place AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (old.status <> new.status AND (new.status = ANY (ARRAY['invited'::text, 'removed'::text]))) EXECUTE FUNCTION app.announce_own_place();
 CREATE TRIGGER check_acceptance BEFORE UPDATE OF status ON public.participants FOR EACH ROW WHEN (old.status = 'invited'::text AND new.status = 'active'::text) EXECUTE FUNCTION app.check_acceptance();
 CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.participants FOR EACH ROW WHEN (new.advises IS NOT NULL) EXECUTE FUNCTION app.check_advised();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
@@ -3527,6 +3529,19 @@ begin
   perform pg_notify('dealkeep_changes', json_build_object('topic', 'notifications', 'table', 'notifications',
       'record', c.user_id, 'deal_id', null, 'gone', false)::text)
     from (select distinct n.user_id from changed n) c;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.announce_own_place()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform pg_notify('dealkeep_changes', json_build_object('topic', 'deal', 'table', 'notifications',
+    'record', new.user_id, 'deal_id', null, 'gone', false)::text);
   return null;
 end
 $function$;
@@ -10034,7 +10049,6 @@ begin
       where u.id = account and u.suspended_at is null and u.erased_at is null and u.sandbox_id is null)
     and not exists (select from vault.passwords w where w.user_id = account)
     and not exists (select from vault.passkeys k where k.user_id = account)
-    and not exists (select from vault.password_resets r where r.user_id = account)
     and not exists (select from vault.sessions s where s.user_id = account)
     and not exists (select from public.members m where m.user_id = account and (m.joined_at is not null or m.status = 'active'))
     and not exists (select from public.participants p where p.user_id = account and (p.joined_at is not null or p.status = 'active'))
@@ -14738,12 +14752,12 @@ AS $function$
 declare
   administers constant boolean := from_brokerage = any (app.brokerages_as('admin'));
   -- Also a member whom the brokerage bars until they use a second factor.
-  leaves constant boolean := member = app.user_id() and exists (
+  leaves constant boolean := coalesce(member = app.user_id(), false) and exists (
     select from public.members m where m.brokerage_id = from_brokerage and m.user_id = member and m.status = 'active');
   alone jsonb;
   deal uuid;
 begin
-  if from_brokerage is null or app.client_id() is not null or not (administers or leaves and successor is null) then
+  if from_brokerage is null or app.client_id() is not null or (administers or leaves and successor is null) is not true then
     return;
   end if;
   -- Whoever makes the successor a broker needs their account, and an erasure has it first.
@@ -14909,6 +14923,20 @@ begin
     from vault.sessions s where s.id = renew_session.session_id;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.require_person()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null then
+    raise insufficient_privilege using message = 'Nobody is signed in.';
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.require_person() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.require_recent_sign_in(session bytea)
  RETURNS void
@@ -17913,11 +17941,11 @@ $function$;
 -- 7bf84d8d001696089a04219cc2adaf67ee6a85b0b061d8a21edd62e9e1c9669a  830_invited_again_themselves.sql
 -- 2cdaaf74e9c905b1849bb4e9cd04b425a745e957d527bdc6a0c22137af412f50  831_invitations_of_barred_brokerages.sql
 -- 2b57f6363d854961403d9f27b74837f84e30baebe222734436bf40f3fdc13614  832_invitations_of_who_moved.sql
--- ac4011c728499c95cf6722edd7e7f9abaffca19285997d0fac7d23551d66df0f  833_addresses_that_were_invited.sql
+-- eaac19575c23c55c4446c5a1f2d8c5570c1ded269800e59bdcbaf10d354ec7f1  833_addresses_that_were_invited.sql
 -- c97ae7fa5d204f6e08508a593c52785726a64a0f0563a9a5f64db0694a8c0356  834_invited_at_two_addresses.sql
 -- e54660e591fa2a0b27178d56bdcf1eb1f1398253b78532b0e3fed44a2fed252f  840_shared_clients_stay_where_they_are.sql
 -- 7ce190d093b5c6d5631183746afc0ca7fc2dd92ff7f361799af5f04d40f99d96  841_refused_for_a_missing_factor.sql
--- 0f5ea3f13edec844173e6256583e0159c03123a8174a12abcab0936ee091f977  842_people_leave_by_themselves.sql
+-- c5857fa07edce7efb5a50386ac0ed3fc5acab102fb4923b0a21033132724de76  842_people_leave_by_themselves.sql
 -- 29f5ed52f127e1631ade4f3d10bd4e184771b2b5e6bdcdf8e8895268c6356132  843_sessions_ended_by_an_admin.sql
 -- 2e75af04e262221fd0ad6f324d357e1ad8fd0fa02ca746a69e6c0e54bd88e342  850_contacts_erased_are_marked.sql
 -- 8d76c685374dc216ab19edeb1c8d0e65fbc092b6a9bf2456ed0696daf7dfe555  851_contacts_erased_before.sql
@@ -17928,3 +17956,5 @@ $function$;
 -- 592536b5fca65be39580ed83fb8ccef369700ca450c65c722edf660696b0eade  863_words_for_their_reader.sql
 -- bd65d41fba22825e1311468ce73b693bfe69a32bfafcae54ec8bd078fcb3a90f  864_read_where_they_are_shown.sql
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
+-- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
+-- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql

@@ -11,7 +11,6 @@ begin
       where u.id = account and u.suspended_at is null and u.erased_at is null and u.sandbox_id is null)
     and not exists (select from vault.passwords w where w.user_id = account)
     and not exists (select from vault.passkeys k where k.user_id = account)
-    and not exists (select from vault.password_resets r where r.user_id = account)
     and not exists (select from vault.sessions s where s.user_id = account)
     and not exists (select from public.members m where m.user_id = account and (m.joined_at is not null or m.status = 'active'))
     and not exists (select from public.participants p where p.user_id = account and (p.joined_at is not null or p.status = 'active'))

@@ -8,7 +8,8 @@ import { problem } from './pages.ts';
 import { writeProblemJson } from './problem.ts';
 import { isSessionAlive, notSignedIn, ourOrigin, sessionToken } from './session.ts';
 
-const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** The methods of requests that change nothing. */
+export const readOnly: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * The CSRF token of a session: derived from the session token, so that it is valid as long as that token and changes

@@ -5,8 +5,9 @@ import type { Services } from '../services.ts';
 import type { Results } from '../database/database.ts';
 import { Denied, Refusal } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
-import { enterWithSession, type SessionCaller } from '../domain/accounts/sessions.ts';
+import { enterWithSession, requirePerson, type SessionCaller } from '../domain/accounts/sessions.ts';
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
+import { readOnly } from './csrf.ts';
 import { Problem } from './problem.ts';
 import { sessionDigest } from './session.ts';
 
@@ -34,15 +35,18 @@ export const personOr =
     const digest = sessionDigest(c);
     if (digest === null) throw nobody();
     const enter = enterWithSession(digest, isAttended(c), within);
-    const [person, ...answers] = await database.together(enter, ...statements).catch(async (error: unknown) => {
-      // A person who is no longer signed in is denied everything: tell them that instead.
-      const refused = error instanceof Denied || error instanceof Refusal;
-      if (refused && (await database.run(enter)) === null) throw nobody();
-      throw error;
-    });
+    const first = readOnly.has(c.req.method) ? [] : [requirePerson()];
+    const [person, ...answers] = await database
+      .together(enter, ...first, ...statements)
+      .catch(async (error: unknown) => {
+        // A person who is no longer signed in is denied everything: tell them that instead.
+        const refused = error instanceof Denied || error instanceof Refusal;
+        if (refused && (await database.run(enter)) === null) throw nobody();
+        throw error;
+      });
     if (person === null) throw nobody();
     c.set('personId', person.user_id);
-    return [person, ...(answers as Results<S>)];
+    return [person, ...(answers.slice(first.length) as Results<S>)];
   };
 
 /** The id of the person in whose name this request was answered, or null. */

@@ -41,6 +41,9 @@ export const enterWithSession = (
   within: DealScope | null = null,
 ): Statement<SessionCaller | null> => entering(digest, enter(digest, attended, within?.table, within?.id), attended);
 
+/** Refuses, which rolls back the whole transaction, unless somebody has entered: sent before every change. */
+export const requirePerson: () => Statement<unknown> = row('require_person', 'select app.require_person()');
+
 const alive = rows<{ id: string }>('sessions_alive', 'select app.sessions_alive($1) as id');
 
 /** Returns those of the given session ids that are alive. */

@@ -47,6 +47,8 @@ function listing(sort: DealSort) {
   const descending = sort.startsWith('-');
   const key = sort.replace('-', '') as Key;
   const { sql, type } = keys[key];
+  // A cursor that the release before gave out has a title in lower case, with its accents.
+  const place = key === 'title' ? 'app.folded($4)' : `$4::${type}`;
   const direction = descending ? 'desc' : 'asc';
   // The last activity is looked up only for the deals on the page, unless the list is sorted by it.
   const byActivity = key === 'updated_at';
@@ -57,7 +59,7 @@ function listing(sort: DealSort) {
        where ($2::text[] is null or s.state = any ($2)) and ($3::text[] is null or s.caller_role = any ($3))),
      found as materialized (
        select s.id, s.active_at, ${sql(descending)} as sort_key from seen s
-       where $4::text is null or (${sql(descending)}, s.id) ${descending ? '<' : '>'} ($4::${type}, $5::uuid)
+       where $4::text is null or (${sql(descending)}, s.id) ${descending ? '<' : '>'} (${place}, $5::uuid)
        order by ${sql(descending)} ${direction}, s.id ${direction}
        limit $6),
      activity as materialized (

@@ -18,7 +18,7 @@ export const listMemberships: () => Statement<Membership[]> = rows(
   `select b.id as brokerage_id, b.name as brokerage_name, m.role,
     b.id = any ((select app.brokerages_as('admin', 'broker'))::uuid[]) as can_open_deals
   from members m join brokerages b on b.id = m.brokerage_id
-  where m.user_id = (select app.user_id()) and m.status = 'active' order by lower(b.name), b.id`,
+  where m.user_id = (select app.user_id()) and m.status = 'active' order by app.folded(b.name), b.id`,
 );
 
 // Recorded in each brokerage of the person: its trail shows all their records by the new name from now on.

@@ -7,7 +7,7 @@ import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import { shownSince } from './client.ts';
 import { refreshActivity } from './deals.ts';
 import { allButVisits, refreshAll } from './query-client.ts';
-import { isDeal, keys } from './query-keys.ts';
+import { keys } from './query-keys.ts';
 import { refresh } from './refresh.ts';
 import type { LiveEvent } from './shapes.ts';
 import { forgetUploads } from './document-uploads.ts';
@@ -77,14 +77,7 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
     return;
   }
   if (topic === 'contacts') return changed(keys.contacts());
-  if (topic === 'notifications') {
-    changed(keys.notifications());
-    // Whoever was removed from a deal or invited to one hears only this. A deal that they can no longer open leaves the page.
-    changed(keys.home);
-    changed(keys.deals);
-    void refresh(client, isDeal);
-    return;
-  }
+  if (topic === 'notifications') return changed(keys.notifications());
   if (topic === 'settings') {
     changed(keys.settings());
     changed(keys.me);

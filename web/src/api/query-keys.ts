@@ -1,5 +1,4 @@
 /** The keys of cached responses. A live event names a topic and a deal; everything under their keys is refetched. */
-import type { QueryFilters } from '@tanstack/react-query';
 import type { Id, Topic } from './shapes.ts';
 
 export const keys = {
@@ -21,6 +20,3 @@ export const keys = {
   /** The person's visit to a tab of a deal. */
   visits: (...rest: unknown[]) => ['visits', ...rest] as const,
 };
-
-/** The pages of all deals, without their parts. */
-export const isDeal: QueryFilters = { predicate: ({ queryKey }) => queryKey[0] === 'deal' && queryKey.length === 2 };

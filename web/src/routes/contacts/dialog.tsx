@@ -80,7 +80,8 @@ export function ContactDialog({ brokerageId, contact, onArchive, onErase, onClos
       title={contact ? contact.display_name : 'New contact'}
       action={contact ? 'Save' : 'Add contact'}
       aside={
-        contact?.erased_at === null && (
+        contact &&
+        !contact.erased_at && (
           <span className="flex gap-2 sm:mr-auto">
             <Button kind="quiet" disabled={form.pending} onClick={() => void instead(onArchive, contact)}>
               {contact.archived_at === null ? 'Archive' : 'Restore'}
@@ -95,7 +96,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onErase, onClos
       }
       onClose={onClose}
     >
-      {contact && contact.erased_at !== null && (
+      {contact?.erased_at && (
         <p className="text-soft">This contact was erased for good: it cannot be changed or restored.</p>
       )}
       <Field label="Name" error={form.errors.display_name}>

@@ -62,7 +62,7 @@ export const archiveColumn = (toggle: (contact: Contact) => void): Column<Contac
   width: '4rem',
   align: 'end',
   cell: (contact, reachable) =>
-    contact.erased_at === null && (
+    !contact.erased_at && (
       <IconButton
         size="sm"
         tabIndex={reachable ? 0 : -1}

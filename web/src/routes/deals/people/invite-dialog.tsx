@@ -36,9 +36,9 @@ export function InviteToDealDialog({ onClose, onInvited }: InviteToDealDialogPro
       initialRole="buyer"
       advisor={{
         role: 'advisor',
-        of: advisable.map(({ id, name, role, status }) => ({
+        of: advisable.map(({ id, name, role }) => ({
           value: id,
-          label: `${name} (${participantRoles[role].label.toLowerCase()}${status === 'invited' ? ', invited' : ''})`,
+          label: `${name} (${participantRoles[role].label.toLowerCase()})`,
         })),
       }}
       send={(values) => invite.mutateAsync({ ...values, advises: values.role === 'advisor' ? values.advises : null })}
