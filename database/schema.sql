@@ -14738,12 +14738,12 @@ AS $function$
 declare
   administers constant boolean := from_brokerage = any (app.brokerages_as('admin'));
   -- Also a member whom the brokerage bars until they use a second factor.
-  leaves constant boolean := member = app.user_id() and exists (
+  leaves constant boolean := coalesce(member = app.user_id(), false) and exists (
     select from public.members m where m.brokerage_id = from_brokerage and m.user_id = member and m.status = 'active');
   alone jsonb;
   deal uuid;
 begin
-  if from_brokerage is null or app.client_id() is not null or not (administers or leaves and successor is null) then
+  if from_brokerage is null or app.client_id() is not null or (administers or leaves and successor is null) is not true then
     return;
   end if;
   -- Whoever makes the successor a broker needs their account, and an erasure has it first.
@@ -17897,8 +17897,9 @@ $function$;
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
 -- a6aa53182eebc23375cc0cba266a20cf2012142cee799e7940e5b3fd00964ec0  800_links_and_times_of_mails.sql
+-- 74164c48df097f80f27e3d369d009b13ed2dd5f1f8bb43e7b01aece1a5b19d39  804_outages_of_the_mail_server.sql
 -- dbc9ecc4f6195ccc74836a3f367a5c9e8b4551a06bbd376011d8f5b7193cbf43  805_security_notices_reach_their_owner.sql
--- b72dd157a14d65a794b7329d0cfeb0b53fafb022e6f530adbb023dfc51e7824b  806_outages_of_the_mail_server.sql
+-- e014178910d65511f5486b6ac7343619cca54b4a0001a6851c829bcd0d51c378  806_waiting_mails_have_three_days.sql
 -- a760c25039821319f58d76cd636339733897beb58bcfb548afd338c268c80b8e  807_mails_that_hold_no_more.sql
 -- b8b99ba633cb3cdcb8b66e273e5136151495968d88f6dcfcf181e80155ea28c8  808_turns_of_mails.sql
 -- f8c2c4c22d09277551862c6c4781d07b61a460334a12d0fd19f7debf896c086f  809_turns_of_mails_by_index.sql
@@ -17917,7 +17918,7 @@ $function$;
 -- c97ae7fa5d204f6e08508a593c52785726a64a0f0563a9a5f64db0694a8c0356  834_invited_at_two_addresses.sql
 -- e54660e591fa2a0b27178d56bdcf1eb1f1398253b78532b0e3fed44a2fed252f  840_shared_clients_stay_where_they_are.sql
 -- 7ce190d093b5c6d5631183746afc0ca7fc2dd92ff7f361799af5f04d40f99d96  841_refused_for_a_missing_factor.sql
--- 0f5ea3f13edec844173e6256583e0159c03123a8174a12abcab0936ee091f977  842_people_leave_by_themselves.sql
+-- c5857fa07edce7efb5a50386ac0ed3fc5acab102fb4923b0a21033132724de76  842_people_leave_by_themselves.sql
 -- 29f5ed52f127e1631ade4f3d10bd4e184771b2b5e6bdcdf8e8895268c6356132  843_sessions_ended_by_an_admin.sql
 -- 2e75af04e262221fd0ad6f324d357e1ad8fd0fa02ca746a69e6c0e54bd88e342  850_contacts_erased_are_marked.sql
 -- 8d76c685374dc216ab19edeb1c8d0e65fbc092b6a9bf2456ed0696daf7dfe555  851_contacts_erased_before.sql
