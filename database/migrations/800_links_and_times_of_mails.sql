@@ -22,7 +22,7 @@ end
 $$;
 grant execute on function app.link_of_mail(uuid) to dealkeep_server;
 
--- The latest time of each kind of notification about the reader's account in a waiting mail.
+-- The latest time of each kind of notification about the security of the reader's account in a waiting mail.
 create function app.times_of_mail(mail uuid) returns table (kind text, at timestamptz)
   language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -33,7 +33,8 @@ begin
     select n.kind, max(n.at)
     from vault.outbox o
     cross join lateral jsonb_array_elements_text(o.facts -> 'notifications') i (id)
-    join vault.notifications n on n.id = i.id::uuid and n.user_id = o.recipient_id and n.deal_id is null and n.read_at is null
+    join vault.notifications n on n.id = i.id::uuid and n.user_id = o.recipient_id
+    join app.notification_kinds k on k.kind = n.kind and k.security
     where o.id = times_of_mail.mail and o.kind = 'notifications' and o.sent_at is null
     group by n.kind;
 end

@@ -577,17 +577,27 @@ describe('account-security notifications', () => {
       await tell('question_asked', web.scene.deal, mail);
       await web.service.database.run(queueNotificationMails(200));
     };
-    const subjects = async () => ((await mails())['viewer'] ?? []).map(({ subject }) => subject);
+    const time = async () => {
+      const [last] = await web.service.sql<{ at: Date }>(
+        `select max(at) as at from vault.notifications where user_id = $1 and kind = 'new_device'`,
+        [web.scene.people['viewer']],
+      );
+      return timeInWords(last!.at.toISOString());
+    };
     await mails();
     await queued('at_once');
     await does('viewer', '/notifications/read', {});
     await does('viewer', '/notifications/choices/new_device', { delivery: 'app' }, 'PUT');
-    expect(await subjects()).toEqual(['Someone signed in to your account from a new device']);
+    const atOnce = (await mails())['viewer']!;
+    expect(atOnce).toMatchObject([{ subject: 'Someone signed in to your account from a new device' }]);
+    expect(atOnce[0]!.text).toContain(`from a new device. This was on ${await time()}.`);
     await does('viewer', '/notifications/choices/new_device', { delivery: 'daily' }, 'PUT');
     await tell('new_device', null, 'daily');
     await tell('document_added', web.scene.deal, 'daily');
     await does('viewer', '/notifications/read', {});
-    expect(await subjects()).toEqual(['Daily summary: your account']);
+    const daily = (await mails())['viewer']!;
+    expect(daily).toMatchObject([{ subject: 'Daily summary: your account' }]);
+    expect(daily[0]!.text).toContain(`from a new device. This was on ${await time()}.`);
     await does('viewer', '/notifications/choices/new_device', { delivery: 'at_once' }, 'PUT');
   });
 
