@@ -617,6 +617,11 @@ describe('account-security notifications', () => {
       viewer: ['Daily summary: your account'],
       elsewhere: ['Daily summary: Corner bakery'],
     });
+    // Nobody at the former address unsubscribes the account.
+    expect(whole(sent['elsewhere']![0]!)).toContain('/unsubscribe?');
+    expect(sent['elsewhere']![0]!.headers).toHaveProperty('List-Unsubscribe');
+    expect(whole(sent['viewer']![0]!)).not.toContain('nsubscribe');
+    expect(sent['viewer']![0]!.text).not.toContain('Stop daily e-mails');
     expect(await service.sql('select from vault.outbox where sent_at is null')).toEqual([]);
     await moveTo('viewer@example.test');
   });
