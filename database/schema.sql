@@ -10893,7 +10893,10 @@ begin
   end if;
   return query
     select coalesce(i.expires_at, r.expires_at, a.expires_at),
-      case when o.kind = 'invitation' and u.suspended_at is null and u.email not like '%.invalid' then u.email end
+      case when o.kind = 'invitation' and u.suspended_at is null and u.email not like '%.invalid'
+          and (exists (select from public.members m where m.brokerage_id = o.brokerage_id and m.user_id = u.id and m.status = 'active')
+            or exists (select from public.participants p where p.deal_id = o.deal_id and p.user_id = u.id and p.status = 'active'))
+        then u.email end
     from vault.outbox o
     left join vault.invitations i on i.digest = o.link
     left join vault.password_resets r on r.digest = o.link
@@ -12212,7 +12215,8 @@ begin
   select array_agg(distinct n.kind) into kinds from vault.notifications n where n.id = any (left_over);
   return query
     select reader.name, of_day, n.kind, n.deal_id, d.title, count(*)::int,
-      app.unsubscribe_token(reader.id, case when of_day then '{daily}' else kinds end)
+      -- Nobody at the address of before chooses for the reader.
+      case when reader.email = sent.recipient then app.unsubscribe_token(reader.id, case when of_day then '{daily}' else kinds end) end
     from vault.notifications n
     join app.notification_kinds k on k.kind = n.kind
     left join public.deals d on d.id = n.deal_id
@@ -16560,7 +16564,8 @@ begin
     select n.kind, max(n.at)
     from vault.outbox o
     cross join lateral jsonb_array_elements_text(o.facts -> 'notifications') i (id)
-    join vault.notifications n on n.id = i.id::uuid and n.user_id = o.recipient_id and n.deal_id is null and n.read_at is null
+    join vault.notifications n on n.id = i.id::uuid and n.user_id = o.recipient_id
+    join app.notification_kinds k on k.kind = n.kind and k.security
     where o.id = times_of_mail.mail and o.kind = 'notifications' and o.sent_at is null
     group by n.kind;
 end
@@ -17896,9 +17901,9 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
--- a6aa53182eebc23375cc0cba266a20cf2012142cee799e7940e5b3fd00964ec0  800_links_and_times_of_mails.sql
+-- 8587b43885bbc43284826e5a97711832d7cd16afb90f1f7d8965d0876f6a6290  800_links_and_times_of_mails.sql
 -- 74164c48df097f80f27e3d369d009b13ed2dd5f1f8bb43e7b01aece1a5b19d39  804_outages_of_the_mail_server.sql
--- dbc9ecc4f6195ccc74836a3f367a5c9e8b4551a06bbd376011d8f5b7193cbf43  805_security_notices_reach_their_owner.sql
+-- ec02228c32d744e6acb18893f7dd773ca07cec87d778bc7a6e707ab167fc53b8  805_security_notices_reach_their_owner.sql
 -- e014178910d65511f5486b6ac7343619cca54b4a0001a6851c829bcd0d51c378  806_waiting_mails_have_three_days.sql
 -- a760c25039821319f58d76cd636339733897beb58bcfb548afd338c268c80b8e  807_mails_that_hold_no_more.sql
 -- b8b99ba633cb3cdcb8b66e273e5136151495968d88f6dcfcf181e80155ea28c8  808_turns_of_mails.sql

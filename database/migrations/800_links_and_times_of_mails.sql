@@ -2,7 +2,8 @@
 --
 -- A mail that was late said that its link "expires in 30 minutes" when 9 were left, and one about a new device did not say when somebody had signed in.
 
--- When the link of a waiting mail stops working, and the address of whoever invites, to which the invited person may reply.
+-- When the link of a waiting mail stops working, and the address of whoever invites, to which the invited person may reply while they belong to the brokerage or
+-- the deal.
 create function app.link_of_mail(mail uuid) returns table (expires_at timestamptz, reply_to text)
   language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -11,7 +12,10 @@ begin
   end if;
   return query
     select coalesce(i.expires_at, r.expires_at, a.expires_at),
-      case when o.kind = 'invitation' and u.suspended_at is null and u.email not like '%.invalid' then u.email end
+      case when o.kind = 'invitation' and u.suspended_at is null and u.email not like '%.invalid'
+          and (exists (select from public.members m where m.brokerage_id = o.brokerage_id and m.user_id = u.id and m.status = 'active')
+            or exists (select from public.participants p where p.deal_id = o.deal_id and p.user_id = u.id and p.status = 'active'))
+        then u.email end
     from vault.outbox o
     left join vault.invitations i on i.digest = o.link
     left join vault.password_resets r on r.digest = o.link

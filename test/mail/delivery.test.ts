@@ -636,6 +636,20 @@ describe('a mail that is late', () => {
     expect(raw).toContain(`\nReply-To: ${inviter!.email}\n`);
   });
 
+  test('has no address of an inviter who belongs to neither the brokerage nor the deal by then', async () => {
+    const { id } = await openAccount(service);
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [brokerage, id]);
+    const inviter = await signInAs(service, id);
+    const { raw } = await sentLate(async () => {
+      const invited = { email: 'invited-by-a-former-member@example.com', name: 'Ira', role: 'staff' };
+      expect(await inviter.ask(`/brokerages/${brokerage}/members`, invited)).toMatchObject({ status: 201 });
+      const { status } = await admin.ask(`/brokerages/${brokerage}/members/${id}`, undefined, 'DELETE');
+      expect(status).toBe(200);
+    });
+    expect(raw).toContain('invites you to');
+    expect(raw).not.toContain('Reply-To');
+  });
+
   test('says when the security of the account was changed, and whom everybody can ask for help', async () => {
     const queue = (kind: string, facts: object) =>
       service.sql(`select app.queue_mail($1, 'ann@example.com', null, null, null, true, $2, null, null)`, [
