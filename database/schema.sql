@@ -13847,6 +13847,9 @@ declare
   actor uuid;
   written int := 0;
   goes_on boolean := false;
+  -- Each is looked at again when the mail is made, in one statement.
+  most_of_mail constant int := 1000;
+  next_hour constant timestamptz := date_trunc('hour', app.now(), 'UTC') + interval '1 hour';
 begin
   -- One node at a time: two would count mails by the same people in different orders, and wait for each other.
   if not pg_try_advisory_xact_lock(hashtextextended('notification mails', 0)) then
@@ -13870,16 +13873,16 @@ begin
         from (
           select o.id, o.actor_id from vault.notifications o
           where o.user_id = $1 and o.mail = $2 and o.mail_due_at <= app.now() and %s
-          order by o.mail_due_at limit 4000) d',
+          order by o.mail_due_at limit $4) d',
         case when due.mail = 'daily' then 'true' when due.deal_id is null then 'o.deal_id is null' else 'o.deal_id = $3' end)
-      into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id;
+      into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id, most_of_mail;
     continue when ids is null;
-    goes_on := goes_on or cardinality(ids) = 4000;
+    goes_on := goes_on or cardinality(ids) = most_of_mail;
     if due.mail = 'at_once' and due.deal_id is not null then
       reader_has_enough := app.mails_this_hour('news to ' || due.user_id) >= 30;
       if reader_has_enough or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300)) then
         -- With whatever else is due of the same, or it would be looked at again and again within the hour.
-        update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour'
+        update vault.notifications n set mail_due_at = next_hour
           where n.id in (
             select o.id from vault.notifications o
             where o.user_id = due.user_id and o.mail = 'at_once' and o.deal_id is not null and o.mail_due_at <= app.now()
@@ -13894,11 +13897,13 @@ begin
       end loop;
     end if;
     update vault.notifications n set mail_due_at = null, mailed_at = app.now() where n.id = any (ids);
-    -- The facts of a mail have room for so many: of a day with more, the rest comes with the next daily mail, except what concerns the account.
-    if due.mail = 'daily' and cardinality(ids) = 4000 then
-      update vault.notifications n set mail_due_at = app.next_digest(due.user_id)
+    -- The rest comes with the next daily mail, or in the next hour, rather than in mails of the same minute that say the same, except what concerns the account.
+    if cardinality(ids) = most_of_mail then
+      update vault.notifications n set mail_due_at = case due.mail when 'daily' then app.next_digest(due.user_id) else next_hour end
         where n.id = any (array(select o.id from vault.notifications o
-          where o.user_id = due.user_id and o.mail = 'daily' and o.mail_due_at <= app.now() and o.deal_id is not null order by o.mail_due_at limit 20000));
+          where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now() and o.deal_id is not null
+            and (due.mail = 'daily' or o.deal_id = due.deal_id)
+          order by o.mail_due_at limit 20000));
     end if;
     select array_agg(n.id order by n.at, n.id) into ids from vault.notifications n where n.id = any (ids);
     perform app.queue_mail('notifications', u.email, u.id,
@@ -17912,7 +17917,7 @@ $function$;
 -- b50b6adde5f4a8c245f1cef41435cd2f1b59fe3a45d2fdee9b2f169cc4ede3f1  811_mails_by_urgency_no_more.sql
 -- 665e3f3b66c3c777b996a42cb712bbd1c1ae17875b1dd9b16f5508efc1103a41  812_resets_from_known_browsers.sql
 -- 34926d895dae3fcb6ac351c0b3ca2f49803b74599d7170096681de6043b213b5  813_invitations_sent_again_last_as_long.sql
--- 4df3eb5f9494eb9336a659db4164613ebcc114bbe81d7717e5bf44b1b97a9984  814_one_mail_for_a_day.sql
+-- e2122defbf55a0628480fee3ac896b6a8a3a24e0ab9b62b0acfe6b7049ceeb5c  814_one_mail_for_a_day.sql
 -- b28c7deb999581a447f5b4b33c5e9ec0e7fd42b8521c777c58174332d6bef965  815_mails_to_a_mailbox.sql
 -- 3f60bf37f19e8ca0034290e2e3b910ec894f7f39ffd014748e7ed5ad00fca4f5  820_stores_after_a_restore.sql
 -- e26c6e1b74fd1e25a234a6aee44412df5713f80a561bd50009e5686dbf746859  821_documents_missing_in_backups.sql
