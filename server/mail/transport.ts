@@ -182,8 +182,8 @@ const outages: ReadonlySet<string> = new Set([
   'EPROTOCOL',
 ]);
 
-/** Whether nothing is said about the mail by an error that occurs before its last byte was handed over. */
-function isOutage({ code = '', command, responseCode }: SmtpError): boolean {
+/** Whether an error that occurs before the last byte was handed over says nothing about the mail. */
+function isOfAnyMail({ code = '', command, responseCode }: SmtpError): boolean {
   // 421 ends the connection, in answer to whatever command.
   if (responseCode === undefined || responseCode === 421) return responseCode === 421 || outages.has(code);
   // Rejected senders are an error of our configuration, but a server may already reject here what is too large for it
@@ -206,7 +206,7 @@ function notSent(error: SmtpError, from: string, to: string, isHandedOver: boole
   return new NotSent(
     `${what ?? (responseCode === undefined ? 'The e-mail could not be sent' : refused)}${answer}`,
     // A server that has the whole mail may deliver it without an answer: it is not to get it every five minutes.
-    { final, isOutage: !isHandedOver && isOutage(error), cause: error },
+    { final, isOutage: !isHandedOver && isOfAnyMail(error), cause: error },
   );
 }
 
