@@ -443,16 +443,17 @@ export const dealRows: readonly string[] = [
          union all select n, 4 + which, 'document_added', bench.buyer_of(n, which) from generate_series($1::bigint, $2::bigint) n, generate_series(1, 2) which
          union all select n, 10 + number, 'document_added', p.user_id from bench.parts join bench.people p using (number)
            where n between $1::bigint and $2::bigint) x) y`,
-  // Mails of the last month: nearly all sent, some given up, and a few due tomorrow.
-  `insert into vault.outbox (id, kind, recipient, recipient_id, brokerage_id, deal_id, urgent, created_at, next_attempt_at, attempts, last_error,
+  // Mails of the last month: nearly all sent, some given up, and a few not accepted so far (rank 11) and due tomorrow.
+  `insert into vault.outbox (id, kind, recipient, recipient_id, brokerage_id, deal_id, urgent, rank, created_at, next_attempt_at, turn_at, attempts, last_error,
        give_up_at, sent_at, given_up_at)
      select ${id('mail', 'n')}, 'notifications', 'seller-' || n || '@example.com', ${seller}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')}, false,
-       at, case outcome when 'waits' then now() + interval '1 day' else at end, 1, case when outcome <> 'sent' then 'The mail server does not answer.' end,
+       case outcome when 'waits' then 11 else 1 end, at, due, due, 1, case when outcome <> 'sent' then 'The mail server does not answer.' end,
        case outcome when 'waits' then now() + interval '2 days' else at + interval '1 day' end, case outcome when 'sent' then at end,
        case outcome when 'given up' then at + interval '1 day' end
-     from (select n, now() - bench.pick(n, 43, 28 * 24) * interval '1 hour' as at,
-         case when bench.pick(n, 44, 100) < 97 then 'sent' when bench.pick(n, 44, 100) < 99 then 'given up' else 'waits' end as outcome
-       from generate_series($1::bigint, $2::bigint) n) x`,
+     from (select w.*, case outcome when 'waits' then now() + interval '1 day' else at end as due
+       from (select n, now() - bench.pick(n, 43, 28 * 24) * interval '1 hour' as at,
+           case when bench.pick(n, 44, 100) < 97 then 'sent' when bench.pick(n, 44, 100) < 99 then 'given up' else 'waits' end as outcome
+         from generate_series($1::bigint, $2::bigint) n) w) x`,
   // Changes of one record of each kind that the deal has, otherwise of the deal itself.
   `insert into change_events (seq, id, brokerage_id, about_deal, object_type, object_id, change, at)
      select ${changesOf('n')} + k, ${id('change', 'n * 100 + k')}, ${id('brokerage', 'bench.brokerage_of(n)')}, case when k < 12 then ${id('deal', 'n')} end,

@@ -10907,7 +10907,10 @@ begin
   end if;
   return query
     select coalesce(i.expires_at, r.expires_at, a.expires_at),
-      case when o.kind = 'invitation' and u.suspended_at is null and u.email not like '%.invalid' then u.email end
+      case when o.kind = 'invitation' and u.suspended_at is null and u.email not like '%.invalid'
+          and (exists (select from public.members m where m.brokerage_id = o.brokerage_id and m.user_id = u.id and m.status = 'active')
+            or exists (select from public.participants p where p.deal_id = o.deal_id and p.user_id = u.id and p.status = 'active'))
+        then u.email end
     from vault.outbox o
     left join vault.invitations i on i.digest = o.link
     left join vault.password_resets r on r.digest = o.link
@@ -12226,7 +12229,8 @@ begin
   select array_agg(distinct n.kind) into kinds from vault.notifications n where n.id = any (left_over);
   return query
     select reader.name, of_day, n.kind, n.deal_id, d.title, count(*)::int,
-      app.unsubscribe_token(reader.id, case when of_day then '{daily}' else kinds end)
+      -- Nobody at the address of before chooses for the reader.
+      case when reader.email = sent.recipient then app.unsubscribe_token(reader.id, case when of_day then '{daily}' else kinds end) end
     from vault.notifications n
     join app.notification_kinds k on k.kind = n.kind
     left join public.deals d on d.id = n.deal_id
@@ -13857,6 +13861,9 @@ declare
   actor uuid;
   written int := 0;
   goes_on boolean := false;
+  -- Each is looked at again when the mail is made, in one statement.
+  most_of_mail constant int := 1000;
+  next_hour constant timestamptz := date_trunc('hour', app.now(), 'UTC') + interval '1 hour';
 begin
   -- One node at a time: two would count mails by the same people in different orders, and wait for each other.
   if not pg_try_advisory_xact_lock(hashtextextended('notification mails', 0)) then
@@ -13880,16 +13887,16 @@ begin
         from (
           select o.id, o.actor_id from vault.notifications o
           where o.user_id = $1 and o.mail = $2 and o.mail_due_at <= app.now() and %s
-          order by o.mail_due_at limit 4000) d',
+          order by o.mail_due_at limit $4) d',
         case when due.mail = 'daily' then 'true' when due.deal_id is null then 'o.deal_id is null' else 'o.deal_id = $3' end)
-      into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id;
+      into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id, most_of_mail;
     continue when ids is null;
-    goes_on := goes_on or cardinality(ids) = 4000;
+    goes_on := goes_on or cardinality(ids) = most_of_mail;
     if due.mail = 'at_once' and due.deal_id is not null then
       reader_has_enough := app.mails_this_hour('news to ' || due.user_id) >= 30;
       if reader_has_enough or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300)) then
         -- With whatever else is due of the same, or it would be looked at again and again within the hour.
-        update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour'
+        update vault.notifications n set mail_due_at = next_hour
           where n.id in (
             select o.id from vault.notifications o
             where o.user_id = due.user_id and o.mail = 'at_once' and o.deal_id is not null and o.mail_due_at <= app.now()
@@ -13904,11 +13911,13 @@ begin
       end loop;
     end if;
     update vault.notifications n set mail_due_at = null, mailed_at = app.now() where n.id = any (ids);
-    -- The facts of a mail have room for so many: of a day with more, the rest comes with the next daily mail, except what concerns the account.
-    if due.mail = 'daily' and cardinality(ids) = 4000 then
-      update vault.notifications n set mail_due_at = app.next_digest(due.user_id)
+    -- The rest comes with the next daily mail, or in the next hour, rather than in mails of the same minute that say the same, except what concerns the account.
+    if cardinality(ids) = most_of_mail then
+      update vault.notifications n set mail_due_at = case due.mail when 'daily' then app.next_digest(due.user_id) else next_hour end
         where n.id = any (array(select o.id from vault.notifications o
-          where o.user_id = due.user_id and o.mail = 'daily' and o.mail_due_at <= app.now() and o.deal_id is not null order by o.mail_due_at limit 20000));
+          where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now() and o.deal_id is not null
+            and (due.mail = 'daily' or o.deal_id = due.deal_id)
+          order by o.mail_due_at limit 20000));
     end if;
     select array_agg(n.id order by n.at, n.id) into ids from vault.notifications n where n.id = any (ids);
     perform app.queue_mail('notifications', u.email, u.id,
@@ -16588,7 +16597,8 @@ begin
     select n.kind, max(n.at)
     from vault.outbox o
     cross join lateral jsonb_array_elements_text(o.facts -> 'notifications') i (id)
-    join vault.notifications n on n.id = i.id::uuid and n.user_id = o.recipient_id and n.deal_id is null and n.read_at is null
+    join vault.notifications n on n.id = i.id::uuid and n.user_id = o.recipient_id
+    join app.notification_kinds k on k.kind = n.kind and k.security
     where o.id = times_of_mail.mail and o.kind = 'notifications' and o.sent_at is null
     group by n.kind;
 end
@@ -17924,9 +17934,10 @@ $function$;
 -- b40e7b8d58b386cc42972548f4c5e0b043ac33e7e3cbe5adf066c9bae2e67adf  790_contacts_by_folded_name.sql
 -- 397f5bd6e5e0c13a7c50cfe164727677b57ed02eca02e9372371f9d7a14cd22e  791_names_sorted_without_accents.sql
 -- 064bba145bae8e8a8881467d579ae50ae2eddbc2e943c7e4aaffa3a6eddb3ceb  792_contacts_by_lower_case_no_more.sql
--- a6aa53182eebc23375cc0cba266a20cf2012142cee799e7940e5b3fd00964ec0  800_links_and_times_of_mails.sql
--- dbc9ecc4f6195ccc74836a3f367a5c9e8b4551a06bbd376011d8f5b7193cbf43  805_security_notices_reach_their_owner.sql
--- b72dd157a14d65a794b7329d0cfeb0b53fafb022e6f530adbb023dfc51e7824b  806_outages_of_the_mail_server.sql
+-- 8587b43885bbc43284826e5a97711832d7cd16afb90f1f7d8965d0876f6a6290  800_links_and_times_of_mails.sql
+-- 74164c48df097f80f27e3d369d009b13ed2dd5f1f8bb43e7b01aece1a5b19d39  804_outages_of_the_mail_server.sql
+-- ec02228c32d744e6acb18893f7dd773ca07cec87d778bc7a6e707ab167fc53b8  805_security_notices_reach_their_owner.sql
+-- e014178910d65511f5486b6ac7343619cca54b4a0001a6851c829bcd0d51c378  806_waiting_mails_have_three_days.sql
 -- a760c25039821319f58d76cd636339733897beb58bcfb548afd338c268c80b8e  807_mails_that_hold_no_more.sql
 -- b8b99ba633cb3cdcb8b66e273e5136151495968d88f6dcfcf181e80155ea28c8  808_turns_of_mails.sql
 -- f8c2c4c22d09277551862c6c4781d07b61a460334a12d0fd19f7debf896c086f  809_turns_of_mails_by_index.sql
@@ -17934,7 +17945,7 @@ $function$;
 -- b50b6adde5f4a8c245f1cef41435cd2f1b59fe3a45d2fdee9b2f169cc4ede3f1  811_mails_by_urgency_no_more.sql
 -- 665e3f3b66c3c777b996a42cb712bbd1c1ae17875b1dd9b16f5508efc1103a41  812_resets_from_known_browsers.sql
 -- 34926d895dae3fcb6ac351c0b3ca2f49803b74599d7170096681de6043b213b5  813_invitations_sent_again_last_as_long.sql
--- 4df3eb5f9494eb9336a659db4164613ebcc114bbe81d7717e5bf44b1b97a9984  814_one_mail_for_a_day.sql
+-- e2122defbf55a0628480fee3ac896b6a8a3a24e0ab9b62b0acfe6b7049ceeb5c  814_one_mail_for_a_day.sql
 -- b28c7deb999581a447f5b4b33c5e9ec0e7fd42b8521c777c58174332d6bef965  815_mails_to_a_mailbox.sql
 -- 3f60bf37f19e8ca0034290e2e3b910ec894f7f39ffd014748e7ed5ad00fca4f5  820_stores_after_a_restore.sql
 -- e26c6e1b74fd1e25a234a6aee44412df5713f80a561bd50009e5686dbf746859  821_documents_missing_in_backups.sql

@@ -54,7 +54,8 @@ begin
   select array_agg(distinct n.kind) into kinds from vault.notifications n where n.id = any (left_over);
   return query
     select reader.name, of_day, n.kind, n.deal_id, d.title, count(*)::int,
-      app.unsubscribe_token(reader.id, case when of_day then '{daily}' else kinds end)
+      -- Nobody at the address of before chooses for the reader.
+      case when reader.email = sent.recipient then app.unsubscribe_token(reader.id, case when of_day then '{daily}' else kinds end) end
     from vault.notifications n
     join app.notification_kinds k on k.kind = n.kind
     left join public.deals d on d.id = n.deal_id

@@ -16,6 +16,9 @@ declare
   actor uuid;
   written int := 0;
   goes_on boolean := false;
+  -- Each is looked at again when the mail is made, in one statement.
+  most_of_mail constant int := 1000;
+  next_hour constant timestamptz := date_trunc('hour', app.now(), 'UTC') + interval '1 hour';
 begin
   -- One node at a time: two would count mails by the same people in different orders, and wait for each other.
   if not pg_try_advisory_xact_lock(hashtextextended('notification mails', 0)) then
@@ -39,16 +42,16 @@ begin
         from (
           select o.id, o.actor_id from vault.notifications o
           where o.user_id = $1 and o.mail = $2 and o.mail_due_at <= app.now() and %s
-          order by o.mail_due_at limit 4000) d',
+          order by o.mail_due_at limit $4) d',
         case when due.mail = 'daily' then 'true' when due.deal_id is null then 'o.deal_id is null' else 'o.deal_id = $3' end)
-      into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id;
+      into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id, most_of_mail;
     continue when ids is null;
-    goes_on := goes_on or cardinality(ids) = 4000;
+    goes_on := goes_on or cardinality(ids) = most_of_mail;
     if due.mail = 'at_once' and due.deal_id is not null then
       reader_has_enough := app.mails_this_hour('news to ' || due.user_id) >= 30;
       if reader_has_enough or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300)) then
         -- With whatever else is due of the same, or it would be looked at again and again within the hour.
-        update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour'
+        update vault.notifications n set mail_due_at = next_hour
           where n.id in (
             select o.id from vault.notifications o
             where o.user_id = due.user_id and o.mail = 'at_once' and o.deal_id is not null and o.mail_due_at <= app.now()
@@ -63,11 +66,13 @@ begin
       end loop;
     end if;
     update vault.notifications n set mail_due_at = null, mailed_at = app.now() where n.id = any (ids);
-    -- The facts of a mail have room for so many: of a day with more, the rest comes with the next daily mail, except what concerns the account.
-    if due.mail = 'daily' and cardinality(ids) = 4000 then
-      update vault.notifications n set mail_due_at = app.next_digest(due.user_id)
+    -- The rest comes with the next daily mail, or in the next hour, rather than in mails of the same minute that say the same, except what concerns the account.
+    if cardinality(ids) = most_of_mail then
+      update vault.notifications n set mail_due_at = case due.mail when 'daily' then app.next_digest(due.user_id) else next_hour end
         where n.id = any (array(select o.id from vault.notifications o
-          where o.user_id = due.user_id and o.mail = 'daily' and o.mail_due_at <= app.now() and o.deal_id is not null order by o.mail_due_at limit 20000));
+          where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now() and o.deal_id is not null
+            and (due.mail = 'daily' or o.deal_id = due.deal_id)
+          order by o.mail_due_at limit 20000));
     end if;
     select array_agg(n.id order by n.at, n.id) into ids from vault.notifications n where n.id = any (ids);
     perform app.queue_mail('notifications', u.email, u.id,

@@ -60,7 +60,7 @@ async function letter({ config, database, secrets }: Services, claimed: ClaimedM
     return notificationLetter(items, new Map(times.map(({ kind: of, at }) => [of, at])), sending);
   }
   const made = letterOf(kind, facts, sending);
-  if (made === null) throw new NotSent('This node does not know this kind of e-mail: a newer release wrote it.', false);
+  if (made === null) throw new NotSent('This node does not know this kind of e-mail: a newer release wrote it.');
   return made;
 }
 
@@ -83,30 +83,6 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail 
 }
 
 const failed = 'delivering e-mails failed';
-
-/** Codes of nodemailer for what goes wrong before anything is said about a mail. */
-const outages: ReadonlySet<unknown> = new Set([
-  'EAUTH',
-  'EDNS',
-  'ECONNECTION',
-  'ESOCKET',
-  'ETIMEDOUT',
-  'ETLS',
-  'EPROTOCOL',
-]);
-
-/** Whether any other mail would have failed in the same way: the mail server cannot be used by this node for now. */
-function isOutage({ cause }: NotSent): boolean {
-  if (!(cause instanceof Error)) return false;
-  const { code, command, responseCode, timeoutType } = cause as Error &
-    Partial<Record<'code' | 'command' | 'responseCode' | 'timeoutType', unknown>>;
-  // 421 ends the connection, in answer to whatever command. Rejected senders are an error of our configuration, but a
-  // server may already reject here what is too large for it (552).
-  if (typeof responseCode === 'number' && responseCode !== 421)
-    return responseCode !== 552 && command !== 'RCPT TO' && command !== 'DATA';
-  // A server that took the whole mail and does not answer may have accepted it: it is not to get it every five minutes.
-  return outages.has(code) && timeoutType !== 'SOCKET_TIMEOUT';
-}
 
 /** Opens the delivery of this node, with `atOnce` concurrent mails; it starts nothing by itself. */
 export function openDelivery(services: Services, atOnce = connections): Delivery {
@@ -142,14 +118,14 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
       }
       await handOver(written);
     } catch (error) {
-      const failure = error instanceof NotSent ? error : new NotSent('The e-mail could not be composed.', false, error);
-      const { message: reason, final } = failure;
-      const outage = error instanceof NotSent && isOutage(failure);
+      const failure =
+        error instanceof NotSent ? error : new NotSent('The e-mail could not be composed.', { cause: error });
+      const { message: reason, final, isOutage } = failure;
       span.fail(final ? 'given_up' : 'not_sent');
       // Neither the address nor the content is logged; the id is enough to find the mail.
       log.warn({ mail: id, kind, attempt: attempts, reason, final }, 'an e-mail was not delivered');
-      await database.run(mailFailed(claimed, { reason, final, outage }));
-      return !outage;
+      await database.run(mailFailed(claimed, { reason, final, outage: isOutage }));
+      return !isOutage;
     }
     await recordOutcome(() => database.run(mailSent(claimed)));
     return true;

@@ -75,16 +75,20 @@ export function notificationLetter(
   const groups = byDeal(items);
   const ofDeals = groups.filter(({ id }) => id !== null);
   const account = groups.length > ofDeals.length;
-  const unsubscribe = `${baseUrl}${unsubscribePath}?${new URLSearchParams({ token })}`;
+  const unsubscribe = token === null ? null : `${baseUrl}${unsubscribePath}?${new URLSearchParams({ token })}`;
   const around = {
     brand: brokerage ?? product,
     name,
     footer: [
       reasonOf(ofDeals.length, account),
       { label: 'Choose your notifications', url: `${baseUrl}${notificationChoicesPath}` },
-      { label: daily ? 'Stop daily e-mails' : 'Stop e-mails like this', url: unsubscribe },
+      ...(unsubscribe === null
+        ? []
+        : [{ label: daily ? 'Stop daily e-mails' : 'Stop e-mails like this', url: unsubscribe }]),
     ],
-    headers: { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+    ...(unsubscribe !== null && {
+      headers: { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+    }),
   } as const;
   if (items.length === 1 && !daily)
     return {

@@ -46,10 +46,19 @@ export class NotSent extends Error {
   override readonly name = 'NotSent';
   /** Whether the server will never accept this mail, because its recipient or its content is to blame. */
   readonly final: boolean;
-  constructor(message: string, final: boolean, cause?: unknown) {
+  /** Whether nothing was said about this mail: any other would have failed in the same way. */
+  readonly isOutage: boolean;
+  constructor(message: string, { final = false, isOutage = false, cause }: Failure = {}) {
     super(message, { cause });
     this.final = final;
+    this.isOutage = isOutage;
   }
+}
+
+interface Failure {
+  readonly final?: boolean;
+  readonly isOutage?: boolean;
+  readonly cause?: unknown;
 }
 
 /** The number of connections to the mail server, and so of mails handed over concurrently. */
@@ -66,7 +75,8 @@ const limits = { toLastByte: 60_000, whole: 270_000 } as const;
 const isSendable = (address: string): boolean => !/[<>]/.test(address);
 
 function assertSendable(address: string): void {
-  if (!isSendable(address)) throw new NotSent('No e-mail can be sent to an address that contains < or >', true);
+  if (!isSendable(address))
+    throw new NotSent('No e-mail can be sent to an address that contains < or >', { final: true });
 }
 
 // The address is passed as an object, so that it is never parsed as a list of addresses: the quoted part before its @
@@ -160,7 +170,29 @@ function isFinal({ command = '', responseCode = 0 }: SmtpError, answer: string, 
   return command === 'RCPT TO' && [501, 550, 551, 553].includes(responseCode) && !ofUs.test(answer);
 }
 
-function notSent(error: SmtpError, from: string, to: string): NotSent {
+/** Codes of nodemailer for what goes wrong between this node and the mail server; EABORT is our own time limit. */
+const outages: ReadonlySet<string> = new Set([
+  'EABORT',
+  'EAUTH',
+  'EDNS',
+  'ECONNECTION',
+  'ESOCKET',
+  'ETIMEDOUT',
+  'ETLS',
+  'EPROTOCOL',
+]);
+
+/** Whether an error that occurs before the last byte was handed over says nothing about the mail. */
+function isOfAnyMail({ code = '', command, responseCode }: SmtpError): boolean {
+  // 421 ends the connection, in answer to whatever command.
+  if (responseCode === undefined || responseCode === 421) return responseCode === 421 || outages.has(code);
+  // Rejected senders are an error of our configuration, but a server may already reject here what is too large for it
+  // (552).
+  return responseCode !== 552 && command !== 'RCPT TO' && command !== 'DATA';
+}
+
+/** `isHandedOver`: whether the last byte of the mail had been sent. */
+function notSent(error: SmtpError, from: string, to: string, isHandedOver: boolean): NotSent {
   const { code = '', command = '', responseCode, response } = error;
   const said = response ? withoutParticulars(response, from, to) : '';
   const answer = said && `: ${said.slice(0, 300)}`;
@@ -173,8 +205,8 @@ function notSent(error: SmtpError, from: string, to: string): NotSent {
   const what = responseCode === undefined || code === 'EAUTH' || code === 'ETLS' ? trouble : undefined;
   return new NotSent(
     `${what ?? (responseCode === undefined ? 'The e-mail could not be sent' : refused)}${answer}`,
-    final,
-    error,
+    // A server that has the whole mail may deliver it without an answer: it is not to get it every five minutes.
+    { final, isOutage: !isHandedOver && isOfAnyMail(error), cause: error },
   );
 }
 
@@ -225,14 +257,16 @@ function smtpMailer(url: string, baseUrl: string, from: string): Mailer {
       assertSendable(mail.to);
       const late = new AbortController();
       let timer = setTimeout(() => late.abort(), limits.toLastByte);
+      let isHandedOver = false;
       atLastByte.set(late.signal, () => {
+        isHandedOver = true;
         clearTimeout(timer);
         timer = setTimeout(() => late.abort(), limits.whole - limits.toLastByte);
       });
       try {
         await transport.sendMail({ ...addressed(from, mail), signal: late.signal });
       } catch (error) {
-        throw notSent(error as SmtpError, from, mail.to);
+        throw notSent(error as SmtpError, from, mail.to, isHandedOver);
       } finally {
         clearTimeout(timer);
       }
@@ -261,7 +295,8 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
         await keep(file, `To: ${mail.to}\nSubject: ${mail.subject}\n\n${mail.text}`);
         log.info({ file }, 'SMTP_URL is not set: the e-mail is in a file');
       } catch (error) {
-        throw new NotSent(`The e-mail could not be written to a file: ${(error as Error).message}`, false, error);
+        const message = `The e-mail could not be written to a file: ${(error as Error).message}`;
+        throw new NotSent(message, { isOutage: true, cause: error });
       }
     },
     close: () => transport.close(),

@@ -411,15 +411,30 @@ describe('more due mails than one batch holds', () => {
     web.service.clock.advance(1_000);
     await due(one, web.scene.deal, 'question_asked', 1);
     await writeAll();
-    expect((await mailed()).toSorted((a, b) => a.count - b.count)).toEqual([
+    const bySize = async () => (await mailed()).toSorted((a, b) => a.count - b.count);
+    expect(await bySize()).toEqual([
       { to: one, count: 1 },
-      { to: many, count: 2_300 },
+      { to: many, count: 1_000 },
+    ]);
+    // What the mail has no room for comes in the next hour, not in mails of the same minute that say the same.
+    web.service.clock.advance(60 * minute);
+    await writeAll();
+    expect((await bySize()).map(({ count }) => count)).toEqual([1, 1_000, 1_000]);
+  });
+
+  test('about an account are all mailed at once', async () => {
+    const reader = web.scene.people['viewer']!;
+    await due(reader, null, 'new_device', 1_200);
+    await writeAll();
+    expect(await mailed()).toEqual([
+      { to: reader, count: 1_000 },
+      { to: reader, count: 200 },
     ]);
   });
 
   test('of a day come in one mail, and what it has no room for in that of the next day', async () => {
     const reader = web.scene.people['broker']!;
-    await due(reader, web.scene.deal, 'question_asked', 4_700);
+    await due(reader, web.scene.deal, 'question_asked', 1_700);
     await web.service.sql(`update vault.notifications set mail = 'daily' where mail_due_at is not null`);
     const summaries = async () => {
       await writeAll();
@@ -429,7 +444,7 @@ describe('more due mails than one batch holds', () => {
       await web.service.sql('delete from vault.outbox');
       return [sizes, web.service.mails.slice(before).map(({ text }) => /\d+ questions? \w+ asked/.exec(text)?.[0])];
     };
-    expect(await summaries()).toEqual([[4_000], ['4000 questions were asked']]);
+    expect(await summaries()).toEqual([[1_000], ['1000 questions were asked']]);
     expect(await summaries()).toEqual([[], []]);
     web.service.clock.advance(24 * 60 * minute);
     expect(await summaries()).toEqual([[700], ['700 questions were asked']]);
@@ -577,17 +592,27 @@ describe('account-security notifications', () => {
       await tell('question_asked', web.scene.deal, mail);
       await web.service.database.run(queueNotificationMails(200));
     };
-    const subjects = async () => ((await mails())['viewer'] ?? []).map(({ subject }) => subject);
+    const time = async () => {
+      const [last] = await web.service.sql<{ at: Date }>(
+        `select max(at) as at from vault.notifications where user_id = $1 and kind = 'new_device'`,
+        [web.scene.people['viewer']],
+      );
+      return timeInWords(last!.at.toISOString());
+    };
     await mails();
     await queued('at_once');
     await does('viewer', '/notifications/read', {});
     await does('viewer', '/notifications/choices/new_device', { delivery: 'app' }, 'PUT');
-    expect(await subjects()).toEqual(['Someone signed in to your account from a new device']);
+    const atOnce = (await mails())['viewer']!;
+    expect(atOnce).toMatchObject([{ subject: 'Someone signed in to your account from a new device' }]);
+    expect(atOnce[0]!.text).toContain(`from a new device. This was on ${await time()}.`);
     await does('viewer', '/notifications/choices/new_device', { delivery: 'daily' }, 'PUT');
     await tell('new_device', null, 'daily');
     await tell('document_added', web.scene.deal, 'daily');
     await does('viewer', '/notifications/read', {});
-    expect(await subjects()).toEqual(['Daily summary: your account']);
+    const daily = (await mails())['viewer']!;
+    expect(daily).toMatchObject([{ subject: 'Daily summary: your account' }]);
+    expect(daily[0]!.text).toContain(`from a new device. This was on ${await time()}.`);
     await does('viewer', '/notifications/choices/new_device', { delivery: 'at_once' }, 'PUT');
   });
 
@@ -607,6 +632,11 @@ describe('account-security notifications', () => {
       viewer: ['Daily summary: your account'],
       elsewhere: ['Daily summary: Corner bakery'],
     });
+    // Nobody at the former address unsubscribes the account.
+    expect(whole(sent['elsewhere']![0]!)).toContain('/unsubscribe?');
+    expect(sent['elsewhere']![0]!.headers).toHaveProperty('List-Unsubscribe');
+    expect(whole(sent['viewer']![0]!)).not.toContain('nsubscribe');
+    expect(sent['viewer']![0]!.text).not.toContain('Stop daily e-mails');
     expect(await service.sql('select from vault.outbox where sent_at is null')).toEqual([]);
     await moveTo('viewer@example.test');
   });

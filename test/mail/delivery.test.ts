@@ -239,6 +239,31 @@ describe('a mail', () => {
     expect((await outbox()).map((mail) => Math.round(mail.in / 60))).toEqual([1]);
   });
 
+  test.each([
+    ['421 to MAIL FROM', 'onSender', 421, 5],
+    ['421 to RCPT TO', 'onRecipient', 421, 5],
+    ['421 in answer to the mail', 'onMail', 421, 360],
+    ['450 to MAIL FROM', 'onSender', 450, 5],
+    ['a closed connection to RCPT TO', 'onRecipient', null, 5],
+    // The mail server may have accepted the mail.
+    ['a closed connection in answer to the mail', 'onMail', null, 360],
+  ] as const)('is tried again at intervals that fit %s', async (_, hook, code, minutes) => {
+    mailServer[hook] = () => {
+      if (code !== null) throw new Refusal(code, 'Not now');
+      mailServer.hangUp();
+    };
+    await invite();
+    let waits = 0;
+    for (let attempt = 1; attempt <= 6; attempt += 1) {
+      await deliver();
+      const [mail] = await outbox();
+      expect(mail).toMatchObject({ state: 'waiting', attempts: attempt });
+      waits = Math.round(mail!.in / 60);
+      service.clock.advance(mail!.in * 1_000 + 1_000);
+    }
+    expect(waits).toBe(minutes);
+  });
+
   test('is not tried with all others while the mail server cannot be used', async () => {
     const node = openDelivery(await openNode('smtp://127.0.0.1:1'));
     for (let n = 0; n < 12; n += 1) await invite();
@@ -611,6 +636,20 @@ describe('a mail that is late', () => {
     expect(raw).toContain(`\nReply-To: ${inviter!.email}\n`);
   });
 
+  test('has no address of an inviter who belongs to neither the brokerage nor the deal by then', async () => {
+    const { id } = await openAccount(service);
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [brokerage, id]);
+    const inviter = await signInAs(service, id);
+    const { raw } = await sentLate(async () => {
+      const invited = { email: 'invited-by-a-former-member@example.com', name: 'Ira', role: 'staff' };
+      expect(await inviter.ask(`/brokerages/${brokerage}/members`, invited)).toMatchObject({ status: 201 });
+      const { status } = await admin.ask(`/brokerages/${brokerage}/members/${id}`, undefined, 'DELETE');
+      expect(status).toBe(200);
+    });
+    expect(raw).toContain('invites you to');
+    expect(raw).not.toContain('Reply-To');
+  });
+
   test('says when the security of the account was changed, and whom everybody can ask for help', async () => {
     const queue = (kind: string, facts: object) =>
       service.sql(`select app.queue_mail($1, 'ann@example.com', null, null, null, true, $2, null, null)`, [
@@ -788,14 +827,22 @@ test('the mail server may take minutes to accept a mail that it has received, bu
   answer.resolve();
   await accepted;
 
+  const message = 'The mail server did not accept the e-mail in time';
+  const again = Promise.withResolvers<void>();
+  mailServer.onMail = () => {
+    again.resolve();
+    return new Promise(() => {});
+  };
+  const unanswered = expect(mailer.send(mail)).rejects.toMatchObject({ message, final: false, isOutage: false });
+  await again.promise;
+  vi.advanceTimersByTime(5 * minute);
+  await unanswered;
+
   mailServer.onRecipient = () => {
     asked.resolve();
     return new Promise(() => {});
   };
-  const refused = expect(mailer.send(mail)).rejects.toMatchObject({
-    message: 'The mail server did not accept the e-mail in time',
-    final: false,
-  });
+  const refused = expect(mailer.send(mail)).rejects.toMatchObject({ message, final: false, isOutage: true });
   await asked.promise;
   vi.advanceTimersByTime(minute);
   await refused;
@@ -817,6 +864,15 @@ test('without SMTP, mails are written to files that only the service can read, n
   expect((await stat(file)).mode & 0o077).toBe(0);
   expect(lines.join('')).toContain(file);
   expect(lines.join('')).not.toContain('secret');
+
+  // A disk that takes no file takes none of any mail.
+  const nowhere = createMailer({ ...config, dataDir: file }, createLog('info', { write: () => {} }));
+  await expect(nowhere.send(mail)).rejects.toMatchObject({ final: false, isOutage: true });
+  await expect(nowhere.send({ ...mail, to: '"a<b"@example.com' })).rejects.toMatchObject({
+    final: true,
+    isOutage: false,
+  });
+  nowhere.close();
 });
 
 describe('an undelivered mail', () => {

@@ -1,6 +1,6 @@
 /** A mail server that accepts or refuses what the test decides: smtp-server on a port of 127.0.0.1. */
 
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 
@@ -38,6 +38,8 @@ export interface MailServer {
   onSender: (address: string) => void | Promise<void>;
   onRecipient: (address: string) => void | Promise<void>;
   onMail: (mail: Received) => void | Promise<void>;
+  /** Closes all connections without an answer. */
+  hangUp(): void;
   close(): Promise<void>;
 }
 
@@ -95,11 +97,17 @@ export async function openMailServer({ encrypts = false } = {}): Promise<MailSer
     },
   });
   server.on('error', () => {});
+  const sockets = new Set<Socket>();
+  server.server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
   const { port } = server.server.address() as AddressInfo;
   return Object.assign(hooks, {
     url: `smtp://127.0.0.1:${port}`,
     received,
+    hangUp: () => sockets.forEach((socket) => socket.destroy()),
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   });
 }

@@ -51,8 +51,11 @@ export interface MailedNotification {
   count: number;
   /** The brokerages that it is about; null where it is about none. */
   brokerages: { id: string; name: string }[] | null;
-  /** The token with which the reader unsubscribes from the kinds in the mail. */
-  token: string;
+  /**
+   * The token with which the reader unsubscribes from the kinds in the mail; null in a mail to the address that the
+   * reader had before.
+   */
+  token: string | null;
 }
 
 /**

@@ -5,7 +5,6 @@
 
 alter table vault.outbox add refusals int not null default 0;
 alter table vault.outbox alter give_up_at set default app.now() + interval '3 days';
-update vault.outbox o set give_up_at = greatest(o.give_up_at, o.created_at + interval '3 days') where o.sent_at is null and o.given_up_at is null;
 
 -- Records why a mail was not delivered. An `outage` says nothing about the mail: it is tried again soon.
 drop function app.mail_failed(uuid, integer, text, boolean);
