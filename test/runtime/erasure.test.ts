@@ -466,9 +466,12 @@ test('somebody who is only a contact of brokerages is exported and erased by the
   expect(await run(['people', 'erase', address], env)).toMatchObject({ code: 1 });
 
   // A restored backup has a contact again, which an admin had erased.
-  await service.sql(`update contacts set display_name = 'Only Zyxcontact', email = $2 where id = $1`, [there, address]);
-  const again = await run(['people', 'erase', there ?? '', '--json'], env);
-  expect(JSON.parse(again.stdout)).toMatchObject({ id: null, contacts: 1, contact_ids: [there] });
+  const [restored] = await service.sql<{ id: string }>(
+    `insert into contacts (brokerage_id, type, display_name, email) select brokerage_id, 'person', 'Only Zyxcontact', $2 from contacts where id = $1 returning id`,
+    [there, address],
+  );
+  const again = await run(['people', 'erase', restored?.id ?? '', '--json'], env);
+  expect(JSON.parse(again.stdout)).toMatchObject({ id: null, contacts: 1, contact_ids: [restored?.id] });
   expect(await tablesWith(service, ['zyxcontact'])).toEqual([]);
 });
 
