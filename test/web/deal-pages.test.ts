@@ -569,7 +569,7 @@ test('offers are stacked on a phone, and show whether they have expired', async 
 
 test('a broker declines an offer on its card; those of the others are not accepted once the deal has closed', async () => {
   const { service, scene } = web;
-  const { deal } = await withBuyer(service, scene, 'Cider press');
+  const { deal } = await withBuyer(service, scene, 'Orchard press');
   const path = `/deals/${deal}/offers`;
   for (const name of ['other buyer', 'exclusive buyer'])
     await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'buyer', 'active')`, [
@@ -1087,7 +1087,7 @@ test('a buyer under an NDA leaves a deal by themselves, and is told that the NDA
   await expectAccessible(page);
   await button(question, 'Leave').click();
   await page.waitForURL('**/deals');
-  expect(await page.getByText('Herring smokery').count()).toBe(0);
+  await expect.poll(() => page.getByText('Herring smokery').count()).toBe(0);
 });
 
 test('the only broker of a deal is warned before leaving, and sees the effects of a move and an invitation', async () => {
