@@ -521,7 +521,9 @@ describe('connected clients', () => {
 
     const own = await register('broker');
     expect((await as('broker').ask(`/clients/${own}/share`, { brokerage_id: scene.brokerage })).status).toBe(403);
-    expect((await as('admin').ask(`/clients/${id}/share`, { brokerage_id: foreign })).status).toBe(403);
+    expect((await as('admin').ask(`/clients/${id}/share`, { brokerage_id: foreign })).status).toBe(409);
+    const unshared = await register('admin');
+    expect((await as('admin').ask(`/clients/${unshared}/share`, { brokerage_id: foreign })).status).toBe(403);
     expect((await as('admin').ask(`/clients/${id}/share`, { brokerage_id: null })).body.brokerage_id).toBeNull();
     expect(await seenBy('broker', id)).toBeUndefined();
   });
