@@ -355,7 +355,10 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     const latest = wholeByAge(found, now).at(-1);
     if (latest !== undefined) {
       if (store !== null && !task.takesOver) await checkCopy(task, latest, store);
-      const isRecent = !isFromFuture(latest, now) && now.getTime() - madeAt(latest).getTime() < (unlessYounger ?? 0);
+      const isRecent =
+        unlessYounger !== undefined &&
+        !isFromFuture(latest, now) &&
+        now.getTime() - madeAt(latest).getTime() < unlessYounger;
       if (isRecent) return null;
     }
     if (store !== null && !(await isMarked(task.storage, store)))

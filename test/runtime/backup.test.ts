@@ -990,14 +990,28 @@ test('the service makes a backup when the latest is too old, and doctor reports 
   ]);
 });
 
+/** Renames a plain backup as if the clock had been wrong; returns its new name. */
+async function redated(place: string, name: string, at: Date): Promise<string> {
+  const stamp = at.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const early = name.replace(/\d{8}T\d{6}Z/, stamp);
+  await rename(path.join(place, name), path.join(place, early));
+  const manifest = path.join(place, early, 'manifest');
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(name, early));
+  return early;
+}
+
+test('a backup is made although the clock of the latest was a minute fast, and is not the one deleted', async () => {
+  const place = await newDataDir();
+  const { name } = await backUp(place);
+  const ahead = await redated(place, name, new Date(Date.now() + 60_000));
+  const { code, stdout } = await run(['backup', '--json', '--place', place, '--keep', '1'], env);
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { deleted: [ahead] }]);
+});
+
 test('a backup that a wrong clock dated in the future does not stop others, and is never taken for the latest', async () => {
   const place = await newDataDir();
   const first = await backUp(place);
-  // Renamed as if the clock had been wrong: the manifest of a plain backup can be changed.
-  const early = first.name.replace(/\d{4}/, (year) => String(Number(year) + 4));
-  await rename(path.join(place, first.name), path.join(place, early));
-  const manifest = path.join(place, early, 'manifest');
-  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(first.name, early));
+  const early = await redated(place, first.name, new Date(Date.parse(timeOf(first.name)) + 4 * 365 * 86_400_000));
 
   const doctor = async () => {
     const { stdout } = await run(['doctor', '--json'], { ...env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
