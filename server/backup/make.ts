@@ -287,13 +287,15 @@ async function clearAllBodies({ destination, key }: BackupTask, kept: readonly s
 
 /**
  * Deletes incomplete backups, complete ones except the latest `keep`, of which `made` is the last, and then bodies;
- * appends the names of deleted backups to `dropped`.
+ * appends the names of deleted backups to `dropped`. While one is dated in the future, no complete backup is deleted.
  */
 async function prune(task: BackupTask, made: string, dropped: string[]): Promise<void> {
-  const { destination, keep = Infinity } = task;
+  const { destination, now } = task;
   const found = await backupsIn(destination);
-  // A clock may have been wrong, or be wrong now: whatever the names say, the backup just made is the latest.
-  const whole = [...wholeByAge(found, task.now).filter((name) => name !== made), made];
+  // The backup just made is the latest, although another may be dated some minutes ahead.
+  const whole = [...wholeByAge(found, now).filter((name) => name !== made), made];
+  // A clock was wrong, or is wrong on this machine, to which the newest backups then look like those of the future.
+  const keep = whole.some((name) => isFromFuture(name, now)) ? Infinity : (task.keep ?? Infinity);
   const kept = whole.slice(Math.max(0, whole.length - keep));
   for (const { name } of found) {
     if (kept.includes(name)) continue;
