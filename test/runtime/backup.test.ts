@@ -456,10 +456,16 @@ describe('an encrypted backup', () => {
     process.kill(Number(await readFile(path.join(TMPDIR, leftBehind, 'data/dealkeep.pid'), 'utf8')), 'SIGKILL');
     await killed.ended;
     expect(isAlive(orphan)).toBe(true);
+    // What cannot be deleted is named, and prevents nothing.
+    const stuck = path.join(TMPDIR, 'dealkeep-verify-stuck');
+    await mkdir(path.join(stuck, 'data/dealkeep.lock'), { recursive: true });
+    await writeFile(path.join(stuck, 'data/dealkeep.pid'), '1\n');
     expect(await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR })).toMatchObject({
       code: 0,
+      stderr: expect.stringMatching(new RegExp(`^${stuck}, which an earlier verify left behind, .*\n$`)),
     });
-    expect(left()).toEqual([]);
+    expect(left()).toEqual([path.basename(stuck)]);
+    await rm(stuck, { recursive: true });
     expect(isAlive(orphan)).toBe(false);
   });
 });
