@@ -194,23 +194,33 @@ function addDocuments(program: Command): void {
           const storage = await openStorage(config);
           const storeId = randomUUID();
           const place = storeLocation(config);
-          const adopt = async () => {
-            await requireNoNodes(client);
+          try {
+            const refuseNodes = () => requireNoNodes(client);
+            await inTransaction(client, refuseNodes);
+            // Outside of a transaction, as nodes that start wait only briefly for a lock.
             const findings = findingsOf('store');
-            await checkBodies(client, storage, false, findings);
+            const { unreadable } = await checkBodies(client, storage, false, findings);
             const fault = findings.list.find(({ level }) => level === 'fault');
-            if (fault && !incomplete)
+            if (fault && !incomplete) {
+              const advice = unreadable
+                ? 'Check that the store can be reached and that this user may read its files.'
+                : 'Copy all documents there first.';
               throw new NotPossible(
-                `Nothing was changed: in ${place} ${fault.message} Copy all documents there first. To adopt it as it is, add: --incomplete`,
+                `Nothing was changed: in ${place} ${fault.message} ${advice} To adopt it as it is, add: --incomplete`,
               );
-            await markStore(storage, storeId);
-            await adoptStore(client, storeId);
+            }
+            await inTransaction(client, async () => {
+              await refuseNodes();
+              await markStore(storage, storeId);
+              await adoptStore(client, storeId);
+            });
             return { store_id: storeId, place, checked: findings.list.map(({ message }) => message).join(' ') };
-          };
-          return inTransaction(client, adopt).finally(() => storage.close());
+          } finally {
+            await storage.close();
+          }
         },
         ({ place, checked }) =>
-          `The documents are in ${place}. ${checked} Start the nodes with this configuration, and continue backups with: dealkeep backup --continue`,
+          `The documents are in ${place}. ${checked} Continue backups with dealkeep backup --continue, then start the nodes with this configuration.`,
       ),
     );
 }

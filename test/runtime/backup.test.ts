@@ -840,8 +840,45 @@ test('a store that lacks files of documents is adopted only with --incomplete', 
     stdout: expect.stringMatching(/The files of all \d+ documents are there\./),
   });
   expect(await run(['documents', 'adopt'], { ...copy.env, DATA_DIR: await newDataDir() })).toMatchObject({ code: 1 });
+  // A folder that cannot be read lacks nothing.
+  const unreadable = await newDataDir();
+  await cp(path.join(copy.dataDir, 'documents'), path.join(unreadable, 'documents'), { recursive: true });
+  const [part = ''] = readdirSync(path.join(unreadable, 'documents')).filter((name) => /^[0-9a-f]{2}$/.test(name));
+  await rm(path.join(unreadable, 'documents', part), { recursive: true });
+  await symlink(part, path.join(unreadable, 'documents', part));
+  expect(await run(['documents', 'adopt'], { ...copy.env, DATA_DIR: unreadable })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^Nothing was changed: in .* \d+ of \d+ documents cannot be read: .*ELOOP.* Check that the store can be reached/m,
+    ),
+  });
   const anyway = await run(['documents', 'adopt', '--incomplete'], { ...copy.env, DATA_DIR: await newDataDir() });
   expect(anyway).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a node may start while documents adopt looks for files, and then nothing is adopted', async () => {
+  const { env: there, owner } = await emptyPlace();
+  const holder = new pg.Client(owner);
+  await holder.connect();
+  try {
+    await holder.query('begin; lock table public.documents in access exclusive mode');
+    const adopting = run(['documents', 'adopt'], there);
+    const waiting = async () =>
+      (
+        await holder.query(
+          `select from pg_locks l join pg_database d on d.oid = l.database where d.datname = current_database() and not l.granted`,
+        )
+      ).rowCount;
+    await expect.poll(waiting, { timeout: 60_000 }).toBe(1);
+    await holder.query(`select app.note_node(gen_random_uuid(), 'the node that started', '{}'); commit`);
+    expect(await adopting).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^1 node is running, .*: the node that started\. Stop every node first\./),
+    });
+    expect((await holder.query('select from vault.document_store')).rowCount).toBe(0);
+  } finally {
+    await holder.end();
+  }
 });
 
 test('a backup fails when the document store does not belong to the database', async () => {

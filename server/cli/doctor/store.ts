@@ -90,15 +90,19 @@ const presenceMillis = 20_000;
 /** At most this many documents are named. */
 const named = 5;
 
-/** Checks the body of each document: its presence or, when `isWhole`, its size and digest, without a time limit. */
+/**
+ * Checks the body of each document: its presence or, when `isWhole`, its size and digest, without a time limit. Returns
+ * whether some could not be read.
+ */
 export async function checkBodies(
   owner: pg.Client,
   storage: Storage,
   isWhole: boolean,
   findings: Findings,
-): Promise<void> {
+): Promise<{ unreadable: boolean }> {
   const giveUp = isWhole ? Infinity : Date.now() + presenceMillis;
   const wrong: string[] = [];
+  let unreadable = 0;
   let looked = 0;
   let isComplete = false;
   for (let last: string | null = null; Date.now() < giveUp; await pause(0)) {
@@ -112,7 +116,10 @@ export async function checkBodies(
       const batch = rows.slice(at, at + atOnce);
       const found = await Promise.all(
         batch.map((document) =>
-          wrongWith(storage, document, isWhole).catch((error: unknown) => `cannot be read (${reasonOf(error)})`),
+          wrongWith(storage, document, isWhole).catch((error: unknown) => {
+            unreadable += 1;
+            return `cannot be read (${reasonOf(error)})`;
+          }),
         ),
       );
       looked += batch.length;
@@ -122,9 +129,18 @@ export async function checkBodies(
   }
   if (wrong.length > 0) {
     const more = wrong.length > named ? `; and ${wrong.length - named} more` : '';
+    const verb = wrong.length === 1 ? 'is' : 'are';
+    const what =
+      unreadable === 0
+        ? `${verb} missing or damaged`
+        : unreadable === wrong.length
+          ? 'cannot be read'
+          : `${verb} missing or damaged, or cannot be read`;
     findings.fault(
-      `${wrong.length} of ${looked} documents ${wrong.length === 1 ? 'is' : 'are'} missing or damaged: ${wrong.slice(0, named).join('; ')}${more}.`,
-      'Restore them from a backup of the store, under the same names.',
+      `${wrong.length} of ${looked} documents ${what}: ${wrong.slice(0, named).join('; ')}${more}.`,
+      unreadable === 0
+        ? 'Restore them from a backup of the store, under the same names.'
+        : 'Check that the store can be reached and that this user may read its files. Restore what is missing from a backup of the store, under the same names.',
     );
   } else if (isComplete) {
     findings.ok(
@@ -138,4 +154,5 @@ export async function checkBodies(
       'Run dealkeep doctor --documents, which checks all of them.',
     );
   }
+  return { unreadable: unreadable > 0 };
 }
