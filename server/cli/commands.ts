@@ -383,7 +383,9 @@ function addPeople(program: Command): void {
         ({ id, pseudonym, contacts, contact_ids = [] }) =>
           contacts === undefined
             ? `The person is erased. In records of deals they are "${pseudonym}" (${id}). ${whatStays}`
-            : `The person has no account. Erased: ${plural(contacts, 'contact')} (${contact_ids.join(', ')}). ${whatStays}`,
+            : contact_ids.includes(who.toLowerCase())
+              ? `The contact is erased. ${whatStays}`
+              : `The person has no account. Erased: ${plural(contacts, 'contact')} (${contact_ids.join(', ')}). ${whatStays}`,
       )(options),
     );
 }

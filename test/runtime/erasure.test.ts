@@ -472,6 +472,26 @@ test('somebody who is only a contact of brokerages is exported and erased by the
   expect(await tablesWith(service, ['zyxcontact'])).toEqual([]);
 });
 
+test('erasing a contact by its id leaves an account with that address, and its mails, as they are', async () => {
+  const account = await openAccount(service, { email: 'stays.on@people.example', name: 'Stays On' });
+  const brokerage = await addBrokerage(service, 'Knows an account');
+  const [contact] = await service.sql<{ id: string }>(
+    `insert into contacts (brokerage_id, type, display_name, email) values ($1, 'person', 'Stays On', $2) returning id`,
+    [brokerage, account.email],
+  );
+  await fileMailer(service.config).send({
+    messageId: 'own@x',
+    to: account.email,
+    subject: 'Reset your password',
+    text: 'Hello',
+    html: '',
+  });
+  const { code, stdout } = await run(['people', 'erase', contact!.id.toUpperCase()], env);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^The contact is erased\. What they/)]);
+  expect((await mailFiles(service)).join('\n')).toContain(account.email);
+  expect(await service.sql('select email from users where id = $1', [account.id])).toEqual([{ email: account.email }]);
+});
+
 test('an account with an unproven address cannot erase itself or contacts with that address', async () => {
   const account = await openAccount(service, { email: 'passed.on@people.example', name: 'Somebody Else' });
   const brokerage = await addBrokerage(service, 'Knows the address');
