@@ -1,6 +1,7 @@
 /** The operator's commands that show and change data, such as keys, users and brokerages, on the owner's connection. */
 
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type * as Administration from '../domain/accounts/administration.ts';
 import type { HoldKind } from '../domain/accounts/erasure.ts';
@@ -346,14 +347,18 @@ function addPeople(program: Command): void {
         async ({ client }, { output }: { json?: boolean; output?: string }) => {
           const { exportPerson } = await import('../domain/accounts/erasure.ts');
           if (output === undefined) return exportPerson(client, who);
-          const [{ openNew }, { rm }] = await Promise.all([import('./new-file.ts'), import('node:fs/promises')]);
+          const [{ openNew }, { rm }, { namingPlace }] = await Promise.all([
+            import('./new-file.ts'),
+            import('node:fs/promises'),
+            import('../lib/full-disk.ts'),
+          ]);
           // Opened before the data is read, because reading leaves a record of an export.
           const file = await openNew(output, '--output');
           try {
             await file.writeFile(await exportPerson(client, who));
           } catch (error) {
             await rm(output, { force: true });
-            throw error;
+            throw namingPlace(error, path.dirname(path.resolve(output)));
           } finally {
             await file.close();
           }

@@ -810,6 +810,17 @@ test('a full disk is reported in one sentence that names the place', async ({ sk
     expect(stdout).not.toContain('check host, port');
     const started = await run(['migrate'], { DATA_DIR: place });
     expect([started.code, started.stderr]).toEqual([1, `There is no room left in ${place}.\n`]);
+    const full = { code: 1, stderr: `There is no room left in ${place}.\n` };
+    const [someone] = await service.sql<{ email: string }>('select email from users limit 1');
+    const exporting = ['people', 'export', someone!.email, '--output', path.join(place, 'person.json')];
+    expect(await run(exporting, env)).toMatchObject(full);
+    expect(readdirSync(place)).not.toContain('person.json');
+    // Room for the lock, and none for the passwords of a new database.
+    await truncate(path.join(place, 'fill'), 0);
+    await writeFile(path.join(place, 'dealkeep.pid'), '1\n');
+    await writeFile(path.join(place, 'fill'), Buffer.alloc(65_536)).catch(() => {});
+    expect(await run(['migrate'], { DATA_DIR: place })).toMatchObject(full);
+    expect(readdirSync(place)).not.toContain('postgres-passwords.json');
   } finally {
     spawnSync('umount', [place]);
   }
