@@ -41,6 +41,11 @@ class NoBackupMade extends Error {
   override readonly name = 'NoBackupMade';
 }
 
+/** The latest backup is recent enough, but it could not be checked whether it is of this database. */
+export class NotChecked extends Error {
+  override readonly name = 'NotChecked';
+}
+
 interface BackupTask {
   /** A connection as the owner, for the backup alone. */
   readonly client: pg.Client;
@@ -337,7 +342,7 @@ async function checkCopy({ destination, key }: BackupTask, latest: string, store
 }
 
 /**
- * Makes a backup; null when a recent enough one exists. Rejects with {@link NoBackupMade}, or with the errors of
+ * Makes a backup; null when a recent enough one exists or, with `unlessYounger`, another process makes one. Rejects with {@link NoBackupMade} or {@link NotChecked}, or with the errors of
  * database, store and destination.
  */
 export async function makeBackup(task: BackupTask): Promise<Made | null> {
@@ -346,8 +351,8 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
   const { rows } = await client.query<{ taken: boolean }>(
     `select pg_try_advisory_lock(hashtext('dealkeep backup')) as taken`,
   );
-  if (rows[0]?.taken !== true && unlessYounger !== undefined) return null;
-  if (rows[0]?.taken !== true)
+  const isLocked = rows[0]?.taken === true;
+  if (!isLocked && unlessYounger === undefined)
     throw new NoBackupMade('Another backup of this database is being made. Wait until it has finished.');
   try {
     const series = await seriesIn(client);
@@ -356,13 +361,22 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     const found = await backupsIn(destination);
     const latest = wholeByAge(found, now).at(-1);
     if (latest !== undefined) {
-      if (store !== null && !task.takesOver) await checkCopy(task, latest, store);
       const isRecent =
         unlessYounger !== undefined &&
         !isFromFuture(latest, now) &&
         now.getTime() - madeAt(latest).getTime() < unlessYounger;
+      if (store !== null && !task.takesOver)
+        await checkCopy(task, latest, store).catch((error: unknown) => {
+          throw isRecent && !(error instanceof NoBackupMade)
+            ? new NotChecked(`${latest} in ${destination.label} could not be checked: ${reasonOf(error)}`, {
+                cause: error,
+              })
+            : error;
+        });
       if (isRecent) return null;
     }
+    // Another process makes one, in a place that was checked above.
+    if (!isLocked) return null;
     if (store !== null && !(await isMarked(task.storage, store)))
       throw new NoBackupMade(
         `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored here, run dealkeep documents adopt.`,
@@ -381,6 +395,6 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     await destination.tidy(new Date(now.getTime() - unfinishedMillis)).catch(() => {});
     return { manifest, copied: copiedNow, dropped, undeleted };
   } finally {
-    await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});
+    if (isLocked) await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});
   }
 }

@@ -1045,6 +1045,32 @@ test('the service makes a backup when the latest is too old, and doctor reports 
   ]);
 });
 
+test('a service that cannot check a recent backup has not failed to make one', async () => {
+  const s3 = await openS3Server();
+  const bucket = { ...bucketVariables(s3.config), BACKUP_TO: `s3://${s3.config.bucket}/kept` };
+  try {
+    await backUp(bucket.BACKUP_TO, bucket);
+    const before = await noted();
+    s3.failOn(/^GET .*manifest/);
+    const program = dealkeep(['serve', '--json'], {
+      ...env,
+      ...bucket,
+      DATA_DIR: service.config.dataDir,
+      BACKUP_EVERY: '1d',
+    });
+    let log = '';
+    program.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    program.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    await expect.poll(() => log, { timeout: 60_000 }).toContain('no backup was made');
+    expect(log).toContain('could not be checked');
+    program.child.kill('SIGTERM');
+    await program.ended;
+    expect(await noted()).toEqual(before);
+  } finally {
+    await s3.close();
+  }
+});
+
 /** Renames a plain backup as if the clock had been wrong; returns its new name. */
 async function redated(place: string, name: string, at: Date): Promise<string> {
   const stamp = at.toISOString().replaceAll(/[-:]|\.\d+/g, '');
@@ -1120,6 +1146,16 @@ test('a place with backups of another database or of a copy is reported by docto
   expect(log).toContain('dealkeep backup --continue');
   node.child.kill('SIGTERM');
   await node.ended;
+
+  // While another process makes a backup elsewhere, the place is not taken for one of this database either.
+  const holder = new pg.Client(copy.owner);
+  await holder.connect();
+  await holder.query(`select pg_advisory_lock(hashtext('dealkeep backup'))`);
+  const scheduled = await run(['backup', '--scheduled', '--json', '--place', place], {
+    ...copy.env,
+    BACKUP_EVERY: '1d',
+  }).finally(() => holder.end());
+  expect([scheduled.code, scheduled.stderr]).toEqual([1, expect.stringContaining('was made from a copy')]);
 
   const taken = await backUp(place, copy.env, ['--continue']);
   expect(await doctor()).toEqual([expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old/)]);
