@@ -72,7 +72,8 @@ try {
   const { name, stack } = known;
   // System errors about a file name the file: a folder that this user may not write to.
   const isOfFile = 'syscall' in known && 'path' in known;
-  const foreseen = isOfFile || isWithoutRoom(error) || (name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError');
+  const foreseen =
+    isOfFile || isWithoutRoom(error) || (name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError');
   process.stderr.write(`${foreseen ? reasonOf(error) : (stack ?? reasonOf(error))}\n`);
   process.exitCode = name === 'ConfigError' ? 2 : 1;
 }
