@@ -466,6 +466,7 @@ test('somebody who is only a contact of brokerages is exported and erased by the
   expect(await run(['people', 'erase', address], env)).toMatchObject({ code: 1 });
 
   // A restored backup has a contact again, which an admin had erased.
+  await service.sql('update contacts set erased_at = null where id = $1', [there]);
   await service.sql(`update contacts set display_name = 'Only Zyxcontact', email = $2 where id = $1`, [there, address]);
   const again = await run(['people', 'erase', there ?? '', '--json'], env);
   expect(JSON.parse(again.stdout)).toMatchObject({ id: null, contacts: 1, contact_ids: [there] });
