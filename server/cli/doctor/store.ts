@@ -55,14 +55,18 @@ interface Kept {
   readonly sha256: Buffer | null;
 }
 
-/** SQL for the documents whose bodies must exist, newest first, in portions. */
+/**
+ * SQL for the documents whose bodies must exist, newest first, in portions. Those of documents removed earlier are about
+ * to be cleared, and no backup has them.
+ */
 const portion = `
   select id, storage_key, size_bytes, sha256 from (
-    select id, storage_key, size_bytes, sha256, body_cleared_at from public.documents
+    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at from public.documents
     union all
-    select id, storage_key, size_bytes, sha256, body_cleared_at from public.production_documents
+    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at from public.production_documents
   ) d
-  where body_cleared_at is null and ($1::uuid is null or id < $1) order by id desc limit 500`;
+  where body_cleared_at is null and (removed_at is null or removed_at > now() - interval '6 days')
+    and ($1::uuid is null or id < $1) order by id desc limit 500`;
 
 /** Returns what is wrong with a body; null when it is intact. */
 async function wrongWith(storage: Storage, document: Kept, isWhole: boolean): Promise<string | null> {
