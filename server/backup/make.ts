@@ -41,6 +41,11 @@ class NoBackupMade extends Error {
   override readonly name = 'NoBackupMade';
 }
 
+/** The latest backup is recent enough, but it could not be checked whether it is of this database. */
+export class NotChecked extends Error {
+  override readonly name = 'NotChecked';
+}
+
 interface BackupTask {
   /** A connection as the owner, for the backup alone. */
   readonly client: pg.Client;
@@ -287,13 +292,15 @@ async function clearAllBodies({ destination, key }: BackupTask, kept: readonly s
 
 /**
  * Deletes incomplete backups, complete ones except the latest `keep`, of which `made` is the last, and then bodies;
- * appends the names of deleted backups to `dropped`.
+ * appends the names of deleted backups to `dropped`. While one is dated in the future, no complete backup is deleted.
  */
 async function prune(task: BackupTask, made: string, dropped: string[]): Promise<void> {
-  const { destination, keep = Infinity } = task;
+  const { destination, now } = task;
   const found = await backupsIn(destination);
-  // A clock may have been wrong, or be wrong now: whatever the names say, the backup just made is the latest.
-  const whole = [...wholeByAge(found, task.now).filter((name) => name !== made), made];
+  // The backup just made is the latest, although another may be dated some minutes ahead.
+  const whole = [...wholeByAge(found, now).filter((name) => name !== made), made];
+  // A clock was wrong, or is wrong on this machine, to which the newest backups then look like those of the future.
+  const keep = whole.some((name) => isFromFuture(name, now)) ? Infinity : (task.keep ?? Infinity);
   const kept = whole.slice(Math.max(0, whole.length - keep));
   for (const { name } of found) {
     if (kept.includes(name)) continue;
@@ -335,7 +342,7 @@ async function checkCopy({ destination, key }: BackupTask, latest: string, store
 }
 
 /**
- * Makes a backup; null when a recent enough one exists. Rejects with {@link NoBackupMade}, or with the errors of
+ * Makes a backup; null when a recent enough one exists or, with `unlessYounger`, another process makes one. Rejects with {@link NoBackupMade} or {@link NotChecked}, or with the errors of
  * database, store and destination.
  */
 export async function makeBackup(task: BackupTask): Promise<Made | null> {
@@ -344,8 +351,8 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
   const { rows } = await client.query<{ taken: boolean }>(
     `select pg_try_advisory_lock(hashtext('dealkeep backup')) as taken`,
   );
-  if (rows[0]?.taken !== true && unlessYounger !== undefined) return null;
-  if (rows[0]?.taken !== true)
+  const isLocked = rows[0]?.taken === true;
+  if (!isLocked && unlessYounger === undefined)
     throw new NoBackupMade('Another backup of this database is being made. Wait until it has finished.');
   try {
     const series = await seriesIn(client);
@@ -354,10 +361,22 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     const found = await backupsIn(destination);
     const latest = wholeByAge(found, now).at(-1);
     if (latest !== undefined) {
-      if (store !== null && !task.takesOver) await checkCopy(task, latest, store);
-      const isRecent = !isFromFuture(latest, now) && now.getTime() - madeAt(latest).getTime() < (unlessYounger ?? 0);
+      const isRecent =
+        unlessYounger !== undefined &&
+        !isFromFuture(latest, now) &&
+        now.getTime() - madeAt(latest).getTime() < unlessYounger;
+      if (store !== null && !task.takesOver)
+        await checkCopy(task, latest, store).catch((error: unknown) => {
+          throw isRecent && !(error instanceof NoBackupMade)
+            ? new NotChecked(`${latest} in ${destination.label} could not be checked: ${reasonOf(error)}`, {
+                cause: error,
+              })
+            : error;
+        });
       if (isRecent) return null;
     }
+    // Another process makes one, in a place that was checked above.
+    if (!isLocked) return null;
     if (store !== null && !(await isMarked(task.storage, store)))
       throw new NoBackupMade(
         `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored here, run dealkeep documents adopt.`,
@@ -376,6 +395,6 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     await destination.tidy(new Date(now.getTime() - unfinishedMillis)).catch(() => {});
     return { manifest, copied: copiedNow, dropped, undeleted };
   } finally {
-    await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});
+    if (isLocked) await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});
   }
 }

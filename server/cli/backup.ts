@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import about from '../../package.json' with { type: 'json' };
 import { isStore } from '../backup/destination.ts';
-import { makeBackup, type Made } from '../backup/make.ts';
+import { makeBackup, NotChecked, type Made } from '../backup/make.ts';
 import { ConfigError } from '../config/config.ts';
 import { runOn } from '../database/client.ts';
 import { backupJob, noteJobRun } from '../domain/service/status.ts';
@@ -101,7 +101,7 @@ export async function backup(options: BackupOptions): Promise<void> {
       try {
         return await makeBackup(task);
       } catch (error) {
-        await note(client, false);
+        if (!(error instanceof NotChecked)) await note(client, false);
         throw error;
       }
     }).finally(() => storage.close());

@@ -1,6 +1,7 @@
 /** The operator's commands that show and change data, such as keys, users and brokerages, on the owner's connection. */
 
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type * as Administration from '../domain/accounts/administration.ts';
 import type { HoldKind } from '../domain/accounts/erasure.ts';
@@ -194,23 +195,33 @@ function addDocuments(program: Command): void {
           const storage = await openStorage(config);
           const storeId = randomUUID();
           const place = storeLocation(config);
-          const adopt = async () => {
-            await requireNoNodes(client);
+          try {
+            const refuseNodes = () => requireNoNodes(client);
+            await inTransaction(client, refuseNodes);
+            // Outside of a transaction, as nodes that start wait only briefly for a lock.
             const findings = findingsOf('store');
-            await checkBodies(client, storage, false, findings);
+            const { unreadable } = await checkBodies(client, storage, false, findings);
             const fault = findings.list.find(({ level }) => level === 'fault');
-            if (fault && !incomplete)
+            if (fault && !incomplete) {
+              const advice = unreadable
+                ? 'Check that the store can be reached and that this user may read its files.'
+                : 'Copy all documents there first.';
               throw new NotPossible(
-                `Nothing was changed: in ${place} ${fault.message} Copy all documents there first. To adopt it as it is, add: --incomplete`,
+                `Nothing was changed: in ${place} ${fault.message} ${advice} To adopt it as it is, add: --incomplete`,
               );
-            await markStore(storage, storeId);
-            await adoptStore(client, storeId);
+            }
+            await inTransaction(client, async () => {
+              await refuseNodes();
+              await markStore(storage, storeId);
+              await adoptStore(client, storeId);
+            });
             return { store_id: storeId, place, checked: findings.list.map(({ message }) => message).join(' ') };
-          };
-          return inTransaction(client, adopt).finally(() => storage.close());
+          } finally {
+            await storage.close();
+          }
         },
         ({ place, checked }) =>
-          `The documents are in ${place}. ${checked} Start the nodes with this configuration, and continue backups with: dealkeep backup --continue`,
+          `The documents are in ${place}. ${checked} Continue backups with dealkeep backup --continue, then start the nodes with this configuration.`,
       ),
     );
 }
@@ -336,14 +347,18 @@ function addPeople(program: Command): void {
         async ({ client }, { output }: { json?: boolean; output?: string }) => {
           const { exportPerson } = await import('../domain/accounts/erasure.ts');
           if (output === undefined) return exportPerson(client, who);
-          const [{ openNew }, { rm }] = await Promise.all([import('./new-file.ts'), import('node:fs/promises')]);
+          const [{ openNew }, { rm }, { namingPlace }] = await Promise.all([
+            import('./new-file.ts'),
+            import('node:fs/promises'),
+            import('../lib/full-disk.ts'),
+          ]);
           // Opened before the data is read, because reading leaves a record of an export.
           const file = await openNew(output, '--output');
           try {
             await file.writeFile(await exportPerson(client, who));
           } catch (error) {
             await rm(output, { force: true });
-            throw error;
+            throw namingPlace(error, path.dirname(path.resolve(output)));
           } finally {
             await file.close();
           }
@@ -373,7 +388,9 @@ function addPeople(program: Command): void {
         ({ id, pseudonym, contacts, contact_ids = [] }) =>
           contacts === undefined
             ? `The person is erased. In records of deals they are "${pseudonym}" (${id}). ${whatStays}`
-            : `The person has no account. Erased: ${plural(contacts, 'contact')} (${contact_ids.join(', ')}). ${whatStays}`,
+            : contact_ids.includes(who.toLowerCase())
+              ? `The contact is erased. ${whatStays}`
+              : `The person has no account. Erased: ${plural(contacts, 'contact')} (${contact_ids.join(', ')}). ${whatStays}`,
       )(options),
     );
 }

@@ -3,6 +3,7 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
 import about from '../../package.json' with { type: 'json' };
+import { isWithoutRoom } from '../lib/full-disk.ts';
 import { unlessInterrupted } from '../lib/interruption.ts';
 import { reasonOf } from '../lib/reason.ts';
 import { addBackups } from './backups.ts';
@@ -69,9 +70,10 @@ try {
   // An expected error is printed as a sentence that says what to change; only an unexpected one with its stack.
   const known = error instanceof Error ? error : new Error(String(error));
   const { name, stack } = known;
-  // System errors about a file name the file: a folder that this user may not write to, a full disk.
+  // System errors about a file name the file: a folder that this user may not write to.
   const isOfFile = 'syscall' in known && 'path' in known;
-  const foreseen = isOfFile || (name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError');
+  const foreseen =
+    isOfFile || isWithoutRoom(error) || (name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError');
   process.stderr.write(`${foreseen ? reasonOf(error) : (stack ?? reasonOf(error))}\n`);
   process.exitCode = name === 'ConfigError' ? 2 : 1;
 }

@@ -65,7 +65,7 @@ export async function restore(name: string | undefined, options: RestoreOptions)
         );
       else
         say(
-          `${[comparison(restored), ...damagedLines(restored, destination.label)].join('\n')}\n${backup} is restored; its documents are in ${storeLocation(config)}. ${options.keepSessions ? 'Sessions and connected clients are those of the backup.' : 'Everybody is signed out: people sign in and connect their clients and calendars again.'} API keys, passwords, suspensions and members are those of the backup: before anybody uses it, go through "After a restore" in docs/operation.md. Start the service with: dealkeep serve\nIts backups need a place of their own. If it replaces the database that was backed up, continue in the place of this backup with: dealkeep backup --continue`,
+          `${[comparison(restored), ...damagedLines(restored, destination.label)].join('\n')}\n${backup} is restored; its documents are in ${storeLocation(config)}. ${options.keepSessions ? 'Sessions and connected clients are those of the backup.' : 'Everybody is signed out: people sign in and connect their clients and calendars again.'} API keys, passwords, suspensions and members are those of the backup: before anybody uses it, go through "After a restore" in docs/operation.md.\nIts backups need a place of their own. If it replaces the database that was backed up, continue in the place of this backup with: dealkeep backup --continue\nThen start the service with: dealkeep serve`,
         );
       if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
     } finally {

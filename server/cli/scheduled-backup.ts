@@ -50,11 +50,15 @@ export function startScheduledBackups({ config, log, database }: CoreServices): 
   let timer: NodeJS.Timeout | undefined;
   // Only the command can tell that the place has the backups of another database or copy, and then says so.
   let isOurs = false;
+  // While a recent backup is there, only the check of the place can fail, which is no failed backup.
+  let isDue = true;
 
   async function look(): Promise<number> {
+    isDue = true;
     const latest = await latestBackup(config);
     const due = latest === null ? 0 : latest.getTime() + (every ?? 0) - Date.now();
-    if (isOurs && due > 0) return Math.min(due, longest);
+    isDue = due <= 0;
+    if (isOurs && !isDue) return Math.min(due, longest);
     const made = JSON.parse(await runBackup(stopping.signal)) as Summary | null;
     isOurs = true;
     if (made === null) return minute;
@@ -70,9 +74,10 @@ export function startScheduledBackups({ config, log, database }: CoreServices): 
         if (stopping.signal.aborted) return;
         log.error({ err: error }, 'no backup was made');
         // The command records a failure itself if it has reached the database.
-        database
-          .run(noteJobRun(backupJob, false))
-          .catch((failure: unknown) => log.warn({ err: failure }, 'the failure of the backup could not be recorded'));
+        if (isDue)
+          database
+            .run(noteJobRun(backupJob, false))
+            .catch((failure: unknown) => log.warn({ err: failure }, 'the failure of the backup could not be recorded'));
         again(afterFailure);
       });
     }, millis).unref();

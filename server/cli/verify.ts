@@ -6,10 +6,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { chosenBackup } from '../backup/backups.ts';
 import { restoreBackup, type Restored } from '../backup/restore.ts';
-import { endAbandoned, startEmbedded } from '../database/embedded.ts';
+import { removeAbandoned, startEmbedded } from '../database/embedded.ts';
 import { homeDirectory, installedEngine, PostgresFailure } from '../database/postgres-home.ts';
 import { undoneBySignal } from '../lib/interruption.ts';
 import { plural } from '../lib/plural.ts';
+import { reasonOf } from '../lib/reason.ts';
 import { withDestination, say, type DestinationOptions } from './backup-destination.ts';
 
 /** Whether every table was restored as it was backed up, and no body was missing or damaged. */
@@ -53,20 +54,27 @@ const prefix = 'dealkeep-verify-';
 
 /** Deletes a directory for a temporary PostgreSQL. */
 async function removeDirectory(directory: string): Promise<void> {
+  // Another verify may be removing it, too.
+  const options = { recursive: true, force: true, maxRetries: 3 };
   // When run as root, the data may be outside the directory.
-  await rm(homeDirectory(path.join(directory, 'data')), { recursive: true, force: true });
-  await rm(directory, { recursive: true, force: true });
+  await rm(homeDirectory(path.join(directory, 'data')), options);
+  await rm(directory, options);
 }
 
-/** Ends and deletes what a killed verify left behind: a PostgreSQL with the rows of a backup. */
-async function removeAbandoned(): Promise<void> {
+/** Ends and deletes what killed verifies left behind: a PostgreSQL with the rows of a backup. */
+async function clearAbandoned(): Promise<void> {
   for (const name of await readdir(os.tmpdir())) {
     const directory = path.join(os.tmpdir(), name);
-    // Without a lock, another process is only beginning. What belongs to others is not trusted.
-    if (!name.startsWith(prefix) || !existsSync(path.join(directory, 'data/dealkeep.lock'))) continue;
+    // Without this file, which is written under the lock, another process is only beginning.
+    if (!name.startsWith(prefix) || !existsSync(path.join(directory, 'data/dealkeep.pid'))) continue;
     const found = await lstat(directory).catch(() => null);
+    // What belongs to others is not trusted.
     if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue;
-    if (await endAbandoned(path.join(directory, 'data'))) await removeDirectory(directory);
+    await removeAbandoned(path.join(directory, 'data'), () => removeDirectory(directory)).catch((error: unknown) => {
+      process.stderr.write(
+        `${directory}, which an earlier verify left behind, has rows of a backup and could not be deleted: ${reasonOf(error)}\n`,
+      );
+    });
   }
 }
 
@@ -93,7 +101,7 @@ export async function verify(name: string | undefined, options: DestinationOptio
       );
     });
     const backup = await chosenBackup(destination, name);
-    await removeAbandoned();
+    await clearAbandoned();
     const { dataDir, remove } = temporaryDirectory();
     try {
       // The database need not outlive the comparison, so nothing has to be durable.

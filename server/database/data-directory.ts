@@ -1,7 +1,7 @@
 /** DATA_DIR: one Dealkeep at a time, and the passwords of the embedded PostgreSQL. */
 
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isWithoutRoom, namingPlace } from '../lib/full-disk.ts';
@@ -92,7 +92,13 @@ export function passwordsIn(directory: string): Passwords {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   }
   const made = { owner: randomBytes(24).toString('base64url'), server: randomBytes(24).toString('base64url') };
-  writeFileSync(file, JSON.stringify(made), { mode: 0o600, flush: true });
+  try {
+    writeFileSync(file, JSON.stringify(made), { mode: 0o600, flush: true });
+  } catch (error) {
+    // Part of it would be taken for the passwords at the next start.
+    rmSync(file, { force: true });
+    throw namingPlace(error, directory);
+  }
   chmodSync(file, 0o600);
   return made;
 }

@@ -230,19 +230,23 @@ async function startIn(
 }
 
 /**
- * Ends the PostgreSQL that a killed process left behind in `dataDir`. Returns false, and does nothing, while another
- * process uses the directory.
+ * Ends the PostgreSQL that a killed process left behind in `dataDir`, then calls `remove`, all while no other process can
+ * use the directory. Does nothing while another process uses it.
  */
-export async function endAbandoned(dataDir: string): Promise<boolean> {
+export async function removeAbandoned(dataDir: string, remove: () => Promise<void>): Promise<void> {
   let letGo: () => void;
   try {
     letGo = takeDirectory(dataDir);
   } catch (error) {
-    if (error instanceof DirectoryInUse) return false;
+    if (error instanceof DirectoryInUse) return;
     throw error;
   }
-  await endOrphan(path.join(homeDirectory(dataDir), 'cluster')).finally(letGo);
-  return true;
+  try {
+    await endOrphan(path.join(homeDirectory(dataDir), 'cluster'));
+    await remove();
+  } finally {
+    letGo();
+  }
 }
 
 /** Returns whether there is a database in `dataDir`. */

@@ -90,7 +90,7 @@ export async function checkStoreMarker(
       return;
     }
     throw new OtherStore(
-      `The documents of this database are not kept in ${storeLocation(config)}: every node needs the same store. Set S3_BUCKET as on the other nodes, or DATA_DIR to a directory that all of them share. If the documents were moved or restored to this place, say so with: dealkeep documents adopt`,
+      `The documents of this database are not kept in ${storeLocation(config)}: every node needs the same store. Set S3_BUCKET as on the other nodes, or DATA_DIR to a directory that all of them share. If the documents were moved or restored to this place, stop every node, then say so with: dealkeep documents adopt`,
     );
   }
 }

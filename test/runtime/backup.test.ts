@@ -456,10 +456,16 @@ describe('an encrypted backup', () => {
     process.kill(Number(await readFile(path.join(TMPDIR, leftBehind, 'data/dealkeep.pid'), 'utf8')), 'SIGKILL');
     await killed.ended;
     expect(isAlive(orphan)).toBe(true);
+    // What cannot be deleted is named, and prevents nothing.
+    const stuck = path.join(TMPDIR, 'dealkeep-verify-stuck');
+    await mkdir(path.join(stuck, 'data/dealkeep.lock'), { recursive: true });
+    await writeFile(path.join(stuck, 'data/dealkeep.pid'), '1\n');
     expect(await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR })).toMatchObject({
       code: 0,
+      stderr: expect.stringMatching(new RegExp(`^${stuck}, which an earlier verify left behind, .*\n$`)),
     });
-    expect(left()).toEqual([]);
+    expect(left()).toEqual([path.basename(stuck)]);
+    await rm(stuck, { recursive: true });
     expect(isAlive(orphan)).toBe(false);
   });
 });
@@ -804,6 +810,17 @@ test('a full disk is reported in one sentence that names the place', async ({ sk
     expect(stdout).not.toContain('check host, port');
     const started = await run(['migrate'], { DATA_DIR: place });
     expect([started.code, started.stderr]).toEqual([1, `There is no room left in ${place}.\n`]);
+    const full = { code: 1, stderr: `There is no room left in ${place}.\n` };
+    const [someone] = await service.sql<{ email: string }>('select email from users limit 1');
+    const exporting = ['people', 'export', someone!.email, '--output', path.join(place, 'person.json')];
+    expect(await run(exporting, env)).toMatchObject(full);
+    expect(readdirSync(place)).not.toContain('person.json');
+    // Room for the lock, and none for the passwords of a new database.
+    await truncate(path.join(place, 'fill'), 0);
+    await writeFile(path.join(place, 'dealkeep.pid'), '1\n');
+    await writeFile(path.join(place, 'fill'), Buffer.alloc(65_536)).catch(() => {});
+    expect(await run(['migrate'], { DATA_DIR: place })).toMatchObject(full);
+    expect(readdirSync(place)).not.toContain('postgres-passwords.json');
   } finally {
     spawnSync('umount', [place]);
   }
@@ -834,8 +851,46 @@ test('a store that lacks files of documents is adopted only with --incomplete', 
     stdout: expect.stringMatching(/The files of all \d+ documents are there\./),
   });
   expect(await run(['documents', 'adopt'], { ...copy.env, DATA_DIR: await newDataDir() })).toMatchObject({ code: 1 });
+  // Files that cannot be read are not missing.
+  const unreadable = await newDataDir();
+  await cp(path.join(copy.dataDir, 'documents'), path.join(unreadable, 'documents'), { recursive: true });
+  for (const part of readdirSync(path.join(unreadable, 'documents'))) {
+    await rm(path.join(unreadable, 'documents', part), { recursive: true });
+    await symlink(part, path.join(unreadable, 'documents', part));
+  }
+  expect(await run(['documents', 'adopt'], { ...copy.env, DATA_DIR: unreadable })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^Nothing was changed: in .* \d+ of \d+ documents cannot be read: .*ELOOP.* Check that the store can be reached/m,
+    ),
+  });
   const anyway = await run(['documents', 'adopt', '--incomplete'], { ...copy.env, DATA_DIR: await newDataDir() });
   expect(anyway).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a node may start while documents adopt looks for files, and then nothing is adopted', async () => {
+  const { env: there, owner } = await emptyPlace();
+  const holder = new pg.Client(owner);
+  await holder.connect();
+  try {
+    await holder.query('begin; lock table public.documents in access exclusive mode');
+    const adopting = run(['documents', 'adopt'], there);
+    const waiting = async () =>
+      (
+        await holder.query(
+          `select from pg_locks l join pg_database d on d.oid = l.database where d.datname = current_database() and not l.granted`,
+        )
+      ).rowCount;
+    await expect.poll(waiting, { timeout: 60_000 }).toBe(1);
+    await holder.query(`select app.note_node(gen_random_uuid(), 'the node that started', '{}'); commit`);
+    expect(await adopting).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^1 node is running, .*: the node that started\. Stop every node first\./),
+    });
+    expect((await holder.query('select from vault.document_store')).rowCount).toBe(0);
+  } finally {
+    await holder.end();
+  }
 });
 
 test('a backup fails when the document store does not belong to the database', async () => {
@@ -990,14 +1045,54 @@ test('the service makes a backup when the latest is too old, and doctor reports 
   ]);
 });
 
+test('a service that cannot check a recent backup has not failed to make one', async () => {
+  const s3 = await openS3Server();
+  const bucket = { ...bucketVariables(s3.config), BACKUP_TO: `s3://${s3.config.bucket}/kept` };
+  try {
+    await backUp(bucket.BACKUP_TO, bucket);
+    const before = await noted();
+    s3.failOn(/^GET .*manifest/);
+    const program = dealkeep(['serve', '--json'], {
+      ...env,
+      ...bucket,
+      DATA_DIR: service.config.dataDir,
+      BACKUP_EVERY: '1d',
+    });
+    let log = '';
+    program.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    program.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    await expect.poll(() => log, { timeout: 60_000 }).toContain('no backup was made');
+    expect(log).toContain('could not be checked');
+    program.child.kill('SIGTERM');
+    await program.ended;
+    expect(await noted()).toEqual(before);
+  } finally {
+    await s3.close();
+  }
+});
+
+/** Renames a plain backup as if the clock had been wrong; returns its new name. */
+async function redated(place: string, name: string, at: Date): Promise<string> {
+  const stamp = at.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const early = name.replace(/\d{8}T\d{6}Z/, stamp);
+  await rename(path.join(place, name), path.join(place, early));
+  const manifest = path.join(place, early, 'manifest');
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(name, early));
+  return early;
+}
+
+test('a backup is made although the clock of the latest was a minute fast, and is not the one deleted', async () => {
+  const place = await newDataDir();
+  const { name } = await backUp(place);
+  const ahead = await redated(place, name, new Date(Date.now() + 60_000));
+  const { code, stdout } = await run(['backup', '--json', '--place', place, '--keep', '1'], env);
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { deleted: [ahead] }]);
+});
+
 test('a backup that a wrong clock dated in the future does not stop others, and is never taken for the latest', async () => {
   const place = await newDataDir();
   const first = await backUp(place);
-  // Renamed as if the clock had been wrong: the manifest of a plain backup can be changed.
-  const early = first.name.replace(/\d{4}/, (year) => String(Number(year) + 4));
-  await rename(path.join(place, first.name), path.join(place, early));
-  const manifest = path.join(place, early, 'manifest');
-  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(first.name, early));
+  const early = await redated(place, first.name, new Date(Date.parse(timeOf(first.name)) + 4 * 365 * 86_400_000));
 
   const doctor = async () => {
     const { stdout } = await run(['doctor', '--json'], { ...env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
@@ -1022,8 +1117,11 @@ test('a backup that a wrong clock dated in the future does not stop others, and 
 
   await secondAfter(made.name);
   const next = await backUp(place, {}, ['--keep', '1']);
-  expect(next.deleted.toSorted()).toEqual([made.name, early].toSorted());
-  expect(readdirSync(place)).toContain(next.name);
+  expect(next.deleted).toEqual([]);
+  expect(readdirSync(place)).toEqual(expect.arrayContaining([early, made.name, next.name]));
+  await rm(path.join(place, early), { recursive: true });
+  await secondAfter(next.name);
+  expect((await backUp(place, {}, ['--keep', '1'])).deleted).toEqual([made.name, next.name]);
 });
 
 test('a place with backups of another database or of a copy is reported by doctor and by the service', async () => {
@@ -1048,6 +1146,16 @@ test('a place with backups of another database or of a copy is reported by docto
   expect(log).toContain('dealkeep backup --continue');
   node.child.kill('SIGTERM');
   await node.ended;
+
+  // While another process makes a backup elsewhere, the place is not taken for one of this database either.
+  const holder = new pg.Client(copy.owner);
+  await holder.connect();
+  await holder.query(`select pg_advisory_lock(hashtext('dealkeep backup'))`);
+  const scheduled = await run(['backup', '--scheduled', '--json', '--place', place], {
+    ...copy.env,
+    BACKUP_EVERY: '1d',
+  }).finally(() => holder.end());
+  expect([scheduled.code, scheduled.stderr]).toEqual([1, expect.stringContaining('was made from a copy')]);
 
   const taken = await backUp(place, copy.env, ['--continue']);
   expect(await doctor()).toEqual([expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old/)]);

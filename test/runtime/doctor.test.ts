@@ -107,6 +107,7 @@ test('doctor reports everything unreachable, without repeating passwords', async
 });
 
 test('doctor connects to the mail server, and reports a rejected password or sender, and missing encryption', async () => {
+  const senders: Record<string, string> = { 'Deals@example.com': '250 ok', 'busy@example.com': '450 4.7.1 later' };
   const server = net.createServer((socket) => {
     socket.on('error', () => {});
     socket.write('220 mail.example.com\r\n');
@@ -115,7 +116,7 @@ test('doctor connects to the mail server, and reports a rejected password or sen
       const answers: Record<string, string> = {
         EHLO: '250-mail.example.com\r\n250 AUTH PLAIN',
         AUTH: '535 no',
-        MAIL: chunk.toString().includes('<deals@example.com>') ? '250 ok' : '550 5.7.1 not yours',
+        MAIL: senders[/<(.*)>/.exec(chunk.toString())?.[1] ?? ''] ?? '550 5.7.1 not yours',
         RSET: '250 ok',
         QUIT: '221 bye',
       };
@@ -125,16 +126,18 @@ test('doctor connects to the mail server, and reports a rejected password or sen
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const MAIL_FROM = 'deals@example.com';
+  const MAIL_FROM = 'Deals@example.com';
   const greeted = await doctor({ SMTP_URL: `smtp://${at}`, MAIL_FROM });
   expect(wrong(greeted.findings)).toEqual([]);
+  const later = await doctor({ SMTP_URL: `smtp://${at}`, MAIL_FROM: 'busy@example.com' });
+  expect(wrong(later.findings)).toEqual([]);
   const refused = await doctor({ SMTP_URL: `smtp://user:hunter2@${at}`, MAIL_FROM });
   expect(wrong(refused.findings)).toEqual([
     expect.stringContaining(`mail: ${at} does not accept mail from here: Invalid login`),
   ]);
-  const stranger = await doctor({ SMTP_URL: `smtp://${at}`, MAIL_FROM: 'Deals <other@example.com>' });
+  const stranger = await doctor({ SMTP_URL: `smtp://${at}`, MAIL_FROM: 'Deals <Other@example.com>' });
   expect(wrong(stranger.findings)).toEqual([
-    `mail: ${at} does not accept mail from other@example.com: 550 5.7.1 not yours.`,
+    `mail: ${at} does not accept mail from Other@example.com: 550 5.7.1 not yours.`,
   ]);
   const elsewhere = at.replace('127.0.0.1', '0.0.0.0');
   const unencrypted = await doctor({ SMTP_URL: `smtp://${elsewhere}`, MAIL_FROM });

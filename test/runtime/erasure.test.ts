@@ -466,13 +466,31 @@ test('somebody who is only a contact of brokerages is exported and erased by the
   expect(await run(['people', 'erase', address], env)).toMatchObject({ code: 1 });
 
   // A restored backup has a contact again, which an admin had erased.
-  const [restored] = await service.sql<{ id: string }>(
-    `insert into contacts (brokerage_id, type, display_name, email) select brokerage_id, 'person', 'Only Zyxcontact', $2 from contacts where id = $1 returning id`,
-    [there, address],
-  );
-  const again = await run(['people', 'erase', restored?.id ?? '', '--json'], env);
-  expect(JSON.parse(again.stdout)).toMatchObject({ id: null, contacts: 1, contact_ids: [restored?.id] });
+  await service.sql('update contacts set erased_at = null where id = $1', [there]);
+  await service.sql(`update contacts set display_name = 'Only Zyxcontact', email = $2 where id = $1`, [there, address]);
+  const again = await run(['people', 'erase', there ?? '', '--json'], env);
+  expect(JSON.parse(again.stdout)).toMatchObject({ id: null, contacts: 1, contact_ids: [there] });
   expect(await tablesWith(service, ['zyxcontact'])).toEqual([]);
+});
+
+test('erasing a contact by its id leaves an account with that address, and its mails, as they are', async () => {
+  const account = await openAccount(service, { email: 'stays.on@people.example', name: 'Stays On' });
+  const brokerage = await addBrokerage(service, 'Knows an account');
+  const [contact] = await service.sql<{ id: string }>(
+    `insert into contacts (brokerage_id, type, display_name, email) values ($1, 'person', 'Stays On', $2) returning id`,
+    [brokerage, account.email],
+  );
+  await fileMailer(service.config).send({
+    messageId: 'own@x',
+    to: account.email,
+    subject: 'Reset your password',
+    text: 'Hello',
+    html: '',
+  });
+  const { code, stdout } = await run(['people', 'erase', contact!.id.toUpperCase()], env);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^The contact is erased\. What they/)]);
+  expect((await mailFiles(service)).join('\n')).toContain(account.email);
+  expect(await service.sql('select email from users where id = $1', [account.id])).toEqual([{ email: account.email }]);
 });
 
 test('an account with an unproven address cannot erase itself or contacts with that address', async () => {

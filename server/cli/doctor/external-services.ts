@@ -9,8 +9,11 @@ import type { Config } from '../../config/config.ts';
 import { openRedis } from '../../redis/connection.ts';
 import { isHere } from '../../lib/is-here.ts';
 import { reasonOf } from '../../lib/reason.ts';
-import { encryptionRemedy, isUnencrypted, mailServerOf, senderOf, type MailServer } from '../../mail/transport.ts';
+import { encryptionRemedy, isUnencrypted, mailServerOf, type MailServer } from '../../mail/transport.ts';
 import type { Findings } from './finding.ts';
+
+/** The address that mails come from, in upper and lower case as MAIL_FROM has it: a mail server may distinguish them. */
+const senderIn = (mailFrom: string): string => /[^\s<>]+@[^\s<>]+/.exec(mailFrom)?.[0] ?? '';
 
 /**
  * Connects with EHLO, STARTTLS if offered, signs in and names the sender; returns whether the connection is encrypted,
@@ -24,8 +27,9 @@ async function greet({ auth, ...server }: MailServer, mailFrom: string) {
     // A way of signing in is the only way to send single commands.
     customAuth: {
       SENDER: async ({ sendCommand }) => {
-        const { status, response } = await sendCommand(`MAIL FROM:<${senderOf(mailFrom)}>`);
-        if (status >= 400) refusal = response;
+        const { status, response } = await sendCommand(`MAIL FROM:<${senderIn(mailFrom)}>`);
+        // Below 500 it asks to try later, as the service does.
+        if (status >= 500) refusal = response;
         await sendCommand('RSET');
       },
     },
@@ -66,7 +70,7 @@ export async function checkMail({ smtpUrl, baseUrl, mailFrom, dataDir }: Config,
       );
     else
       findings.fault(
-        `${url.host} does not accept mail from ${senderOf(mailFrom)}: ${refusal}.`,
+        `${url.host} does not accept mail from ${senderIn(mailFrom)}: ${refusal}.`,
         'Set MAIL_FROM to an address that the mail server may send from, or allow this one there.',
       );
   } catch (error) {

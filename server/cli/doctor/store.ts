@@ -55,14 +55,18 @@ interface Kept {
   readonly sha256: Buffer | null;
 }
 
-/** SQL for the documents whose bodies must exist, newest first, in portions. */
+/**
+ * SQL for the documents whose bodies must exist, newest first, in portions. Those of documents removed earlier are about
+ * to be cleared, and no backup has them.
+ */
 const portion = `
   select id, storage_key, size_bytes, sha256 from (
-    select id, storage_key, size_bytes, sha256, body_cleared_at from public.documents
+    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at from public.documents
     union all
-    select id, storage_key, size_bytes, sha256, body_cleared_at from public.production_documents
+    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at from public.production_documents
   ) d
-  where body_cleared_at is null and ($1::uuid is null or id < $1) order by id desc limit 500`;
+  where body_cleared_at is null and (removed_at is null or removed_at > now() - interval '6 days')
+    and ($1::uuid is null or id < $1) order by id desc limit 500`;
 
 /** Returns what is wrong with a body; null when it is intact. */
 async function wrongWith(storage: Storage, document: Kept, isWhole: boolean): Promise<string | null> {
@@ -90,15 +94,19 @@ const presenceMillis = 20_000;
 /** At most this many documents are named. */
 const named = 5;
 
-/** Checks the body of each document: its presence or, when `isWhole`, its size and digest, without a time limit. */
+/**
+ * Checks the body of each document: its presence or, when `isWhole`, its size and digest, without a time limit. Returns
+ * whether some could not be read.
+ */
 export async function checkBodies(
   owner: pg.Client,
   storage: Storage,
   isWhole: boolean,
   findings: Findings,
-): Promise<void> {
+): Promise<{ unreadable: boolean }> {
   const giveUp = isWhole ? Infinity : Date.now() + presenceMillis;
   const wrong: string[] = [];
+  let unreadable = 0;
   let looked = 0;
   let isComplete = false;
   for (let last: string | null = null; Date.now() < giveUp; await pause(0)) {
@@ -112,7 +120,10 @@ export async function checkBodies(
       const batch = rows.slice(at, at + atOnce);
       const found = await Promise.all(
         batch.map((document) =>
-          wrongWith(storage, document, isWhole).catch((error: unknown) => `cannot be read (${reasonOf(error)})`),
+          wrongWith(storage, document, isWhole).catch((error: unknown) => {
+            unreadable += 1;
+            return `cannot be read (${reasonOf(error)})`;
+          }),
         ),
       );
       looked += batch.length;
@@ -122,9 +133,18 @@ export async function checkBodies(
   }
   if (wrong.length > 0) {
     const more = wrong.length > named ? `; and ${wrong.length - named} more` : '';
+    const verb = wrong.length === 1 ? 'is' : 'are';
+    const what =
+      unreadable === 0
+        ? `${verb} missing or damaged`
+        : unreadable === wrong.length
+          ? 'cannot be read'
+          : `${verb} missing or damaged, or cannot be read`;
     findings.fault(
-      `${wrong.length} of ${looked} documents ${wrong.length === 1 ? 'is' : 'are'} missing or damaged: ${wrong.slice(0, named).join('; ')}${more}.`,
-      'Restore them from a backup of the store, under the same names.',
+      `${wrong.length} of ${looked} documents ${what}: ${wrong.slice(0, named).join('; ')}${more}.`,
+      unreadable === 0
+        ? 'Restore them from a backup of the store, under the same names.'
+        : 'Check that the store can be reached and that this user may read its files. Restore what is missing from a backup of the store, under the same names.',
     );
   } else if (isComplete) {
     findings.ok(
@@ -138,4 +158,5 @@ export async function checkBodies(
       'Run dealkeep doctor --documents, which checks all of them.',
     );
   }
+  return { unreadable: unreadable > 0 };
 }

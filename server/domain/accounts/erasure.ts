@@ -89,9 +89,10 @@ export interface Erased {
 
 /**
  * Erases a person and returns the pseudonym that replaces them in records of deals. Somebody without an account is
- * erased in the contacts that have their address; the id of a contact erases this one. `forget` is called with the person's address and the ids of the mails
- * that they received or caused, before these are lost; when it rejects, nothing is erased. Throws {@link NotPossible}
- * when there is no such person or something has to be done first.
+ * erased in the contacts that have their address; the id of a contact erases this one. `forget` is called with the
+ * person's address, unless it is a contact's and an account has it, and the ids of the mails that they received or
+ * caused, before these are lost; when it rejects, nothing is erased. Throws {@link NotPossible} when there is no such
+ * person or something has to be done first.
  */
 export async function erasePerson(
   client: pg.ClientBase,
@@ -108,7 +109,8 @@ export async function erasePerson(
         [found, one ? null : emailOrId],
       );
       const email = one ? one.email : emailOrId;
-      if (email !== null) await forget(email.toLowerCase(), []);
+      // Mails to an account with the address of the contact are about its person, who stays.
+      if (email !== null && (await accountNamed(client, email)) === null) await forget(email.toLowerCase(), []);
       return {
         id: null,
         pseudonym: 'Former participant',
