@@ -125,7 +125,7 @@ const troubles: Readonly<Record<string, string>> = {
 };
 
 /** Returns the address that all mails come from, in lower case. */
-export const senderOf = (from: string): string | undefined => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
+const senderOf = (from: string): string | undefined => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
