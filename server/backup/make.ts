@@ -107,6 +107,9 @@ const isHeld = `exists (select from vault.legal_holds h join public.deals l on l
   where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id)
     or (h.kind = 'person' and h.subject_id = uploaded_by))`;
 
+/** SQL condition for documents that were not removed, or within six days: the bodies of the others are about to be cleared. */
+export const notLongRemoved = `(removed_at is null or removed_at > now() - interval '6 days')`;
+
 /**
  * SQL condition for the bodies of existing documents, of documents removed within six days, and of removed documents on
  * legal hold. Bodies about to be cleared are left out.
@@ -117,7 +120,7 @@ const needed = (columns: readonly string[], hasHolds: boolean): string => {
   if (columns.includes('removed_at')) {
     const held =
       hasHolds && ['deal_id', 'uploaded_by'].every((column) => columns.includes(column)) ? ` or ${isHeld}` : '';
-    conditions.push(`(removed_at is null or removed_at > now() - interval '6 days'${held})`);
+    conditions.push(`(${notLongRemoved}${held})`);
   }
   return conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
 };

@@ -124,8 +124,9 @@ const troubles: Readonly<Record<string, string>> = {
   EABORT: 'The mail server did not accept the e-mail in time',
 };
 
-/** Returns the address that all mails come from, in lower case. */
-const senderOf = (from: string): string | undefined => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase();
+/** Returns the address that all mails come from, in upper and lower case as MAIL_FROM has it; a mail server may distinguish them. */
+export const senderIn = (from: string): string => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0] ?? '';
+const senderOf = (from: string): string => senderIn(from).toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 

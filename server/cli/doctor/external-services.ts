@@ -9,11 +9,8 @@ import type { Config } from '../../config/config.ts';
 import { openRedis } from '../../redis/connection.ts';
 import { isHere } from '../../lib/is-here.ts';
 import { reasonOf } from '../../lib/reason.ts';
-import { encryptionRemedy, isUnencrypted, mailServerOf, type MailServer } from '../../mail/transport.ts';
+import { encryptionRemedy, isUnencrypted, mailServerOf, senderIn, type MailServer } from '../../mail/transport.ts';
 import type { Findings } from './finding.ts';
-
-/** The address that mails come from, in upper and lower case as MAIL_FROM has it: a mail server may distinguish them. */
-const senderIn = (mailFrom: string): string => /[^\s<>]+@[^\s<>]+/.exec(mailFrom)?.[0] ?? '';
 
 /**
  * Connects with EHLO, STARTTLS if offered, signs in and names the sender; returns whether the connection is encrypted,

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from '../../config/config.ts';
 import { isMarked, storeLocation } from '../../documents/store-marker.ts';
+import { notLongRemoved } from '../../backup/make.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import type { Findings } from './finding.ts';
@@ -65,7 +66,7 @@ const portion = `
     union all
     select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at from public.production_documents
   ) d
-  where body_cleared_at is null and (removed_at is null or removed_at > now() - interval '6 days')
+  where body_cleared_at is null and ${notLongRemoved}
     and ($1::uuid is null or id < $1) order by id desc limit 500`;
 
 /** Returns what is wrong with a body; null when it is intact. */
