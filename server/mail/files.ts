@@ -2,7 +2,7 @@
 
 import { opendir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 
 /** Returns the directory of the files. */
 export const mailDirectory = (dataDir: string): string => path.join(dataDir, 'mail');

@@ -1,7 +1,7 @@
 /** The parameters of an OAuth request, from a query, form or JSON body: parsed strictly, so that nothing is guessed. */
 
 import { repeatedProperties } from '../http/json-text.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 
 /** Each name with its values in order; null stands for a value that is not text: not UTF-8, or with a NUL. */
 export class Parameters {

@@ -13,7 +13,7 @@ import {
   type RecordSort,
 } from '../domain/contacts/records.ts';
 import { isEmailAddress, longestEmailAddress } from '../lib/email-address.ts';
-import { uuidAt, uuidBytes } from '../http/uuid.ts';
+import { uuidAt, uuidBytes } from '../lib/uuid.ts';
 import { placeOf, positionOf } from './cursor.ts';
 import { invalid } from './envelope.ts';
 import { queryParameter } from './operation.ts';

@@ -14,7 +14,7 @@ import {
 import { originOf } from '../http/origin.ts';
 import { Problem, type Detail } from '../http/problem.ts';
 import { restPath } from '../http/rest-path.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { answerJson, type Answered } from './answer.ts';
 import { faultsIn, largestBody, readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';

@@ -11,7 +11,7 @@ import { createContact, type Contact } from '../domain/contacts/contacts.ts';
 import { contactRecord } from '../domain/contacts/records.ts';
 import { originOf } from '../http/origin.ts';
 import { restPath } from '../http/rest-path.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Position } from '../domain/contacts/contacts.ts';
-import { uuidAt, uuidBytes } from '../http/uuid.ts';
+import { uuidAt, uuidBytes } from '../lib/uuid.ts';
 
 const timeBytes = 6;
 const idBytes = 16;

@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto';
 import { fromCursorSecret } from '../database/cursor-secret.ts';
 import type { PlaceInStream } from '../domain/events/changes.ts';
 import { placeCipher, placeKey } from '../http/encrypted-place.ts';
-import { uuidAt, uuidBytes } from '../http/uuid.ts';
+import { uuidAt, uuidBytes } from '../lib/uuid.ts';
 import type { CoreServices } from '../services.ts';
 
 export interface EventPlace extends PlaceInStream {

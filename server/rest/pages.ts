@@ -7,7 +7,7 @@ import type { Position } from '../domain/contacts/contacts.ts';
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import type { Problem } from '../http/problem.ts';
 import { deploymentSealer, type Unsealed } from '../http/sealed-cursor.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import type { Services } from '../services.ts';
 import { answerJson } from './answer.ts';
 import type { Callers, Scopes } from './caller.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { mostSearchWords, wordsIn } from '../database/paging.ts';
 import { charactersIn, isBlank } from '../domain/characters.ts';
 import { isAfterYearZero, isStorable, momentOf } from '../http/values.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { visible } from './fields.ts';
 import { queryParameter, type Json, type Parameter } from './operation.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '../domain/webhooks/deliveries.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem } from '../http/problem.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import type { Services } from '../services.ts';
 import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';

@@ -25,7 +25,7 @@ import { faultOfUrl } from '../http/guarded-fetch.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem } from '../http/problem.ts';
 import { restPath } from '../http/rest-path.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { mintWebhookSecret } from '../webhooks/signature.ts';
 import type { Services } from '../services.ts';
 import { answerJson } from './answer.ts';

@@ -23,7 +23,7 @@ import { requireVisible } from '../domain/visibility/require-visible.ts';
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { originOf } from '../http/origin.ts';
 import { problemOf, secondsToWait } from '../http/problem.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { secretRows } from '../lib/secrets.ts';
 import { answerJson, tagsIn, type Answered } from './answer.ts';
 import type { Callers, Entry, Scopes, FailureRecorder } from './caller.ts';

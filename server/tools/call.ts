@@ -16,7 +16,7 @@ import type { ToolRead } from '../domain/clients/tokens.ts';
 import type { ToolOutcome } from '../telemetry/metrics.ts';
 import { traced, type OpenSpan } from '../telemetry/tracing.ts';
 import { withinDeal, withinDealOf, type DealScope } from '../domain/visibility/deal-scope.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import type { Plan, Tool } from './define.ts';
 import { isObject, type RequestContext } from './request-context.ts';
 import { invalidInput } from './inputs.ts';

@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Config } from '../config/config.ts';
 import { dealTitles, mostDeals } from '../domain/deals/deals.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { catalog } from './catalog/index.ts';
 import { svcDealsList } from './catalog/svc_deals_list.ts';
 import type { RequestContext } from './request-context.ts';

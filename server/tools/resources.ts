@@ -13,7 +13,7 @@ import {
 } from '../domain/documents/documents.ts';
 import { dealPagePath } from '../http/links.ts';
 import type { Sealer } from '../http/sealed-cursor.ts';
-import { isUuid } from '../http/uuid.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { svcDocumentsList } from './catalog/svc_documents_list.ts';
 import { documentUri } from './document-links.ts';
 import type { RequestContext } from './request-context.ts';

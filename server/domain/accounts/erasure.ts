@@ -5,6 +5,7 @@
 
 import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';
+import { isUuid } from '../../lib/uuid.ts';
 import { brokerageNamed, NotPossible, record, type Brokerage } from './administration.ts';
 
 interface KnownPerson {
@@ -40,7 +41,7 @@ async function contactsNamed(client: pg.ClientBase, email: string): Promise<stri
 
 /** The contact with this id, erased or not; null when there is none. */
 async function contactWithId(client: pg.ClientBase, id: string): Promise<{ id: string; email: string | null } | null> {
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) return null;
+  if (!isUuid(id)) return null;
   const text = 'select id, email from public.contacts where id = $1::uuid';
   return (await client.query<{ id: string; email: string | null }>(text, [id])).rows[0] ?? null;
 }

@@ -8,7 +8,7 @@ import type { KeyScope } from '../../domain/clients/key-scopes.ts';
 import { resourceOf } from '../../domain/events/resources.ts';
 import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { Problem } from '../../http/problem.ts';
-import { isUuid } from '../../http/uuid.ts';
+import { isUuid } from '../../lib/uuid.ts';
 import type { Services } from '../../services.ts';
 import { answerJson } from '../answer.ts';
 import type { Callers } from '../caller.ts';

@@ -8,7 +8,7 @@ import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { amountPattern, checkName, currencyPattern, isStorable, momentOf } from '../../http/values.ts';
 import { isTooDeep } from '../../http/json-text.ts';
-import { isUuid } from '../../http/uuid.ts';
+import { isUuid } from '../../lib/uuid.ts';
 import { errorsOf, invalid, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 
 const largestBody = 262_144;
