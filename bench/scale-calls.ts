@@ -152,7 +152,7 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
     `?brokerage_id=${brokerage_id}`,
     `?brokerage_id=${brokerage_id}&search=miller%20maria`,
   ],
-  '/api/web/audit': ({ brokerage_id, own_id, user_id }) => [
+  '/api/web/audit': ({ brokerage_id, own_id, user_id, deal_id }) => [
     '',
     '?action=deal.',
     '?outcome=refused',
@@ -172,6 +172,7 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
     `?brokerage_id=${brokerage_id}&action=offer.`,
     `?brokerage_id=${brokerage_id}&action=webhook.`,
     `?brokerage_id=${brokerage_id}&outcome=refused`,
+    ...(deal_id === undefined ? [] : [`?deal_id=${deal_id}`, `?brokerage_id=${brokerage_id}&deal_id=${deal_id}`]),
   ],
   '/api/web/audit/people': ({ brokerage_id }) => [`?brokerage_id=${brokerage_id}`],
   '/api/web/audit/export': ({ brokerage_id }) => ['', `?brokerage_id=${brokerage_id}`],

@@ -220,3 +220,32 @@ test('admins, and nobody else, choose among the present and former members', asy
   );
   expect(body.items).toHaveLength(1);
 });
+
+test('the trail and its file can be limited to one deal', async () => {
+  const { deal, brokerage } = scene;
+  const all = (await as('admin').ask(`/audit?brokerage_id=${brokerage}&limit=200`)).body.items;
+  const onDeal = all.filter(({ deal_id }: { deal_id: string | null }) => deal_id === deal);
+  expect(onDeal.length).toBeGreaterThan(2);
+  expect(onDeal.length).toBeLessThan(all.length);
+  const only = `brokerage_id=${brokerage}&deal_id=${deal}`;
+  expect((await as('admin').ask(`/audit?${only}&limit=200`)).body.items).toEqual(onDeal);
+  const first = (await as('admin').ask(`/audit?${only}&limit=2`)).body;
+  const second = (await as('admin').ask(`/audit?${only}&limit=2&cursor=${first.next_cursor}`)).body;
+  expect([...first.items, ...second.items]).toEqual(onDeal.slice(0, 4));
+  for (const [filter, fits] of [
+    ['action=participant.', ({ action }) => action.startsWith('participant.')],
+    ['outcome=refused', ({ outcome }) => !['done', 'ok', 'repeated'].includes(outcome)],
+    [`user_id=${scene.people['broker']}`, ({ user_id }) => user_id === scene.people['broker']],
+  ] satisfies [string, (record: { action: string; outcome: string; user_id: string }) => boolean][])
+    expect((await as('admin').ask(`/audit?${only}&limit=200&${filter}`)).body.items).toEqual(onDeal.filter(fits));
+  const file = await fetch(`${service.origin}/api/web/audit/export?${only}`, { headers: as('admin').headers });
+  expect((await file.text()).trim().split('\r\n')).toHaveLength(onDeal.length + 1);
+  expect(await latest('admin', 'audit.export')).toMatchObject({ details: { deal } });
+  // Whoever is no admin reads their own records, and nothing of a deal that they do not see.
+  const own = (await as('broker').ask(`/audit?deal_id=${deal}&limit=200`)).body.items;
+  expect(own.every(({ user_id }: { user_id: string }) => user_id === scene.people['broker'])).toBe(true);
+  for (const name of ['seller', 'other buyer']) {
+    const { body } = await as(name).ask(`/audit?${only}`);
+    expect(body.items.every(({ user_id }: { user_id: string }) => user_id === scene.people[name])).toBe(true);
+  }
+});

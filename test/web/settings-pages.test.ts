@@ -254,6 +254,25 @@ describe('an admin', () => {
     expect((await download).suggestedFilename()).toBe('audit-trail.csv');
   });
 
+  test('reads the records of one deal alone', async () => {
+    const { page, visit } = await testPageOf('admin');
+    const deal = service.demo.deals.with_everything;
+    await visit(`/deals/${deal}/activity`);
+    await page.getByRole('link', { name: 'Audit trail', exact: true }).last().click();
+    const only = page.getByText(/^Only records of /);
+    await page.getByRole('grid', { name: 'Audit trail' }).waitFor();
+    await expect.poll(() => only.textContent()).not.toContain('one deal');
+    const title = (await only.textContent())!.replace('Only records of ', '');
+    expect(await page.getByRole('row').filter({ hasNotText: title }).count()).toBe(1);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Show all deals' }).click();
+    await only.waitFor({ state: 'detached' });
+    await page.getByRole('row').filter({ hasText: title }).first().click();
+    await page.getByRole('button', { name: 'Show this deal’s records' }).click();
+    await only.waitFor();
+    await expect.poll(() => new URL(page.url()).searchParams.get('deal')).toBe(deal);
+  });
+
   test('sees the deletion time of the brokerage in the time zone of the browser', async () => {
     const { user_id } = service.demo.people.admin;
     const { cookie } = await signInAs(service, user_id);

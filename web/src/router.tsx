@@ -27,6 +27,7 @@ import { readDocumentsSearch } from './routes/deals/documents/search.ts';
 import { readDealsSearch } from './routes/deals/search.ts';
 import { fetchPart } from './lib/parts.ts';
 import { safeReturnPath } from './lib/return-path.ts';
+import { isUuid } from './lib/uuid.ts';
 import { paths, type PagePath } from './paths.ts';
 import { AppShell } from './shell/app-shell.tsx';
 import { SignedOutPages } from './shell/signed-out-layout.tsx';
@@ -263,16 +264,16 @@ const settings = createRoute({
   notFoundComponent: () => <NotFound level={2} />,
 });
 
-const { tools, clientTools, dealTools } = paths;
+const { audit, tools, clientTools, dealTools } = paths;
 type PlainSettings = Exclude<
   PathBelow<typeof paths.settings>,
-  typeof paths.keys | typeof tools | typeof clientTools | typeof dealTools
+  typeof paths.keys | typeof audit | typeof tools | typeof clientTools | typeof dealTools
 >;
 const settingsPage = <P extends PlainSettings>(path: P) =>
   createRoute({ getParentRoute: () => settings, path: below(paths.settings, path), component: pageAt(path) });
 
 const settingsPages = settings.addChildren({
-  ...(eachOf(plainBelow(paths.settings, paths.keys, tools, clientTools, dealTools), settingsPage) as {
+  ...(eachOf(plainBelow(paths.settings, paths.keys, audit, tools, clientTools, dealTools), settingsPage) as {
     [P in PlainSettings]: ReturnType<typeof settingsPage<P>>;
   }),
   first: createRoute({
@@ -297,6 +298,12 @@ const settingsPages = settings.addChildren({
       throw redirect({ to: paths.keys, search: {}, replace: true });
     },
     component: pageAt(paths.keys),
+  }),
+  audit: createRoute({
+    getParentRoute: () => settings,
+    path: below(paths.settings, audit),
+    validateSearch: ({ deal }): { deal?: string } => (isUuid(deal) ? { deal } : {}),
+    component: pageAt(audit),
   }),
   tools: createRoute({
     getParentRoute: () => settings,

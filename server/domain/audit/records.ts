@@ -27,6 +27,8 @@ export interface AuditFilter {
   /** Null for the caller's own records in all places. */
   readonly brokerageId: string | null;
   readonly userId: string | null;
+  /** Requires a transaction that sees this deal alone (`withinDeal`). */
+  readonly dealId: string | null;
   /** A prefix of the action: "deal." or "tool:svc_deals_list". */
   readonly action: string | null;
   readonly outcome: 'done' | 'refused' | null;
@@ -104,15 +106,30 @@ const kindOfCaller = shown(
     where starts_with(k.action, $3) order by r.at desc, r.id desc limit $9) a`,
 );
 
+// The records of one deal are few, and their index has the order of the list.
+const ofDeal = shown(
+  'audit_of_deal',
+  `(select r.* from audit_records r
+     where r.deal_id = $10 and case when $1::uuid is null then r.user_id = (select app.user_id()) else r.brokerage_id = $1 end
+       and ($2::uuid is null or r.user_id = $2)
+       and ($3::text is null or starts_with(r.action, $3))
+       and ($4::text is null or ($4 = 'done') = (r.outcome in ${wentWell}))
+       and ($5::timestamptz is null or r.at >= $5)
+       and ($6::timestamptz is null or r.at < $6)
+       and ($7::text is null or (r.at, r.id) < ($7::timestamptz, $8::uuid))
+     order by r.at desc, r.id desc limit $9) a`,
+);
+
 /** Whether no tool call begins with this prefix; tool calls are not in the index by kind. */
 const isKind = (beginning: string | null): boolean =>
   beginning !== null && !beginning.startsWith('tool:') && !'tool:'.startsWith(beginning);
 
 /** The matching records that the caller may see, newest first, in pages. */
 export function auditRecords(filter: AuditFilter): Statement<Page<AuditRecord>> {
-  const { brokerageId, userId, action, outcome, from, to, after, limit } = filter;
+  const { brokerageId, userId, dealId, action, outcome, from, to, after, limit } = filter;
   const own = outcome === 'refused' ? refusedOfCaller : isKind(action) ? kindOfCaller : allOfCaller;
   const found = brokerageId === null ? own : ofBrokerage;
-  const all = found(brokerageId, userId, action, outcome, from, to, after?.key, after?.id, limit + 1);
+  const asked = [brokerageId, userId, action, outcome, from, to, after?.key, after?.id, limit + 1] as const;
+  const all = dealId === null ? found(...asked) : ofDeal(...asked, dealId);
   return paged(all, limit, (record) => record);
 }

@@ -10,8 +10,9 @@ import { auditRecords, type AuditRecord } from '../../domain/audit/records.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
 import { presentAndFormerMembers } from '../../domain/people/members.ts';
 import { listMemberships } from '../../domain/people/people.ts';
+import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { originOf } from '../../http/origin.ts';
-import { asPerson, withPerson } from '../../http/person.ts';
+import { asPerson, asPersonWithin, withPersonWithin } from '../../http/person.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { csvExport } from './csv.ts';
 import { listPages } from './list-pages.ts';
@@ -20,6 +21,7 @@ import { id, instant, optional, pageCursor, pageSize, query } from './input.ts';
 const Filter = z.object({
   brokerage_id: optional(id),
   user_id: optional(id),
+  deal_id: optional(id),
   action: optional(z.string().max(100, 'At most 100 characters.')),
   outcome: optional(z.enum(['done', 'refused'], 'Choose done or refused.')),
   from: optional(instant),
@@ -28,9 +30,10 @@ const Filter = z.object({
 const Brokerage = z.object({ brokerage_id: id });
 const List = Filter.extend({ cursor: pageCursor, limit: pageSize });
 
-const filterOf = ({ brokerage_id, user_id, ...rest }: z.output<typeof Filter>) => ({
+const filterOf = ({ brokerage_id, user_id, deal_id, ...rest }: z.output<typeof Filter>) => ({
   brokerageId: brokerage_id,
   userId: user_id,
+  dealId: deal_id,
   action: rest.action,
   outcome: rest.outcome,
   from: rest.from,
@@ -39,8 +42,12 @@ const filterOf = ({ brokerage_id, user_id, ...rest }: z.output<typeof Filter>) =
 
 // Without the kinds of actions, which are the caller's text.
 /** The filter of an export, as its record keeps it. */
-const narrowedTo = ({ userId, outcome, from, to }: ReturnType<typeof filterOf>) =>
-  Object.fromEntries(Object.entries({ person: userId, outcome, from, to }).filter(([, value]) => value !== null));
+const narrowedTo = ({ userId, dealId, outcome, from, to }: ReturnType<typeof filterOf>) =>
+  Object.fromEntries(
+    Object.entries({ person: userId, deal: dealId, outcome, from, to }).filter(([, value]) => value !== null),
+  );
+/** The filter's deal, which is then the only one that is looked at. */
+const scopeOf = ({ dealId }: ReturnType<typeof filterOf>) => (dealId === null ? null : withinDeal(dealId));
 
 // With the ids beside the names: a name can be changed, and several may have the same.
 const columns: readonly (readonly [heading: string, cell: (record: AuditRecord) => string | null])[] = [
@@ -84,7 +91,7 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
       const filter = filterOf(given);
       const page = await pages(`audit ${JSON.stringify(filter)}`, cursor);
       const records = auditRecords({ ...filter, after: page.after, limit });
-      const [person, { items, next }] = await withPerson(services, c, records);
+      const [person, { items, next }] = await withPersonWithin(scopeOf(filter))(services, c, records);
       return c.json(page.answer(person, { items: items.map(titled), next }));
     })
 
@@ -99,9 +106,10 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
       // had at its start.
       let began: string | null = null;
       const read = async (after: Place | null, limit: number) => {
-        const [memberships, found] = await asPerson(
+        const [memberships, found] = await asPersonWithin(
           services,
           c,
+          scopeOf(filter),
           listMemberships(),
           auditRecords({ ...filter, after, limit }),
           ...(after === null

@@ -1,11 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Activity } from 'lucide-react';
 import { dealActivityQuery } from '../../../api/deals.ts';
+import { useBrokerage } from '../../../api/me.ts';
 import { ActivityList } from '../../../components/activity-list.tsx';
+import { ButtonLink } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { PagedList } from '../../../components/paged-list.tsx';
 import { EmptyState, SkeletonText } from '../../../components/states.tsx';
 import { formatDate } from '../../../lib/format.ts';
+import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
 import { TabPage } from '../tab-page.tsx';
 
@@ -13,8 +16,19 @@ import { TabPage } from '../tab-page.tsx';
 export default function ActivityTab() {
   const { deal } = useDeal();
   const query = useInfiniteQuery(dealActivityQuery(deal.id));
+  const brokerage = useBrokerage();
+  const isAdmin = brokerage?.role === 'admin' && brokerage.brokerage_id === deal.organization_id;
   return (
-    <TabPage title="Activity">
+    <TabPage
+      title="Activity"
+      actions={
+        isAdmin && (
+          <ButtonLink to={paths.audit} search={{ deal: deal.id }}>
+            Audit trail
+          </ButtonLink>
+        )
+      }
+    >
       <Card>
         <PagedList
           query={query}

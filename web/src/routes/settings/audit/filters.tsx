@@ -23,8 +23,8 @@ export interface Chosen {
 export const everything: Chosen = { person: 'anybody', subject: 'any', outcome: 'any', first: '', last: '' };
 const outcomes = { any: 'Any', done: 'Done', refused: 'Refused' };
 
-/** The filter for the server: days are whole days in the viewer's time zone. */
-export function filterOf(chosen: Chosen, brokerageId: Id | null): AuditFilter {
+/** The filter for the server, of one deal where there is a `dealId`: days are whole days in the viewer's time zone. */
+export function filterOf(chosen: Chosen, brokerageId: Id | null, dealId: Id | null): AuditFilter {
   // Null for a day that is not chosen, or in a year that no timestamp can have.
   const startOf = (day: Day | '', plus: number) => {
     const date = new Date(`${day}T00:00:00`);
@@ -35,6 +35,7 @@ export function filterOf(chosen: Chosen, brokerageId: Id | null): AuditFilter {
   const to = startOf(chosen.last, 1);
   return {
     ...(brokerageId !== null && { brokerage_id: brokerageId }),
+    ...(dealId !== null && { deal_id: dealId }),
     ...(chosen.person !== 'anybody' && { user_id: chosen.person }),
     ...(chosen.subject !== 'any' && { action: chosen.subject }),
     ...(chosen.outcome !== 'any' && { outcome: chosen.outcome }),

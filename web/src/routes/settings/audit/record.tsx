@@ -77,11 +77,17 @@ interface RecordDrawerProps {
   onClose: () => void;
   /** Shows the records of this record's person alone; null where they are all of one person. */
   onPerson: ((person: Id, name: string) => void) | null;
+  /** Shows the records of this record's deal alone. */
+  onDeal: (deal: Id) => void;
 }
 
 /** All details of a record. */
-export function RecordDrawer({ record, onClose, onPerson }: RecordDrawerProps) {
-  const { user_id: person } = record;
+export function RecordDrawer({ record, onClose, onPerson, onDeal }: RecordDrawerProps) {
+  const { user_id: person, deal_id: deal } = record;
+  const ofPerson = onPerson && person !== null && (
+    <Button onClick={() => onPerson(person, whoOf(record))}>Show this person’s records</Button>
+  );
+  const ofDeal = deal !== null && <Button onClick={() => onDeal(deal)}>Show this deal’s records</Button>;
   // The title already tells whether terms had been accepted before, and whether somebody left by themselves.
   const through = throughOf(record);
   const details = Object.entries(record.details).filter(([name]) => name !== 'first' && name !== 'left');
@@ -89,10 +95,14 @@ export function RecordDrawer({ record, onClose, onPerson }: RecordDrawerProps) {
     <Drawer
       onClose={onClose}
       title={record.title}
-      {...(onPerson &&
-        person !== null && {
-          footer: <Button onClick={() => onPerson(person, whoOf(record))}>Show this person’s records</Button>,
-        })}
+      {...((ofPerson || ofDeal) && {
+        footer: (
+          <>
+            {ofDeal}
+            {ofPerson}
+          </>
+        ),
+      })}
     >
       <Facts>
         <Fact label="When" wide>
