@@ -11611,6 +11611,20 @@ AS $function$
   where length(n.found) <= 256
 $function$;
 
+CREATE OR REPLACE FUNCTION app.names_of_documents(deal_id uuid, ids uuid[])
+ RETURNS TABLE(id uuid, filename text, removed_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select d.id, d.filename, d.removed_at from public.documents d
+  where d.id = any (ids) and d.deal_id = names_of_documents.deal_id and d.deal_id = any (app.deals_as('broker', 'seller'))
+  union all
+  select d.id, d.filename, d.removed_at from public.production_documents d
+  where d.id = any (ids) and d.deal_id = names_of_documents.deal_id and d.deal_id = any (app.deals_as('broker', 'seller'))
+$function$;
+GRANT EXECUTE ON FUNCTION app.names_of_documents(uuid,uuid[]) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.narrow_again()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -17969,3 +17983,4 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
+-- 9b51bfcf5ab5febf579dc6e20b6edb21bff688bc4180b07d527655ef88f5af3e  890_names_of_opened_documents.sql

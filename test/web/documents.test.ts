@@ -347,6 +347,23 @@ describe('opening documents', () => {
     expect((await buyer.ask(`/documents/simple/${id}/openings`)).status).toBe(403);
     expect((await openings('outsider')).status).toBe(404);
   });
+
+  test('is exported for a deal with the documents that were removed since, for its brokers and sellers alone', async () => {
+    const gone = (await add('broker', aPdf(), { filename: 'Replaced.pdf' })).body;
+    await (await fetchBody(web.service, await web.as('other buyer'), { source: 'simple', id: gone.id })).arrayBuffer();
+    const file = async (who: string) => {
+      const exported = await fetch(`${web.service.origin}/api/web${roomOf()}/openings`, await web.as(who));
+      return { status: exported.status, lines: (await exported.text()).trim().split('\r\n') };
+    };
+    const before = await file('broker');
+    expect(before.lines[0]).toMatch(/opened_at,person,document,removed_at,/);
+    expect(before.lines[1]).toMatch(/^[^,]+,other buyer,Replaced\.pdf,,/);
+    expect((await (await web.as('broker')).ask(`/documents/simple/${gone.id}`, undefined, 'DELETE')).status).toBe(204);
+    expect((await file('seller')).lines[1]).toMatch(/^[^,]+,other buyer,Replaced\.pdf,\d{4}-/);
+    expect((await file('seller')).lines).toHaveLength(before.lines.length);
+    expect((await file('other buyer')).status).toBe(403);
+    expect((await file('outsider')).status).toBe(404);
+  });
 });
 
 describe('the list', () => {

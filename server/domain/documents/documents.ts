@@ -3,7 +3,7 @@
  * removing them.
  */
 
-import { anywhere } from '../../database/paging.ts';
+import { anywhere, behindPlace, paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
@@ -401,18 +401,55 @@ interface DocumentOpening {
 }
 
 // Sellers are not told whether API keys reach the deal.
-/** Who opened a document and when, as far as the caller may know, newest first, at most 500. */
-export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
-  'document_openings',
-  `select o.id, u.id as user_id,
+const openingFields = `o.id, u.id as user_id,
      case when o.key_id is null then coalesce(${knownName('u')}, 'Someone')
        when o.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then coalesce('Key ' || k.name, 'An API key')
-       else 'The brokerage' end as user_name, o.opened_at
-   from document_openings o ${knownPerson('u', 'o.user_id', 'o.deal_id')}
-   left join api_keys k on k.id = o.key_id
+       else 'The brokerage' end as user_name, o.opened_at`;
+const whoOpened = `${knownPerson('u', 'o.user_id', 'o.deal_id')} left join api_keys k on k.id = o.key_id`;
+
+/** {@link documentOpenings} returns at most this many. The pages have the same number. */
+export const mostOpenings = 500;
+
+/** Who opened a document and when, as far as the caller may know, newest first, at most {@link mostOpenings}. */
+export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
+  'document_openings',
+  `select ${openingFields}
+   from document_openings o ${whoOpened}
    where o.source = $1 and o.document_id = $2
-   order by o.opened_at desc, o.id desc limit 500`,
+   order by o.opened_at desc, o.id desc limit ${mostOpenings}`,
 );
+
+/** An opening of any of a deal's documents. */
+export interface DealOpening extends DocumentOpening {
+  document_id: string;
+  filename: string;
+  /** When the document was removed; null if it is still there. */
+  removed_at: string | null;
+}
+
+const onDeal = rows<Placed<DealOpening>, [dealId: string, key: string | null, id: string | null, limit: number]>(
+  'openings_on_deal',
+  `with found as materialized (
+     select o.* from document_openings o
+     where o.deal_id = $1 and ${behindPlace({ key: 'o.opened_at', type: 'timestamptz', id: 'o.id', direction: 'desc' })}
+     order by o.opened_at desc, o.id desc limit $4)
+   select ${openingFields}, o.document_id, n.filename, n.removed_at, o.opened_at::text as place
+   from found o join app.names_of_documents($1, array(select f.document_id from found f)) n on n.id = o.document_id ${whoOpened}
+   order by o.opened_at desc, o.id desc`,
+);
+
+/** Who opened which document of a deal, removed ones too, newest first, in pages: for its brokers and sellers. */
+export const openingsOnDeal = (dealId: string, after: Place | null, limit: number): Statement<Page<DealOpening>> =>
+  paged(onDeal(dealId, after?.key ?? null, after?.id ?? null, limit + 1), limit, (opening) => opening);
+
+const onItsSide = row<{ told: boolean }, [dealId: string]>(
+  'told_of_openings',
+  `select d.id = any ((select app.deals_as('broker', 'seller'))::uuid[]) as told from deals d where d.id = $1`,
+);
+
+/** Whether the caller may know who opened the documents of a deal. */
+export const isToldOfOpenings = (dealId: string): Statement<boolean> =>
+  mapped(onItsSide(dealId), (found) => found?.told ?? false);
 
 const toClear = rows<{ key: string }, []>('bodies_to_clear', 'select key from app.bodies_to_clear() key');
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
-import { searchWords } from '../../database/paging.ts';
+import { searchWords, type Place } from '../../database/paging.ts';
 import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
 import type { TransferredFor } from '../../documents/transfer-places.ts';
 import { faultOfFilename } from '../../documents/filenames.ts';
@@ -21,10 +21,13 @@ import {
   documentsToRestore,
   documentSources,
   headOfDocument,
+  isToldOfOpenings,
   openDocument,
+  openingsOnDeal,
   previewedTypes,
   removeDocument,
   restoreDocument,
+  type DealOpening,
   type DocumentSource,
 } from '../../domain/documents/documents.ts';
 import { newStorageKey } from '../../storage/storage.ts';
@@ -33,6 +36,7 @@ import { originOf } from '../../http/origin.ts';
 import { withinDocument } from '../../domain/visibility/deal-scope.ts';
 import { asPersonWithin, withPersonWithin } from '../../http/person.ts';
 import { invalid, notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
+import { csvExport } from './csv.ts';
 import { body, line, optional, pathId, query, searchText } from './input.ts';
 import { withDeal, withPersonAndDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
@@ -57,6 +61,16 @@ const New = z.object({
   confidentiality,
   diligence_request: optional(line(lengths.production_documents.diligence_request)),
 });
+const openingHeading = ['opened_at', 'person', 'document', 'removed_at', 'person_id', 'document_id', 'opening_id'];
+const openingCells = (opening: DealOpening) => [
+  opening.opened_at,
+  opening.user_name,
+  opening.filename,
+  opening.removed_at,
+  opening.user_id,
+  opening.document_id,
+  opening.id,
+];
 const Change = z
   .strictObject({ filename, category, confidentiality })
   .partial()
@@ -131,6 +145,22 @@ export function documentRoutes(services: Services) {
       const dealId = pathId(c);
       const [items] = await withDeal(services, c, dealId, documentsToRestore(dealId));
       return c.json({ items });
+    })
+
+    .get('/deals/:id/documents/openings', (c) => {
+      const dealId = pathId(c);
+      const read = async (after: Place | null, limit: number) => {
+        const [isTold, page] = await withDeal(
+          services,
+          c,
+          dealId,
+          isToldOfOpenings(dealId),
+          openingsOnDeal(dealId, after, limit),
+        );
+        if (!isTold) throw notAllowed();
+        return page;
+      };
+      return csvExport(c, { name: 'document-openings', heading: openingHeading, cells: openingCells, read });
     })
 
     .post('/deals/:id/documents', query(New), async (c) => {

@@ -37,6 +37,13 @@ type NamedDocument = Pick<DealDocument, 'source' | 'id'>;
 /** The path parameters of a document. */
 const named = ({ source, id }: NamedDocument) => ({ param: { source, id } });
 
+/** The longest list of {@link openingsQuery}. */
+export const mostOpenings: SharedBounds['mostOpenings'] = 500;
+
+/** The URL of a file with who opened which document of a deal, for its brokers and sellers. */
+export const openingsExport = (dealId: Id): string =>
+  address('/web/deals/:id/documents/openings', { param: { id: dealId } });
+
 /** Who opened a document. */
 export const openingsQuery = (dealId: Id, document: DealDocument) =>
   queryOptions({
