@@ -30,6 +30,8 @@ export interface ExportSource {
     table: string,
     documents: readonly string[],
   ): Promise<(document: string) => Promise<AsyncIterable<Uint8Array> | null>>;
+  /** Of these deals, those that are not wholly contained. Absent: all are. */
+  inPart?(deals: readonly string[]): Promise<readonly string[]>;
 }
 
 export interface ExportManifest {
@@ -38,6 +40,8 @@ export interface ExportManifest {
   readonly made_at: string;
   readonly release: string;
   readonly complete: string;
+  /** The ids of the deals of which only a part is contained, as {@link ExportTask.sight} says. */
+  readonly deals_in_part: readonly string[];
   readonly tables: readonly { readonly name: string; readonly columns: readonly string[]; readonly rows: number }[];
   readonly documents: {
     readonly count: number;
@@ -99,8 +103,8 @@ data/        each table as CSV, for spreadsheets, and as JSON, for programs. Col
              files have everything as it is.
 logo.*       the brokerage's logo, if it has one.
 documents/   the documents, in a folder for each deal, each named after its id and its name.
-manifest.json  the number of rows and documents, and the size and SHA-256 of each file. It is written last: an archive without it is not
-             complete.
+manifest.json  the number of rows and documents, the deals that are contained in part, and the size and SHA-256 of each file. It is written
+             last: an archive without it is not complete.
 
 Secrets are left out: what keys, sessions and passwords are checked against, and encrypted values.
 `;
@@ -287,6 +291,13 @@ async function* documentsOf(
     }
 }
 
+async function dealsInPart({ source, brokerage }: ExportTask): Promise<string[]> {
+  const found: string[] = [];
+  if (source.inPart)
+    for await (const deals of dealsOf(source, brokerage.id)) found.push(...(await source.inPart(deals)));
+  return found;
+}
+
 async function* one<Part>(part: Part): AsyncGenerator<Part> {
   yield part;
 }
@@ -327,6 +338,7 @@ async function* filesOf(
     made_at: task.now.toISOString(),
     release: task.release,
     complete: task.sight,
+    deals_in_part: await dealsInPart(task),
     tables: held,
     documents: tally,
     files,

@@ -108,7 +108,7 @@ test('the operator exports every row and document of a brokerage, without secret
   expect(table(files, 'brokerage_logos')).toEqual([
     { brokerage_id: brokerage.id, media_type: 'image/png', width: 12, height: 8, updated_at: expect.any(String) },
   ]);
-  expect(manifest).toMatchObject({ format: 1, brokerage, documents: { missing: [], damaged: [] } });
+  expect(manifest).toMatchObject({ format: 1, brokerage, deals_in_part: [], documents: { missing: [], damaged: [] } });
 
   const counted = await service.sql<{ name: string; condition: string }>(
     `select name, condition from app.rows_of_brokerage('any (array(select id from public.deals where organization_id = $1))', false)
@@ -224,6 +224,7 @@ test('an admin exports what they may see, which is what viewers see on deals wit
       .map(({ id }) => id)
       .toSorted(),
   ).toEqual(deals.map(({ id }) => id).toSorted());
+  expect(manifestOf(files).deals_in_part).toEqual(deals.map(({ id }) => id).toSorted());
   for (const hidden of [
     'offers',
     'offer_decisions',
@@ -255,6 +256,8 @@ test('an admin exports what they may see, which is what viewers see on deals wit
   const joined = await inside();
   for (const name of ['offers', 'questions'])
     expect(new Set(table(joined, name).map(({ deal_id }) => deal_id))).toEqual(new Set([deal!.id]));
+  expect(manifestOf(joined).deals_in_part).toHaveLength(deals.length - 1);
+  expect(manifestOf(joined).deals_in_part).not.toContain(deal!.id);
   expect(
     await service.sql(`select count(*)::int from audit_records where action = 'brokerage.export' and user_id = $1`, [
       adminId,

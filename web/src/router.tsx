@@ -302,7 +302,7 @@ const settingsPages = settings.addChildren({
   audit: createRoute({
     getParentRoute: () => settings,
     path: below(paths.settings, audit),
-    validateSearch: ({ deal }): { deal?: string } => (isUuid(deal) ? { deal } : {}),
+    validateSearch: (search): { deal?: string } => (isUuid(search.deal) ? { deal: search.deal } : {}),
     component: pageAt(audit),
   }),
   tools: createRoute({

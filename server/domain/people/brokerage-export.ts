@@ -41,6 +41,12 @@ export const exportDeals = rows<{ id: string }, [brokerageId: string, after: str
   `select id from public.deals where organization_id = $1 and ($2::uuid is null or id > $2) order by id limit 200`,
 );
 
+/** Of these deals, those on which the caller is no broker: of them an export has only what the caller sees. */
+export const dealsWithoutCaller = rows<{ id: string }, [dealIds: readonly string[]]>(
+  'deals_without_caller',
+  `select id from unnest($1::uuid[]) id where id <> all ((select app.deals_as('broker'))::uuid[])`,
+);
+
 export interface ExportedRow {
   /** All columns, as JSON text. */
   json: string;

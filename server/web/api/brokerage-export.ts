@@ -9,7 +9,7 @@ import about from '../../../package.json' with { type: 'json' };
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import { openDocuments } from '../../domain/documents/documents.ts';
-import { beginExport, mayExport } from '../../domain/people/brokerage-export.ts';
+import { beginExport, dealsWithoutCaller, mayExport } from '../../domain/people/brokerage-export.ts';
 import { brokerageOfCaller, type BrokerageOfCaller } from '../../domain/people/brokerages.ts';
 import { exportBrokerage, storedBodies, type ExportSource } from '../../export/brokerage.ts';
 import { responseOf } from '../../http/open-response.ts';
@@ -44,6 +44,10 @@ function personsSource(services: Services, c: Context, brokerageId: string): Exp
         openDocuments(table === 'documents' ? 'simple' : 'production', documents),
       );
       return storedBodies(services.storage, opened);
+    },
+    async inPart(deals) {
+      const [found] = await asPerson(services, c, dealsWithoutCaller(deals));
+      return found.map(({ id }) => id);
     },
   };
 }
