@@ -4,17 +4,15 @@ import type { Context, Env, TypedResponse } from 'hono';
 import { z } from 'zod';
 import { isEmailAddress, longestEmailAddress } from '../lib/email-address.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
-import { bodyAtMost, bodyType, sendJson } from '../http/bounded-body.ts';
+import { bodyAtMost, bodyType, largestChange, sendJson } from '../http/bounded-body.ts';
 import { asToken } from '../domain/accounts/secret-tokens.ts';
 import { isWithin } from '../domain/characters.ts';
 import { errorsOf, invalid, Problem, tooLarge, writeProblemJson } from '../http/problem.ts';
 import { checkName } from '../http/values.ts';
 
-const largestBody = 65_536;
-
 /** The body of a change is small; a body of more than 64 KiB is rejected with 413. */
-export const smallBody = bodyAtMost(largestBody, (c) =>
-  writeProblemJson(c, tooLarge(`The request body is too large: the limit is ${largestBody} bytes.`)),
+export const smallBody = bodyAtMost(largestChange, (c) =>
+  writeProblemJson(c, tooLarge(`The request body is too large: the limit is ${largestChange} bytes.`)),
 );
 
 async function readBody(c: Context): Promise<unknown> {

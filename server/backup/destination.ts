@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config, DestinationConfig } from '../config/config.ts';
-import { removeUnchanged, writeWhole } from '../storage/files.ts';
+import { isMissing, removeUnchanged, writeWhole } from '../storage/files.ts';
 import { isOfBackup, isUnfinished } from './names.ts';
 
 export interface StoredFile {
@@ -30,8 +30,6 @@ export interface BackupDestination {
   tidy(before: Date): Promise<void>;
   close(): Promise<void>;
 }
-
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 const entriesOf = (directory: string) =>
   readdir(directory, { withFileTypes: true }).catch((error: unknown) => {

@@ -11,6 +11,9 @@ export function bodyType(c: Context): { type: string; charset: string | undefine
   return { type: type.toLowerCase(), charset: charset?.toLowerCase() };
 }
 
+/** Maximum bytes of the JSON body of a change, but for those that carry many records. */
+export const largestChange = 65_536;
+
 /** The message for a body that should be JSON but has another media type. */
 export const sendJson = 'Send JSON with the header Content-Type: application/json.';
 

@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { isLoopback } from '../domain/clients/redirect-uris.ts';
 import { html, type Html } from './html.ts';
 import { pageStyle } from './page-style.ts';
 import { Problem, setHeaders, writeProblemJson, type WriteProblem } from './problem.ts';
@@ -47,8 +48,7 @@ function contentPolicy({ formAction = 'self' }: Page): string {
  * there.
  */
 function referrerPolicy(origin: string): string {
-  const { protocol, hostname } = new URL(origin);
-  const trusted = protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  const trusted = new URL(origin).protocol === 'https:' || isLoopback(origin);
   return trusted ? 'no-referrer' : 'same-origin';
 }
 

@@ -64,7 +64,8 @@ function textsOf(file: string, content: Buffer): string[] {
   return texts.map((text) => text.toString('utf8').toLowerCase());
 }
 
-const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+/** Returns the text as a regular expression that matches it alone. */
+export const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
 /**
  * Matches an address only as a whole: "ann@people.example" matches neither "jo-ann@people.example" nor

@@ -11,7 +11,7 @@ import { parseConnectionUrl } from 'nodemailer/lib/shared';
 import type { Config } from '../config/config.ts';
 import { isHere } from '../lib/is-here.ts';
 import type { Logger } from '../lib/log.ts';
-import { mailDirectory } from './files.ts';
+import { escaped, mailDirectory } from './files.ts';
 
 export interface Mail {
   /** Without the angle brackets. The same for every attempt, so that a mail server can recognize a duplicate. */
@@ -127,8 +127,6 @@ const troubles: Readonly<Record<string, string>> = {
 /** Returns the address that all mails come from, in upper and lower case as MAIL_FROM has it; a mail server may distinguish them. */
 export const senderIn = (from: string): string => /[^\s<>]+@[^\s<>]+/.exec(from)?.[0] ?? '';
 const senderOf = (from: string): string => senderIn(from).toLowerCase();
-
-const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
 /**
  * Returns a mail server's response as it may be logged: with its codes, without links, which may be those of the mail

@@ -2,13 +2,10 @@
 
 import type { Context } from 'hono';
 import type { z } from 'zod';
-import { bodyType, boundedBytes, sendJson } from '../http/bounded-body.ts';
+import { bodyType, boundedBytes, largestChange, sendJson } from '../http/bounded-body.ts';
 import type { Detail, Problem } from '../http/problem.ts';
 import { invalid } from './envelope.ts';
 import { readJson, shown } from './json.ts';
-
-/** Maximum bytes of a body. */
-export const largestBody = 65_536;
 
 const refused = (message: string, status: 400 | 413 | 415, where: Detail['in'] = 'body', path = ''): Problem =>
   invalid([{ in: where, path, message }], status);
@@ -46,7 +43,7 @@ export function faultsIn(schema: z.ZodType, value: unknown): readonly Detail[] |
 export async function readBody<T>(
   c: Context,
   schema: z.ZodType<T>,
-  most = largestBody,
+  most = largestChange,
   types: readonly string[] = json,
 ): Promise<T> {
   checkType(c, types);

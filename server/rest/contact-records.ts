@@ -16,7 +16,8 @@ import { Problem, type Detail } from '../http/problem.ts';
 import { restPath } from '../http/rest-path.ts';
 import { isUuid } from '../lib/uuid.ts';
 import { answerJson, type Answered } from './answer.ts';
-import { faultsIn, largestBody, readBody } from './body.ts';
+import { largestChange } from '../http/bounded-body.ts';
+import { faultsIn, readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';
 import { archivedToo } from './contact-lists.ts';
 import { conflict, invalid } from './envelope.ts';
@@ -93,10 +94,10 @@ interface BatchItem {
 function itemOf(value: unknown): BatchItem {
   const faults = faultsIn(contactBatchItem, value);
   if (faults) return { change: null, faults };
-  if (Buffer.byteLength(JSON.stringify(value)) > largestBody)
+  if (Buffer.byteLength(JSON.stringify(value)) > largestChange)
     return {
       change: null,
-      faults: [{ in: 'body', path: '', message: `The item is too large: at most ${largestBody} bytes.` }],
+      faults: [{ in: 'body', path: '', message: `The item is too large: at most ${largestChange} bytes.` }],
     };
   const item = contactBatchItem.parse(value);
   const tags = 'ifMatch' in item && item.ifMatch !== undefined ? tagsOf(item.ifMatch) : undefined;
@@ -149,7 +150,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
     writes.run(c, { scopes, action: 'contact.update', isConditional: true }, async () => {
       const tags = ifMatch.read(c) ?? undefined;
       const types = ['application/json', 'application/merge-patch+json'] as const;
-      const given = written(await readBody(c, contactPatch, largestBody, types));
+      const given = written(await readBody(c, contactPatch, largestChange, types));
       return one(writeContact({ act: 'change', id: idIn(c), given, tags }, originOf(c)), given);
     });
 

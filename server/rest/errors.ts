@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { sendJson } from '../http/bounded-body.ts';
 import { noRoomLeft } from '../http/problem.ts';
 import { restPath } from '../http/rest-path.ts';
-import { largestBody } from './body.ts';
+import { largestChange } from '../http/bounded-body.ts';
 import { away, broken, errorCodes, operationErrors, type ErrorCode } from './envelope.ts';
 import type { Json } from './operation.ts';
 import { errorEnvelope, errorEnvelopeOf, fault } from './schemas.ts';
@@ -98,7 +98,7 @@ const common: Failures = {
     description: 'The body is too large: validation_error.',
     schema: validationError,
     headers: limitHeaders,
-    examples: { size: faulty('body', '', `The body is too large: at most ${largestBody} bytes.`) },
+    examples: { size: faulty('body', '', `The body is too large: at most ${largestChange} bytes.`) },
   },
   UnsupportedType: {
     status: 415,

@@ -10,7 +10,8 @@ import { checkedKey, type Storage } from './storage.ts';
 /** Bytes read ahead of the reader. */
 const ahead = 262_144;
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+/** Whether an error says that a file or a folder does not exist. */
+export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 async function writeDurably(file: string, body: AsyncIterable<Uint8Array>): Promise<void> {
   const handle = await open(file, 'wx', 0o600);

@@ -1,5 +1,7 @@
 /** Which web pages may call the tool server, and the CORS headers that allow it. */
 
+import { isLoopback } from '../domain/clients/redirect-uris.ts';
+
 const assistants = [
   'https://claude.ai',
   'https://claude.com',
@@ -9,7 +11,6 @@ const assistants = [
   'https://github.dev',
   'https://www.cursor.com',
 ];
-const thisMachine = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Returns a function that says whether pages of an origin may call: our own, well-known assistants, programs on the
@@ -19,8 +20,7 @@ export function originCheck(ours: string, configured: readonly string[]): (origi
   const known = new Set([ours, ...assistants, ...configured]);
   return (origin) => {
     if (known.has(origin)) return true;
-    const url = URL.parse(origin);
-    return url !== null && url.origin === origin && thisMachine.has(url.hostname);
+    return URL.parse(origin)?.origin === origin && isLoopback(origin);
   };
 }
 

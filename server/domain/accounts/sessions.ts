@@ -13,7 +13,6 @@ export interface SessionCaller {
   email: string;
   name: string;
   session_id: string;
-  authenticated_at: string;
   /**
    * Whether the person signed in within the last ten minutes, as changes to the address, the second factor and keys
    * require.
@@ -25,7 +24,7 @@ export interface SessionCaller {
 
 const enter = row<SessionCaller>(
   'enter_with_session',
-  `select user_id, email, name, session_id, authenticated_at, recently_authenticated, second_factor
+  `select user_id, email, name, session_id, recently_authenticated, second_factor
   from app.enter_with_session($1, $2, $3, $4)`,
 );
 

@@ -97,12 +97,12 @@ export interface ConditionInput {
   readonly deadline: string | null;
 }
 
-const add = row<DealCondition>(
-  'add_condition',
-  `with c as (
+/** Adds a condition and reads it with these columns. */
+const adding = (columns: string) => `with c as (
      insert into closing_conditions (deal_id, name, owner_user_id, deadline) values ($3, $4, $5, $6) returning *)
-   select ${fields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
-);
+   select ${columns} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`;
+
+const add = row<DealCondition>('add_condition', adding(fields));
 
 /** Adds a condition to a deal. Denied to everyone but its brokers. */
 export const addCondition = (dealId: string, { name, owner_user_id, deadline }: ConditionInput, origin: Origin) =>
@@ -193,12 +193,7 @@ export const conditionOfDeal = row<ConditionResource, [dealId: string, id: strin
   `select ${resourceFields} from closing_conditions c ${owner} where c.deal_id = $1 and c.id = $2`,
 );
 
-const addWithResource = row<ConditionResource>(
-  'add_condition_resource',
-  `with c as (
-     insert into closing_conditions (deal_id, name, owner_user_id, deadline) values ($3, $4, $5, $6) returning *)
-   select ${resourceFields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
-);
+const addWithResource = row<ConditionResource>('add_condition_resource', adding(resourceFields));
 
 /** Adds a condition as {@link addCondition} does, and returns it as {@link conditionsOfDeal} does. */
 export const addConditionResource = (
