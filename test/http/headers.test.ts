@@ -65,7 +65,10 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
 
   hold(headers.get('x-frame-options') === 'DENY', 'X-Frame-Options');
   hold(headers.get('x-content-type-options') === 'nosniff', 'X-Content-Type-Options');
-  hold(headers.get('cross-origin-opener-policy') === 'same-origin', 'COOP');
+  // Clients open the consent page in a popup, and wait for it.
+  const inPopup = ['/api/mcp/authorize', '/sign-in', '/sign-out', '/re-authenticate'].includes(at.split('?')[0] ?? '');
+  const opener = inPopup ? 'unsafe-none' : 'same-origin';
+  hold(headers.get('cross-origin-opener-policy') === opener, 'COOP');
   hold(headers.get('cross-origin-resource-policy') === 'same-origin', 'CORP');
   hold(['no-referrer', 'same-origin'].includes(headers.get('referrer-policy') ?? ''), 'Referrer-Policy');
   const strict = headers.get('strict-transport-security');
