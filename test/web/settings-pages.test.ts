@@ -332,6 +332,20 @@ describe('any person', () => {
     await allowed.filter({ hasText: 'Ask a question on a deal' }).first().waitFor();
   });
 
+  test('sees where a client is from whose name its document alone says', async () => {
+    const { page, visit } = await testPageOf('buyer');
+    const [made] = await service.sql<{ id: string }>(
+      `insert into connected_clients (created_by, name, redirect_uris, metadata_url)
+       values ($1, 'Claude', '{https://evil.example/back}', 'https://evil.example/claude.json') returning id`,
+      [service.demo.people.buyer.user_id],
+    );
+    await visit(`/settings/tools?client=${made!.id}`);
+    await page.getByText('Claude (evil.example) is not connected yet').waitFor();
+    const shown = await page.getByLabel('Client', { exact: true }).locator('option:checked').textContent();
+    expect(shown).toBe('Claude (evil.example)');
+    await service.sql('delete from connected_clients where id = $1', [made!.id]);
+  });
+
   test('gets the configuration for the chosen assistant', async () => {
     const { page, visit } = await testPageOf('buyer');
     await visit('/settings/assistants');
