@@ -18,18 +18,36 @@ import { oauthError, writeOAuthError } from '../oauth-error.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
 import { endpoints } from '../metadata.ts';
 
-/**
- * An error page: says what the person can do, and never links to the client. `host` is the host that the client claims
- * to be from.
- */
-export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: string, host?: string): Response {
+interface Refused {
+  /** The host that the client claims to be from. */
+  readonly host?: string;
+  /** The signed-in person, who may have the client with another account, and path and query of the request. */
+  readonly asked?: { readonly person: { readonly name: string }; readonly here: string };
+}
+
+/** An error page: says what the person can do, and never links to the client. */
+export function refusalPage(
+  c: Context,
+  status: 400 | 403 | 413 | 415,
+  message: string,
+  { host, asked }: Refused = {},
+): Response {
+  const person = asked && { name: asked.person.name, signOut: signOutPath(asked.here) };
   return page(c, {
     title: 'Not connected',
     status,
+    ...(person && { person }),
     body: html`<h1>This client cannot be connected</h1>
       <section class="card">
         <p class="notice bad" role="alert">${message}</p>
         ${host !== undefined && html`<p>It says that it is from <strong>${host}</strong>.</p>`}
+        ${
+          person &&
+          html`<p>
+            You are signed in as <strong>${person.name}</strong>.
+            <a href="${person.signOut}">Sign in as somebody else</a>
+          </p>`
+        }
         <p>Nothing was allowed. Go back to the client and start again, or look at the clients that you have.</p>
         <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
       </section>`,
