@@ -150,7 +150,8 @@ describe.runIf(canCertify)('client metadata documents', () => {
     test('shows the host and that the client is new, and creates the client on approval', async () => {
       const url = publish();
       const markup = await markupOf(look(url));
-      expect(markup).toContain('<bdi>Assistant Five</bdi> from <span class="host">localhost</span>');
+      expect(markup).toContain('Let <span class="host">localhost</span> use Dealkeep in your name?');
+      expect(markup).toContain('It calls itself “<bdi>Assistant Five</bdi>”.');
       expect(markup).toContain('<strong>New</strong>: you have not connected it before.');
       expect(markup).toContain(url);
       expect(await rowsOf(url)).toEqual([]);
@@ -295,7 +296,7 @@ describe.runIf(canCertify)('client metadata documents', () => {
       service.clock.advance(601_000);
       const markup = await markupOf(look(url, { redirect_uri: 'https://localhost/new' }));
       expect(markup).toContain('<bdi>Another name</bdi>');
-      expect(markup).toContain('it was called <bdi>Assistant Five</bdi>');
+      expect(markup).toContain('it was called “<bdi>Assistant Five</bdi>”');
       await refused(url, /not registered for it/);
       // Until a person agrees to the client's new document, the one that they agreed to before remains in force.
       expect((await rowsOf(url))[0]?.name).toBe('Assistant Five');
@@ -535,13 +536,23 @@ describe.runIf(canCertify)('client metadata documents', () => {
     test('client names are shown escaped and without invisible characters', async () => {
       const url = publish({ client_name: '  Assis\u202etant\u200b <b>Five</b>\n' });
       const markup = await markupOf(look(url));
-      expect(markup).toContain('<bdi>Assistant &lt;b&gt;Five&lt;/b&gt;</bdi> from <span class="host">localhost</span>');
+      expect(markup).toContain('It calls itself “<bdi>Assistant &lt;b&gt;Five&lt;/b&gt;</bdi>”.');
       expect(readDocument(url, { client_id: url, redirect_uris: [redirectUri], client_name: '\u200b ' }).name).toBe(
         'localhost',
       );
       expect([
         ...readDocument(url, { client_id: url, redirect_uris: [redirectUri], client_name: 'é'.repeat(300) }).name,
-      ]).toHaveLength(100);
+      ]).toHaveLength(40);
+    });
+
+    test('a name cannot read like a sentence of ours', async () => {
+      const sentence =
+        'Claude”, which Dealkeep has checked, renew what you allowed before. Nothing new is allowed. Let “it';
+      const markup = await markupOf(look(publish({ client_name: sentence })));
+      expect(markup).toContain('<h1> Let <span class="host">localhost</span> use Dealkeep in your name? </h1>');
+      expect(markup).toContain('It calls itself “<bdi>Claude, which Dealkeep has checked, rene</bdi>”.');
+      expect(markup).not.toContain('Nothing new');
+      expect(await markupOf(look(publish({ client_name: "Ann's client" })))).toContain('“<bdi>Ann&#39;s client</bdi>”');
     });
 
     test('letters of other scripts are pointed out on the consent page', async () => {
@@ -559,7 +570,8 @@ describe.runIf(canCertify)('client metadata documents', () => {
   describe('pinned documents', () => {
     test('are not fetched, may offer a key besides none, and keep only allowed redirect URIs', async () => {
       const markup = await markupOf(look(pinnedUrl, { redirect_uri: 'http://127.0.0.1:40000/' }));
-      expect(markup).toContain('<bdi>Pinned assistant</bdi> from <span class="host">assistant.example</span>');
+      expect(markup).toContain('Let <span class="host">assistant.example</span> use');
+      expect(markup).toContain('It calls itself “<bdi>Pinned assistant</bdi>”.');
       await connectBy(pinnedUrl, ada, { redirect_uri: 'https://assistant.example/back' });
       await refused(pinnedUrl, /does not list/, { redirect_uri: 'assistant://back' });
     });

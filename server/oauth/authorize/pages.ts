@@ -310,7 +310,7 @@ function ofDocument({ document, known }: DocumentAsking, redirectUri: string): H
       changed &&
       html`<p class="notice warn">
         It has changed since you agreed to
-        it${known.name === document.name ? ': its responses may go to other addresses' : html`: it was called <bdi>${known.name}</bdi>`}.
+        it${known.name === document.name ? ': its responses may go to other addresses' : html`: it was called “<bdi>${known.name}</bdi>”`}.
       </p>`
     }
     ${
@@ -331,14 +331,18 @@ export function consentPage(c: Context, consenting: Consenting): Response {
   const { session, person, brokerages, client, request, here } = consenting;
   const { host } = new URL(request.redirectUri);
   const name = client.kind === 'document' ? client.document.name : (client.client.name ?? 'This client');
-  const from =
-    client.kind === 'document' && html`from <span class="host">${new URL(client.document.url).hostname}</span>`;
+  // Anybody can publish a document: who it is from comes first, and its name is set apart from our own words.
+  const publisher = client.kind === 'document' ? new URL(client.document.url).hostname : null;
   const loopback = html`<p class="notice warn">
     The response goes to a program on this computer. Any program here could be waiting for it: allow this only if you
     have just started the connection yourself.
   </p>`;
   const body = html`${lockup(name)}
-    <h1>Let <bdi>${name}</bdi> ${from} use Dealkeep in your name?</h1>
+    <h1>
+      Let ${publisher === null ? html`<bdi>${name}</bdi>` : html`<span class="host">${publisher}</span>`} use Dealkeep
+      in your name?
+    </h1>
+    ${publisher !== null && name !== publisher && html`<p class="own-name">It calls itself “<bdi>${name}</bdi>”.</p>`}
     <form method="post" action="${endpoints.authorize}">
       ${csrfField(session)}
       <input type="hidden" name="request" value="${sealRequest(session, request)}" />
@@ -386,7 +390,7 @@ export function consentPage(c: Context, consenting: Consenting): Response {
       <a href="${clientsPath}">Connected clients</a>.
     </p>`;
   return page(c, {
-    title: `Connect ${name}`,
+    title: `Connect ${publisher ?? name}`,
     person: { name: person.name, signOut: signOutPath(here) },
     formAction: 'anywhere',
     body,
