@@ -127,8 +127,11 @@ function Grants({ settings }: { settings: ToolSettings }) {
         )}
         {chosen.connected && !chosen.may_write && (
           <Notice tone="warn">
-            You authorized {called(chosen)} for reading only. Connect it again and agree to writing for this to take
-            effect.
+            You authorized {called(chosen)} for reading only. Disconnect it under{' '}
+            <Link to="/settings/clients" className="underline underline-offset-3">
+              Connected clients
+            </Link>
+            , then connect it again and leave writing ticked.
           </Notice>
         )}
       </div>
