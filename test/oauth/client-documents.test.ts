@@ -263,8 +263,16 @@ describe.runIf(canCertify)('client metadata documents', () => {
       await ask(`/clients/${id}/switch`, { disabled: true });
       await refused(url, /This client was turned off/);
       expect(await scopesOf(service, grant.access)).toBeNull();
+      expect(await refresh(service, url, grant.refresh)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_grant' },
+      });
       await ask(`/clients/${id}`, undefined, 'DELETE');
-      expect((await refresh(service, url, grant.refresh)).body.error).toBe('invalid_client');
+      expect(await refresh(service, url, grant.refresh)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_grant' },
+      });
+      expect((await post(service, '/api/mcp/revoke', { client_id: url, token: grant.refresh })).status).toBe(200);
       expect(await markupOf(look(url))).toContain('<strong>New</strong>');
       await connectBy(url);
       expect((await rowsOf(url)).map(({ deleted_at }) => deleted_at === null)).toEqual([false, true]);
