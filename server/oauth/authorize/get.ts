@@ -13,7 +13,7 @@ import { NoRoom } from '../../lib/fair-queue.ts';
 import { BadDocument, documentUrlFault, isDocumentUrl, type ClientDocuments } from '../client-documents.ts';
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
 import { askedScopes, firstError } from './checks.ts';
-import { newShowing, type ConsentRequest } from './consent-request.ts';
+import { newShowing, unticked, type ConsentRequest } from './consent-request.ts';
 import {
   consentPage,
   refusalPage,
@@ -96,7 +96,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     };
     const id = client.kind === 'document' ? client.known?.id : clientId;
     const toolsOn = asked.grants.filter(({ client_id }) => client_id === id).length;
-    return consentPage(c, { ...asked, client, request, features, toolsOn });
+    return consentPage(c, { ...asked, client, request, features, toolsOn, unticked: parameters.all(unticked) });
   }
 
   async function showRegistered(

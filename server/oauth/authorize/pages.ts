@@ -207,7 +207,7 @@ const scopeWords: Record<Scope, { title: string; words: (features: Config['featu
   },
 };
 
-function scopeChoice(scope: Scope, { features, toolsOn, person }: Consenting): Html {
+function scopeChoice(scope: Scope, { features, toolsOn, person, unticked }: Consenting): Html {
   const { title, words: meaning } = scopeWords[scope];
   const writes = scope === 'mcp:write';
   const words = [
@@ -221,7 +221,9 @@ function scopeChoice(scope: Scope, { features, toolsOn, person }: Consenting): H
   const box =
     scope === 'mcp:read'
       ? html`<input type="checkbox" checked disabled /><input type="hidden" name="scope" value="${scope}" />`
-      : html`<input type="checkbox" name="scope" value="${scope}" checked />`;
+      : unticked.includes(scope)
+        ? html`<input type="checkbox" name="scope" value="${scope}" />`
+        : html`<input type="checkbox" name="scope" value="${scope}" checked />`;
   return html`<label class="choice"
     >${box}<span><strong>${title}</strong> <code>${scope}</code> <span>${words}</span></span></label
   >`;
@@ -272,6 +274,8 @@ interface Consenting extends Asked {
   readonly features: Config['features'];
   /** Number of writing tools that are turned on for this client. */
   readonly toolsOn: number;
+  /** Scopes that the person had unticked when the page was shown before. */
+  readonly unticked: readonly string[];
   readonly request: ConsentRequest;
 }
 

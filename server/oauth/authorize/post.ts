@@ -24,8 +24,8 @@ import { sessionDigest, sessionToken } from '../../http/session.ts';
 import { isDocumentUrl } from '../client-documents.ts';
 import { endpoints } from '../metadata.ts';
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
-import { firstError } from './checks.ts';
-import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
+import { askedScopes, firstError } from './checks.ts';
+import { openRequest, startOver, unticked, type ConsentRequest } from './consent-request.ts';
 import { noSuchClient, turnedOff, whyRefused } from './get.ts';
 import { addsRedirectUri, outOfDatePage, refusalPage, secondFactorPage } from './pages.ts';
 import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
@@ -58,6 +58,19 @@ function requestOf(here: string | undefined): string | null {
   if (here === undefined || !here.startsWith(`${endpoints.authorize}?`)) return null;
   const url = URL.parse(here, 'http://here');
   return url === null || url.pathname !== endpoints.authorize ? null : url.pathname + url.search;
+}
+
+/** The request with the choice of a form: shown again, the page leaves unticked what the person had unticked. */
+function withChoice(request: string, form: Parameters): string {
+  const ticked = form.all('scope');
+  // The consent page always sends a scope, other forms none.
+  if (ticked.length === 0) return request;
+  const not = askedScopes(parametersOf(request)).filter((scope) => !ticked.includes(scope));
+  // The rest of the request stays exactly as the client wrote it.
+  return [
+    request.replaceAll(new RegExp(`&${unticked}=[^&]*`, 'g'), ''),
+    ...not.map((scope) => `${unticked}=${scope}`),
+  ].join('&');
 }
 
 /** The parameters of an authorization request, given as path and query. */
@@ -116,13 +129,13 @@ export function takeDecision(services: Services): Handler {
     if (form instanceof Response) return form;
     const field = form.one('request') ?? '';
     const named = requestOf(form.one('here')) ?? startOver(field);
-    const again = named ?? endpoints.authorize;
+    const again = named === null ? endpoints.authorize : withChoice(named, form);
     const signIn = () => signInAndReturn(c, again);
 
     const session = sessionToken(c);
     if (session === null) return signIn();
     if (!csrfMatches(session, form.one('csrf')))
-      return named !== null && canBeShown(named) ? outOfDatePage(c, named) : refusalPage(c, 403, outOfDate);
+      return named !== null && canBeShown(named) ? outOfDatePage(c, again) : refusalPage(c, 403, outOfDate);
     if (form.one('decision') === addsRedirectUri) return addAndGoOn(c, again);
     const request = openRequest(session, field);
     if (request === null) return refusalPage(c, 400, outOfDate);
@@ -137,7 +150,6 @@ export function takeDecision(services: Services): Handler {
       person: SessionCaller | null,
     ): Promise<Response> => {
       if (outcome === 'signed_out') return signIn();
-      // Afterwards the person returns to the page with the whole request, where all its scopes are ticked again.
       if (outcome === 'sign_in_again') return confirmAndReturn(c, again);
       if (outcome === 'client_refused') {
         const why = document ? turnedOff : await whyRefused(services, c, request.clientId);
