@@ -24,6 +24,7 @@ import {
   challengeOf,
   connect,
   decide,
+  decodeEntities,
   markupOf,
   newVerifier,
   openConsent,
@@ -276,6 +277,28 @@ describe.runIf(canCertify)('client metadata documents', () => {
       expect(await markupOf(look(url))).toContain('<strong>New</strong>');
       await connectBy(url);
       expect((await rowsOf(url)).map(({ deleted_at }) => deleted_at === null)).toEqual([false, true]);
+    });
+
+    test('of a person with 50 clients leads to deleting one, and back to the request', async () => {
+      const dan = await addPerson(service, 'Dan');
+      const first = await addClient(service, dan);
+      for (let made = 1; made < 50; made += 1) await addClient(service, dan);
+      const url = publish();
+      const approved = async () =>
+        decide(service, dan, [
+          ...Object.entries(await openConsent(service, dan, asks(url))),
+          ['scope', 'mcp:read'],
+          ['decision', 'approve'],
+        ]);
+      const full = await approved();
+      expect([full.status, full.headers.get('location')]).toEqual([409, null]);
+      const markup = await markupOf(full);
+      expect(markup).toContain('You have 50 clients, which is the limit');
+      expect(markup).toContain('href="/settings/clients"');
+      const [, here = ''] = /href="(\/api\/mcp\/authorize\?[^"]*)"/.exec(markup) ?? [];
+      expect(new URLSearchParams(decodeEntities(here).split('?')[1]).get('client_id')).toBe(url);
+      await signedInWith(service, dan.session).ask(`/clients/${first}`, undefined, 'DELETE');
+      expect((await approved()).status).toBe(302);
     });
 
     test('creates a client that cannot be renamed, given other redirect URIs or shared', async () => {

@@ -84,6 +84,24 @@ export function secondFactorPage(c: Context, message: string, here: string): Res
 }
 
 /**
+ * The page for a person who has as many clients as are allowed: leads to deleting one, and back to the request `here`.
+ * `message`: how many those are.
+ */
+export function tooManyClientsPage(c: Context, message: string, here: string): Response {
+  return page(c, {
+    title: 'Not connected yet',
+    status: 409,
+    body: html`<h1>Delete a client first</h1>
+      <section class="card">
+        <p class="notice bad" role="alert">${message}</p>
+        <p>Nothing was allowed. Delete one under “Connected clients”, then come back to this request.</p>
+        <p><a class="button full" href="${clientsPath}">Your connected clients</a></p>
+        <p><a class="button second full" href="${here}">Look at the request again</a></p>
+      </section>`,
+  });
+}
+
+/**
  * The page for a form of another session, such as the session before signing in again: decides nothing, and links to
  * its request `here`.
  */

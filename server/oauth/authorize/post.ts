@@ -27,7 +27,7 @@ import { asClientId, urlencodedParameters, type Parameters } from '../parameters
 import { askedScopes, firstError } from './checks.ts';
 import { openRequest, startOver, unticked, type ConsentRequest } from './consent-request.ts';
 import { noSuchClient, turnedOff, whyRefused } from './get.ts';
-import { addsRedirectUri, outOfDatePage, refusalPage, secondFactorPage } from './pages.ts';
+import { addsRedirectUri, outOfDatePage, refusalPage, secondFactorPage, tooManyClientsPage } from './pages.ts';
 import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
 
 /**
@@ -186,6 +186,8 @@ export function takeDecision(services: Services): Handler {
       // A client can show no second factor later, so the person who approves it must have shown theirs.
       if (error instanceof Refusal && error.reason === 'second_factor_required')
         return secondFactorPage(c, error.message, again);
+      if (error instanceof Refusal && error.reason === 'too_many_clients')
+        return tooManyClientsPage(c, error.message, again);
       throw error;
     }
   };
