@@ -5433,7 +5433,9 @@ begin
     return null;
   end if;
   return (
-    select c.name from public.audit_records a join public.connected_clients c on c.id = a.client_id
+    select case when by.host <> c.name then c.name || ' (' || by.host || ')' else c.name end
+    from public.audit_records a join public.connected_clients c on c.id = a.client_id
+    cross join lateral (select regexp_replace(substring(c.metadata_url from '^https://([^/]+)'), ':[0-9]+$', '') as host) by
     where a.id = record and a.at = recorded_at and (narrowed is null or a.deal_id = narrowed)
       and (a.user_id = me or a.brokerage_id = any (app.brokerages_as('admin'))
         -- Of this deal alone: all of those of the caller would be read for each record.
@@ -17984,3 +17986,4 @@ $function$;
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- 9b51bfcf5ab5febf579dc6e20b6edb21bff688bc4180b07d527655ef88f5af3e  890_names_of_opened_documents.sql
+-- f5e1cbb1f770fa94ed044a4eef014181c2e0ce7fd85ad1a7176c0e34406145e8  903_hosts_of_clients_by_document.sql

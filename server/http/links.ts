@@ -46,6 +46,9 @@ export const reauthenticatePath = returning(paths.reauthenticate);
 /** Signing out, and signing in as another person. */
 export const signOutPath = returning(paths.signOut);
 
+/** The pages that may come between an authorization request and the consent page. */
+export const pagesBeforeConsent: readonly PagePath[] = [paths.signIn, paths.reauthenticate, paths.signOut];
+
 /** Security settings of the person's account. */
 export const securityPath: PagePath = paths.security;
 export const brokeragePath: PagePath = paths.brokerage;

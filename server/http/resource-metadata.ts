@@ -6,7 +6,13 @@
 /** The paths of the tool server, the canonical one first; the last is the origin itself, which people paste. */
 export const resourcePaths = ['/api/mcp', '/mcp', ''] as const;
 
-export type ResourcePath = (typeof resourcePaths)[number];
+type ResourcePath = (typeof resourcePaths)[number];
+
+/** A path as it may be called: all but the origin with or without a trailing slash. */
+export type CalledPath = ResourcePath | `${Exclude<ResourcePath, ''>}/`;
+
+/** Both spellings of a path; of the origin there is one. */
+export const spellingsOf = (path: ResourcePath): CalledPath[] => (path === '' ? [path] : [path, `${path}/`]);
 
 /** The scopes that clients are advised to request: all of them, because nothing later makes a client request more. */
 const challengedScopes = 'mcp:read mcp:write';
@@ -31,14 +37,17 @@ export function resourceOf(baseUrl: string, presented: string): string | null {
 /**
  * The URL of the metadata of the resource at `path`: the well-known name comes before the path (RFC 9728, section 3.1).
  */
-function metadataUrl(baseUrl: string, path: ResourcePath): string {
+function metadataUrl(baseUrl: string, path: CalledPath): string {
   return `${baseUrl}/.well-known/oauth-protected-resource${path}`;
 }
 
 interface Challenge {
   readonly baseUrl: string;
-  /** The requested path: some clients fail when they are referred to the metadata of another path. */
-  readonly path: ResourcePath;
+  /**
+   * The requested path: some clients fail when they are referred to the metadata of another path, or of another spelling
+   * of it.
+   */
+  readonly path: CalledPath;
   /** Missing when no token was presented (RFC 6750, section 3.1). */
   readonly error?: 'invalid_token';
 }

@@ -43,6 +43,14 @@ export function safeHeaders(baseUrl: string): MiddlewareHandler {
 }
 
 /**
+ * Lets whoever opened a page in a popup keep its reference to the window. On the way to the consent page and back,
+ * clients need it: they wait for the popup to close, or for a message from their callback in it. Every response on the
+ * way must allow it, redirects and errors too.
+ */
+export const keepOpener: MiddlewareHandler = (c, next) =>
+  nextWithHeaders(c, [['Cross-Origin-Opener-Policy', 'unsafe-none']], next);
+
+/**
  * The headers, as names and values, that restrict what a browser does with a response, what its links reveal in the
  * Referer, and caching.
  */
@@ -55,8 +63,8 @@ export function headersOfAll(baseUrl: string): [string, string][] {
       : []),
     ['Content-Security-Policy', nothing],
     ['Referrer-Policy', 'no-referrer'],
-    // No page of another origin keeps a reference to one of ours that it opened, and none loads our responses as images
-    // or scripts.
+    // No page of another origin keeps a reference to one of ours that it opened (except where keepOpener says so), and
+    // none loads our responses as images or scripts.
     ['Cross-Origin-Opener-Policy', 'same-origin'],
     ['Cross-Origin-Resource-Policy', 'same-origin'],
     ['Cache-Control', 'no-store'],

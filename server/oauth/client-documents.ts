@@ -32,7 +32,9 @@ export class BadDocument extends Error {
   override readonly name = 'BadDocument';
 }
 
-const { name: longestName, metadata_url: longestUrl } = lengths.connected_clients;
+const { metadata_url: longestUrl } = lengths.connected_clients;
+/** Characters of a name that are kept: enough for a name, too few for a sentence that reads like one of ours. */
+const longestName = 40;
 const limits = { millis: 5_000, bytes: 65_536 } as const;
 /** Seconds after which all fetches in progress have ended. */
 const again = limits.millis / 1_000;
@@ -57,9 +59,12 @@ export function documentUrlFault(text: string, guard: Config['clientMetadata']['
 /** Control characters, and characters that are invisible or change the text direction. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 
+/** Quotation marks, in which the consent page sets the name apart. Apostrophes stay. */
+const quotation = /[^\P{Quotation_Mark}'‘’‚‛]/gu;
+
 function nameOf(given: unknown, url: string): string {
   const text = typeof given === 'string' ? given : '';
-  const shown = text.normalize('NFC').replaceAll(unseen, '').replaceAll(/\s+/g, ' ').trim();
+  const shown = text.normalize('NFC').replaceAll(unseen, '').replaceAll(quotation, '').replaceAll(/\s+/g, ' ').trim();
   return [...shown].slice(0, longestName).join('').trim() || new URL(url).hostname;
 }
 

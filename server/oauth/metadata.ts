@@ -4,7 +4,7 @@ import type { Hono } from 'hono';
 import type { Services } from '../services.ts';
 import { clientsPath } from '../http/links.ts';
 import { scopes } from '../domain/clients/connected-clients.ts';
-import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
+import { resourcePaths, spellingsOf, type CalledPath } from '../http/resource-metadata.ts';
 
 /** The paths of the endpoints (specification, section 4.2). */
 export const endpoints = {
@@ -34,7 +34,7 @@ function authorizationServerMetadata(issuer: string, takesDocuments: boolean) {
 }
 
 /** The metadata of the tool server at one of its paths. */
-function protectedResourceMetadata(issuer: string, path: ResourcePath) {
+function protectedResourceMetadata(issuer: string, path: CalledPath) {
   return {
     resource: issuer + path,
     resource_name: 'Dealkeep',
@@ -55,11 +55,11 @@ export function serveMetadata(routes: Hono, { config }: Services): void {
       c.header('Cache-Control', 'public, max-age=300');
       return c.json(document);
     });
-  for (const path of resourcePaths) {
-    serve(
-      `/.well-known/oauth-authorization-server${path}`,
-      authorizationServerMetadata(issuer, config.clientMetadata.mode !== 'off'),
-    );
-    serve(`/.well-known/oauth-protected-resource${path}`, protectedResourceMetadata(issuer, path));
-  }
+  const server = authorizationServerMetadata(issuer, config.clientMetadata.mode !== 'off');
+  const add = (at: string, path: CalledPath) => {
+    serve(`/.well-known/oauth-authorization-server${at}`, server);
+    serve(`/.well-known/oauth-protected-resource${at}`, protectedResourceMetadata(issuer, path));
+  };
+  for (const path of resourcePaths.flatMap(spellingsOf)) add(path, path);
+  add('/', '');
 }

@@ -19,9 +19,9 @@ export interface PresentedClient {
   readonly id: string;
   /**
    * Runs a statement for the client. Resolves to invalid_client when the presented client_id is only the record id of a
-   * client by its document.
+   * client by its document; for a client by its document to invalid_grant instead of invalid_client.
    */
-  run<T>(statement: Statement<T>): Promise<T | 'invalid_client'>;
+  run<T>(statement: Statement<T>): Promise<T | 'invalid_client' | 'invalid_grant'>;
 }
 
 /**
@@ -55,5 +55,14 @@ export async function presentedClient(
   const id = await database.run(presenting(digest, clientOfGrant(named, digest)));
   // Counted under the digest, which has a fixed length: the URL may be long.
   if (id === null) await countFailure(services, c, digestOf(named).toString('base64url'));
-  return id === null ? null : { id, run: (statement) => database.run(presenting(digest, statement)) };
+  if (id === null) return null;
+  return {
+    id,
+    // Deleted or turned off was only what this person has of the client. Its client_id stays known: a host that were
+    // told otherwise would not ask the person again.
+    run: async (statement) => {
+      const answer = await database.run(presenting(digest, statement));
+      return answer === 'invalid_client' ? 'invalid_grant' : answer;
+    },
+  };
 }

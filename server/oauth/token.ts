@@ -52,6 +52,10 @@ function askedResource({ config }: Services, parameters: Parameters): string | n
   return asked[0] ?? null;
 }
 
+/** Ends a request that nobody waits for any more. */
+const clientGone = () =>
+  oauthError('temporarily_unavailable', 'The connection was closed before the answer.', { status: 408 });
+
 async function exchangeCode({ services, c, parameters, client, resource }: TokenRequest): Promise<Refreshed> {
   const tokens = mintTokens();
   const presented = {
@@ -84,6 +88,9 @@ async function exchangeRefreshToken({
     refreshes.began(client.id, digest, arrived, waits),
     checkClient(services, client.id),
   ]);
+  // A client that has closed the connection meanwhile would not get the new token, and would try again with this one,
+  // which would count as a replay: leave its token as it is.
+  if (responseOf(c).destroyed) throw clientGone();
   const presented = {
     clientId: client.id,
     token,

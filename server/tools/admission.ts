@@ -9,14 +9,14 @@ import { bearerToken } from '../http/bearer-token.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { Problem, retryAfter } from '../http/problem.ts';
-import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts';
+import { bearerChallenge, type CalledPath } from '../http/resource-metadata.ts';
 import type { RequestContext, Holder } from './request-context.ts';
 
 /**
  * A 401 that tells a client where to get a token (RFC 9728, section 5.1). The body always says invalid_token
  * (specification, section 7.2); the challenge says it only when a token was sent (RFC 6750, section 3.1).
  */
-export function unauthorized(services: Services, path: ResourcePath, error?: 'invalid_token'): Problem {
+export function unauthorized(services: Services, path: CalledPath, error?: 'invalid_token'): Problem {
   const message = error
     ? 'The access token is unknown, expired or revoked: refresh it, or authorize again.'
     : 'Send an access token in the header Authorization: Bearer <token>; WWW-Authenticate says where to get one.';
@@ -28,7 +28,7 @@ export function unauthorized(services: Services, path: ResourcePath, error?: 'in
  * The digest of the request's token. Throws a problem of 401 without a token; tokens in the URL, API keys and cookies
  * are not accepted.
  */
-export function presentedDigest(c: Context, services: Services, path: ResourcePath): Buffer {
+export function presentedDigest(c: Context, services: Services, path: CalledPath): Buffer {
   const presented = bearerToken(c);
   if (!presented) throw unauthorized(services, path);
   const digest = accessTokenDigest(presented);
@@ -40,7 +40,7 @@ export function presentedDigest(c: Context, services: Services, path: ResourcePa
  * The caller; queries the database unless it has been asked already. Throws a problem of 401 when the token is not
  * valid.
  */
-export async function admit(context: RequestContext, path: ResourcePath): Promise<TokenCaller> {
+export async function admit(context: RequestContext, path: CalledPath): Promise<TokenCaller> {
   const caller = context.caller === undefined ? await context.services.database.run(context.enter()) : context.caller;
   if (caller === null) throw unauthorized(context.services, path, 'invalid_token');
   return caller;
@@ -52,7 +52,7 @@ export async function admit(context: RequestContext, path: ResourcePath): Promis
  */
 export async function checkDocument(
   { services, enter }: RequestContext,
-  path: ResourcePath,
+  path: CalledPath,
   isTaken: NonNullable<TakenDocuments>,
 ): Promise<void> {
   const [, url] = await services.database.together(enter(), callersDocument());

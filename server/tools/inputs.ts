@@ -140,8 +140,10 @@ function allowedFor(schema: z.ZodObject, name: PropertyKey): string {
 
 /**
  * Normalizes an input: removes optional inputs that are null and, with `anyCase`, lower-cases words of an enumeration.
+ * Null is an input without any.
  */
-export function leniently(schema: z.ZodObject, input: unknown, anyCase: boolean): unknown {
+export function leniently(schema: z.ZodObject, given: unknown, anyCase: boolean): unknown {
+  const input = given ?? {};
   if (!isObject(input)) return input;
   let meant: Record<string, unknown> | null = null;
   for (const [name, field] of Object.entries(schema.shape)) {

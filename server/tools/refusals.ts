@@ -39,7 +39,7 @@ const isGateReason = (reason: string): reason is GateReason => (gateReasons as r
 /** The page where the person can give the missing permission, or sees who can. */
 function resolveUrl(reason: GateReason, { baseUrl, clientId, dealId }: CallFacts): string {
   if (reason === 'missing_deal_opt_in') return baseUrl + (dealId ? dealToolsPath(dealId) : toolsPath);
-  return baseUrl + (reason === 'missing_tool_grant' && clientId ? clientToolsPath(clientId) : clientsPath);
+  return baseUrl + (clientId ? clientToolsPath(clientId) : clientsPath);
 }
 
 /**
@@ -47,7 +47,8 @@ function resolveUrl(reason: GateReason, { baseUrl, clientId, dealId }: CallFacts
  * cannot allow.
  */
 const atResolveUrl: Readonly<Record<GateReason, string>> = {
-  missing_scope: 'The user can allow it at resolve_url; calling again before that will not help.',
+  missing_scope:
+    'The user disconnects it, as resolve_url says, then connects it again and leaves writing ticked; calling again before that will not help.',
   missing_tool_grant:
     "The user can allow it at resolve_url, and on the deal's page, if writing is not allowed on this deal yet; calling again before that will not help.",
   missing_deal_opt_in:
@@ -88,7 +89,7 @@ function secondFactorRequired(message: string, { tool, baseUrl }: CallFacts): Re
 export const missingScope = (facts: CallFacts): RefusalBody =>
   permissionDenied(
     'missing_scope',
-    'This client was not given permission to write: connect it again and leave writing checked.',
+    `This client was authorized for mcp:read only: this tool needs ${facts.tool.scope}.`,
     facts,
   );
 

@@ -11,7 +11,7 @@ import type { DirectAnswers } from '../http/direct-answers.ts';
 import { bearerToken } from '../http/bearer-token.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, reported } from '../http/problem.ts';
-import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
+import { resourcePaths, spellingsOf, type CalledPath } from '../http/resource-metadata.ts';
 import { admit, badToken, checkDocument, checkLookUps, countAsked, presentedDigest, type Asked } from './admission.ts';
 import { deploymentSealer } from '../http/sealed-cursor.ts';
 import { openTokenHolders } from '../http/token-holder-cache.ts';
@@ -63,14 +63,11 @@ function askedIn(message: unknown): Asked {
   return { calls: asked, others: messages.length - asked };
 }
 
-const isOrigin = (path: ResourcePath): boolean => path === '';
-const withSlash = (path: ResourcePath): string[] => [path, `${path}/`];
+const isOrigin = (path: CalledPath): boolean => path === '';
+const calledPaths = resourcePaths.flatMap(spellingsOf);
 
 /** The paths at which only the tool server answers: the origin itself is also the home page. */
-export const toolServerPaths: readonly string[] = [
-  ...resourcePaths.filter((path) => !isOrigin(path)).flatMap(withSlash),
-  ...cardPaths,
-];
+export const toolServerPaths: readonly string[] = [...calledPaths.filter((path) => !isOrigin(path)), ...cardPaths];
 
 /**
  * Whether a request to the origin is for the tool server: a browser gets the home page, a client of 2025 requests an
@@ -101,7 +98,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   const direct = openDirectCalls(services, holders, plainCalls, everyAnswer);
   const begunBefore = (c: Context) => direct.begunWith((c.env as Partial<HttpBindings>).incoming);
 
-  async function holderOf(c: Context, context: RequestContext, digest: Buffer, path: ResourcePath): Promise<Holder> {
+  async function holderOf(c: Context, context: RequestContext, digest: Buffer, path: CalledPath): Promise<Holder> {
     const known = holders.get(digest);
     if (known) return known;
     await checkLookUps(services, c);
@@ -141,7 +138,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   /** The response to the holder of a token, with the rate-limit headers. Throws problems. */
   async function answerHolder(
     c: Context,
-    path: ResourcePath,
+    path: CalledPath,
     context: RequestContext,
     holder: Holder,
     progress: Progress,
@@ -162,7 +159,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   /**
    * The response to any method but OPTIONS. Throws problems; an error of the token takes precedence over all others.
    */
-  async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Answered> {
+  async function answer(c: Context, path: CalledPath, progress: Progress): Promise<Answered> {
     const digest = presentedDigest(c, services, path);
     const context =
       begunBefore(c)?.context ??
@@ -182,7 +179,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   }
 
   const serve =
-    (path: ResourcePath) =>
+    (path: CalledPath) =>
     async (c: Context): Promise<Response> => {
       const progress: Progress = { message: null };
       const origin = c.req.header('origin');
@@ -208,10 +205,10 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
 
   const routes = new Hono();
   serveCard(routes, config.baseUrl);
-  for (const path of resourcePaths) {
+  for (const path of calledPaths) {
     const answered = serve(path);
     if (isOrigin(path)) routes.all('/', (c, next) => (isForTools(c) ? answered(c) : next()));
-    else for (const each of withSlash(path)) routes.all(each, answered);
+    else routes.all(path, answered);
   }
   return { routes, direct: direct.answers };
 }

@@ -39,10 +39,14 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.webmanifest': 'application/manifest+json',
   '.woff2': 'font/woff2',
 };
+
+/** Files that pages of assistant hosts show: the icon that the tool server names. */
+const icon = /^\/icon\.(png|svg)$/;
 
 type Coding = 'br' | 'gzip' | 'identity';
 
@@ -144,7 +148,13 @@ export function staticRoutes(directory = built): Hono {
   });
   for (const [name, file] of build) {
     if (name === '/index.html' || name.startsWith('/assets/')) continue;
-    app.get(name, (c) => send(c, file, 'no-cache'));
+    app.get(name, (c) => {
+      if (icon.test(name)) {
+        c.header('Cross-Origin-Resource-Policy', 'cross-origin');
+        c.header('Access-Control-Allow-Origin', '*');
+      }
+      return send(c, file, 'no-cache');
+    });
   }
   return app;
 }

@@ -16,7 +16,7 @@ const build = path.join(import.meta.dirname, '../../web/dist');
 /** Responses that are the same for everybody, and so may be cached. Every other response is personal, or could be. */
 const forEverybody = [
   /^\/assets\//,
-  /^\/(icon\.svg|manifest\.webmanifest|theme\.js|page\.css)$/,
+  /^\/(icon\.(png|svg)|manifest\.webmanifest|theme\.js|page\.css)$/,
   /^\/\.well-known\//,
   /^(\/api\/mcp|\/mcp|)\/server-card$/,
   /^\/api\/v1\/(openapi\.json|docs\/.+)$/,
@@ -65,8 +65,13 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
 
   hold(headers.get('x-frame-options') === 'DENY', 'X-Frame-Options');
   hold(headers.get('x-content-type-options') === 'nosniff', 'X-Content-Type-Options');
-  hold(headers.get('cross-origin-opener-policy') === 'same-origin', 'COOP');
-  hold(headers.get('cross-origin-resource-policy') === 'same-origin', 'CORP');
+  // Clients open the consent page in a popup, and wait for it.
+  const inPopup = ['/api/mcp/authorize', '/sign-in', '/sign-out', '/re-authenticate'].includes(at.split('?')[0] ?? '');
+  const opener = inPopup ? 'unsafe-none' : 'same-origin';
+  hold(headers.get('cross-origin-opener-policy') === opener, 'COOP');
+  // Hosts of assistants show the icon.
+  const users = /^\/icon\.(png|svg)$/.test(at) && status === 200 ? 'cross-origin' : 'same-origin';
+  hold(headers.get('cross-origin-resource-policy') === users, 'CORP');
   hold(['no-referrer', 'same-origin'].includes(headers.get('referrer-policy') ?? ''), 'Referrer-Policy');
   const strict = headers.get('strict-transport-security');
   hold(secure ? Number(/^max-age=(\d+)/.exec(strict ?? '')?.[1]) >= 31_536_000 : strict === null, `HSTS ${strict}`);

@@ -8,6 +8,7 @@ import {
   authorizeUrl,
   callback,
   decide,
+  decodeEntities,
   hiddenFields,
   markupOf,
   visit,
@@ -71,9 +72,21 @@ test("9. another person's client gets the same page as an unknown one, whatever 
       ),
     );
     expect(pages.map(({ status }) => status)).toEqual([400, 400]);
-    const [theirs, nobodys] = await Promise.all(pages.map((page) => page.text()));
+    // Only the link with which to sign in as somebody else has the request itself.
+    const texts = await Promise.all(pages.map((page) => page.text()));
+    const [theirs, nobodys] = texts.map((text) => text.replaceAll(/client_id%3D[\w-]+/g, ''));
     expect(theirs).toBe(nobodys);
   }
+});
+
+test("9. the page about another person's client says who is signed in, and leads to signing in as somebody else", async () => {
+  const bob = await addPerson(service, 'Bob');
+  const url = authorizeUrl(service, { client_id: clientId });
+  const markup = decodeEntities(await markupOf(visit(url, bob)));
+  expect(markup).toContain('You are signed in as <strong>Bob</strong>.');
+  const [, link = ''] = /<a href="([^"]*)">Sign in as somebody else/.exec(markup) ?? [];
+  const { pathname, searchParams } = new URL(link, service.origin);
+  expect([pathname, service.origin + searchParams.get('return_to')]).toEqual(['/sign-out', url]);
 });
 
 test('10. a deleted or disabled client gets an error page, not a redirect', async () => {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -167,6 +167,53 @@ test('signing out on the consent page and signing in again leads back to the sam
   await signIn();
   await asked.waitFor();
   expect(page.url()).toBe(url);
+});
+
+test('a client that opens the consent page in a popup keeps its window, and hears from its callback in it', async () => {
+  const host = await listen(({ pathname }) => ({
+    text: pathname === '/callback' ? '<script>opener.postMessage(location.search, "*"); close()</script>' : 'A host',
+  }));
+  onTestFinished(() => void host.close());
+  const origin = `http://127.0.0.1:${port(host)}`;
+  const hostClient = await addClient(service, ada, { redirectUris: [`${origin}/callback`] });
+  const url = authorizeUrl(service, { client_id: hostClient, redirect_uri: `${origin}/callback` });
+  const opener = page;
+  await opener.goto(origin);
+  const opened = opener.waitForEvent('popup');
+  await opener.evaluate(`onmessage = ({ data }) => { window.heard = data };
+    window.popup = window.open(${JSON.stringify(url)}, 'consent', 'width=600,height=800'); null`);
+  page = await opened;
+  const expectOpen = async () => expect(await opener.evaluate('window.popup.closed')).toBe(false);
+  const allow = page.getByRole('button', { name: 'Allow' });
+
+  await signIn();
+  await allow.waitFor();
+  await expectOpen();
+  await page.getByRole('link', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signIn();
+  await allow.waitFor();
+  service.clock.advance(11 * 60_000);
+  await allow.click();
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await allow.waitFor();
+  await expectOpen();
+  await allow.click();
+  await expect.poll(() => opener.evaluate('window.heard')).toMatch(/[?&]code=dkc_/);
+  await expect.poll(() => opener.evaluate('window.popup.closed')).toBe(true);
+});
+
+test('a site that opens the sign-in page in a popup loses its window once the person is in the application', async () => {
+  const opener = page;
+  await opener.goto(`http://localhost:${port(application)}/`);
+  const opened = opener.waitForEvent('popup');
+  await opener.evaluate(`window.popup = window.open(${JSON.stringify(`${service.origin}/sign-in`)}); null`);
+  page = await opened;
+  await signIn();
+  await page.waitForURL(`${service.origin}/`);
+  await expect.poll(() => opener.evaluate('window.popup.closed')).toBe(true);
+  expect(await page.evaluate('window.opener')).toBeNull();
 });
 
 test('the consent page works without JavaScript and loads nothing from other origins', async () => {

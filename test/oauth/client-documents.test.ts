@@ -24,6 +24,7 @@ import {
   challengeOf,
   connect,
   decide,
+  decodeEntities,
   markupOf,
   newVerifier,
   openConsent,
@@ -150,7 +151,8 @@ describe.runIf(canCertify)('client metadata documents', () => {
     test('shows the host and that the client is new, and creates the client on approval', async () => {
       const url = publish();
       const markup = await markupOf(look(url));
-      expect(markup).toContain('<bdi>Assistant Five</bdi> from <span class="host">localhost</span>');
+      expect(markup).toContain('Let <span class="host">localhost</span> use Dealkeep in your name?');
+      expect(markup).toContain('It calls itself “<bdi>Assistant Five</bdi>”.');
       expect(markup).toContain('<strong>New</strong>: you have not connected it before.');
       expect(markup).toContain(url);
       expect(await rowsOf(url)).toEqual([]);
@@ -262,11 +264,41 @@ describe.runIf(canCertify)('client metadata documents', () => {
       await ask(`/clients/${id}/switch`, { disabled: true });
       await refused(url, /This client was turned off/);
       expect(await scopesOf(service, grant.access)).toBeNull();
+      expect(await refresh(service, url, grant.refresh)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_grant' },
+      });
       await ask(`/clients/${id}`, undefined, 'DELETE');
-      expect((await refresh(service, url, grant.refresh)).body.error).toBe('invalid_client');
+      expect(await refresh(service, url, grant.refresh)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_grant' },
+      });
+      expect((await post(service, '/api/mcp/revoke', { client_id: url, token: grant.refresh })).status).toBe(200);
       expect(await markupOf(look(url))).toContain('<strong>New</strong>');
       await connectBy(url);
       expect((await rowsOf(url)).map(({ deleted_at }) => deleted_at === null)).toEqual([false, true]);
+    });
+
+    test('of a person with 50 clients leads to deleting one, and back to the request', async () => {
+      const dan = await addPerson(service, 'Dan');
+      const first = await addClient(service, dan);
+      for (let made = 1; made < 50; made += 1) await addClient(service, dan);
+      const url = publish();
+      const approved = async () =>
+        decide(service, dan, [
+          ...Object.entries(await openConsent(service, dan, asks(url))),
+          ['scope', 'mcp:read'],
+          ['decision', 'approve'],
+        ]);
+      const full = await approved();
+      expect([full.status, full.headers.get('location')]).toEqual([409, null]);
+      const markup = await markupOf(full);
+      expect(markup).toContain('You have 50 clients, which is the limit');
+      expect(markup).toContain('href="/settings/clients"');
+      const [, here = ''] = /href="(\/api\/mcp\/authorize\?[^"]*)"/.exec(markup) ?? [];
+      expect(new URLSearchParams(decodeEntities(here).split('?')[1]).get('client_id')).toBe(url);
+      await signedInWith(service, dan.session).ask(`/clients/${first}`, undefined, 'DELETE');
+      expect((await approved()).status).toBe(302);
     });
 
     test('creates a client that cannot be renamed, given other redirect URIs or shared', async () => {
@@ -295,7 +327,7 @@ describe.runIf(canCertify)('client metadata documents', () => {
       service.clock.advance(601_000);
       const markup = await markupOf(look(url, { redirect_uri: 'https://localhost/new' }));
       expect(markup).toContain('<bdi>Another name</bdi>');
-      expect(markup).toContain('it was called <bdi>Assistant Five</bdi>');
+      expect(markup).toContain('it was called “<bdi>Assistant Five</bdi>”');
       await refused(url, /not registered for it/);
       // Until a person agrees to the client's new document, the one that they agreed to before remains in force.
       expect((await rowsOf(url))[0]?.name).toBe('Assistant Five');
@@ -535,13 +567,23 @@ describe.runIf(canCertify)('client metadata documents', () => {
     test('client names are shown escaped and without invisible characters', async () => {
       const url = publish({ client_name: '  Assis\u202etant\u200b <b>Five</b>\n' });
       const markup = await markupOf(look(url));
-      expect(markup).toContain('<bdi>Assistant &lt;b&gt;Five&lt;/b&gt;</bdi> from <span class="host">localhost</span>');
+      expect(markup).toContain('It calls itself “<bdi>Assistant &lt;b&gt;Five&lt;/b&gt;</bdi>”.');
       expect(readDocument(url, { client_id: url, redirect_uris: [redirectUri], client_name: '\u200b ' }).name).toBe(
         'localhost',
       );
       expect([
         ...readDocument(url, { client_id: url, redirect_uris: [redirectUri], client_name: 'é'.repeat(300) }).name,
-      ]).toHaveLength(100);
+      ]).toHaveLength(40);
+    });
+
+    test('a name cannot read like a sentence of ours', async () => {
+      const sentence =
+        'Claude”, which Dealkeep has checked, renew what you allowed before. Nothing new is allowed. Let “it';
+      const markup = await markupOf(look(publish({ client_name: sentence })));
+      expect(markup).toContain('<h1> Let <span class="host">localhost</span> use Dealkeep in your name? </h1>');
+      expect(markup).toContain('It calls itself “<bdi>Claude, which Dealkeep has checked, rene</bdi>”.');
+      expect(markup).not.toContain('Nothing new');
+      expect(await markupOf(look(publish({ client_name: "Ann's client" })))).toContain('“<bdi>Ann&#39;s client</bdi>”');
     });
 
     test('letters of other scripts are pointed out on the consent page', async () => {
@@ -559,7 +601,8 @@ describe.runIf(canCertify)('client metadata documents', () => {
   describe('pinned documents', () => {
     test('are not fetched, may offer a key besides none, and keep only allowed redirect URIs', async () => {
       const markup = await markupOf(look(pinnedUrl, { redirect_uri: 'http://127.0.0.1:40000/' }));
-      expect(markup).toContain('<bdi>Pinned assistant</bdi> from <span class="host">assistant.example</span>');
+      expect(markup).toContain('Let <span class="host">assistant.example</span> use');
+      expect(markup).toContain('It calls itself “<bdi>Pinned assistant</bdi>”.');
       await connectBy(pinnedUrl, ada, { redirect_uri: 'https://assistant.example/back' });
       await refused(pinnedUrl, /does not list/, { redirect_uri: 'assistant://back' });
     });

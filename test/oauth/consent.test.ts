@@ -267,6 +267,20 @@ describe('rejected decisions', () => {
       },
     );
 
+    test('the request shown again has writing unticked if the person had unticked it, until they tick it', async () => {
+      const box = (checked: string) => `<input type="checkbox" name="scope" value="mcp:write"${checked} />`;
+      const linked = async (form: Record<string, string>, scopes?: string[]) => {
+        const markup = await (await decide(service, now, yes({ ...form, csrf: old['csrf'] ?? '' }, scopes))).text();
+        const [again = ''] = linksOf(markup).filter((href) => href.startsWith('/api/mcp/authorize?'));
+        return (await visit(service.origin + again, now)).text();
+      };
+      const unticked = await linked(old, ['mcp:read']);
+      expect(unticked).toContain(box(''));
+      const { scope: _, ...shown } = hiddenFields(unticked);
+      expect(await linked(shown, ['mcp:read'])).toContain(box(''));
+      expect(await linked(shown)).toContain(box(' checked'));
+    });
+
     test('the error page links only to valid authorization requests of this service', async () => {
       const { request = '', csrf = '' } = old;
       const told = JSON.parse(Buffer.from(request.split('.')[0] ?? '', 'base64url').toString()) as object;

@@ -11,7 +11,9 @@ afterAll(() => service?.close());
 type Document = Record<string, unknown>;
 const get = async (path: string): Promise<Document> => (await fetch(service.origin + path)).json() as Promise<Document>;
 
-const serverPaths = ['', '/api/mcp', '/mcp'].map((path) => `/.well-known/oauth-authorization-server${path}`);
+const serverPaths = ['', '/', '/api/mcp', '/api/mcp/', '/mcp', '/mcp/'].map(
+  (path) => `/.well-known/oauth-authorization-server${path}`,
+);
 
 test.each(serverPaths)('1. %s names the configured origin as issuer, in JSON', async (path) => {
   const response = await fetch(service.origin + path);
@@ -56,6 +58,9 @@ test.each([
   ['/.well-known/oauth-protected-resource', ''],
   ['/.well-known/oauth-protected-resource/api/mcp', '/api/mcp'],
   ['/.well-known/oauth-protected-resource/mcp', '/mcp'],
+  ['/.well-known/oauth-protected-resource/', ''],
+  ['/.well-known/oauth-protected-resource/api/mcp/', '/api/mcp/'],
+  ['/.well-known/oauth-protected-resource/mcp/', '/mcp/'],
 ])('5. %s describes the resource at %s', async (path, resource) => {
   expect(await get(path)).toMatchObject({
     resource: service.config.baseUrl + resource,

@@ -266,6 +266,8 @@ export function refresh(
 export interface BegunRefresh {
   /** Sends the last byte; resolves with the response. */
   finish(): Promise<Omit<TokenAnswer, 'headers'>>;
+  /** Sends the last byte and closes the connection, as a client does that has stopped waiting. */
+  leave(): void;
 }
 
 /** Begins a refresh with the token at each origin, and waits until the server has begun to read every one of them. */
@@ -307,6 +309,10 @@ export async function beginRefreshes(
       finish() {
         asked.end(body.slice(-1));
         return answered;
+      },
+      leave() {
+        answered.catch(() => undefined);
+        asked.end(body.slice(-1), () => asked.destroy());
       },
     };
   });

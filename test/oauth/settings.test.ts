@@ -185,6 +185,7 @@ describe('connected clients', () => {
       vscode: [...both('/'), 'https://vscode.dev/redirect', 'https://insiders.vscode.dev/redirect'],
       cursor: [...both('/callback'), 'https://www.cursor.com/agents/mcp/oauth/callback'],
       'copilot-studio': ['https://global.consent.azure-apim.net/redirect'],
+      'gemini-cli': both('/oauth/callback'),
       opencode: both('/mcp/oauth/callback'),
       'mcp-remote': both('/oauth/callback'),
       inspector: both('/oauth/callback', '/oauth/callback/debug'),
@@ -197,6 +198,7 @@ describe('connected clients', () => {
       ['claude-code', 'http://localhost:3118/callback'],
       ['vscode', 'http://127.0.0.1:33418/'],
       ['cursor', 'http://localhost:8787/callback'],
+      ['gemini-cli', 'http://localhost:7777/oauth/callback'],
       ['opencode', 'http://127.0.0.1:19876/mcp/oauth/callback'],
       ['mcp-remote', 'http://localhost:3334/oauth/callback'],
       ['inspector', 'http://127.0.0.1:6276/oauth/callback'],
@@ -210,6 +212,9 @@ describe('connected clients', () => {
       expect([id, way.steps.length]).not.toEqual([id, 0]);
       const lines = way.steps.flatMap((step) => step.lines ?? []).join(' ');
       expect([id, lines.includes('https://deals.example.com/api/mcp'), lines.includes('ID')]).toEqual([id, true, true]);
+      if (id === 'chatgpt') expect(way.note).toContain('https://chatgpt.com/connector/oauth/…');
+      // It requests no scope that is not in its settings.
+      if (id === 'gemini-cli') expect(lines).toMatch(/"mcp:read",\s+"mcp:write"/);
     }
   });
 

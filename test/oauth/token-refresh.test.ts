@@ -176,6 +176,21 @@ describe.each([
     await refused(refresh(service, clientId, second.refresh));
   });
 
+  test.runIf(overlap === 'on')('a refresh whose client has gone meanwhile leaves the token as it is', async () => {
+    const first = await grant();
+    const ended = async () => {
+      const metrics = await (await fetch(`${service.origin}/metrics`)).text();
+      const counts = metrics.matchAll(/^dealkeep_route_requests_total\{.*route="\/api\/mcp\/token".*\} (\d+)$/gm);
+      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const before = await ended();
+    const [left] = await beginRefreshes(service, [service.origin], clientId, first.refresh);
+    left!.leave();
+    await expect.poll(ended).toBe(before + 1);
+    const { refresh: successor } = await rotated(first.refresh);
+    await rotated(successor);
+  });
+
   test("85. another client's client_id is rejected and revokes nothing", async () => {
     const first = await grant();
     const second = await rotated(first.refresh);

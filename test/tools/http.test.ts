@@ -78,11 +78,11 @@ describe('tokens', () => {
 
   test.each([
     ['/api/mcp', '/api/mcp'],
-    ['/api/mcp/', '/api/mcp'],
+    ['/api/mcp/', '/api/mcp/'],
     ['/mcp', '/mcp'],
-    ['/mcp/', '/mcp'],
+    ['/mcp/', '/mcp/'],
     ['/', ''],
-  ])('a missing token at %s is 401 with the metadata URL of that path', async (path, resource) => {
+  ])('a missing token at %s is 401 with the metadata URL of that path as it was called', async (path, resource) => {
     const { status, headers, body } = await send(service, null, deals, { path });
     expect(status).toBe(401);
     expect(headers.get('www-authenticate')).toBe(

@@ -212,7 +212,7 @@ describe('requests and responses', () => {
     });
   });
 
-  test.each([null, 'all', 5, [1], false])('arguments that are %j are a validation error', async (given) => {
+  test.each(['all', 5, [1], false])('arguments that are %j are a validation error', async (given) => {
     for (const [name, inputs] of [
       ['svc_deals_list', 'state, brokerage_id'],
       ['svc_deals_get', 'deal_id'],
@@ -226,6 +226,17 @@ describe('requests and responses', () => {
         });
       }
     }
+  });
+
+  test('arguments that are null are none', async () => {
+    for (const { body } of await inBothEras(
+      'tools/call',
+      { name: 'svc_deals_list', arguments: null },
+      'svc_deals_list',
+    ))
+      expect(body?.result.structuredContent).toHaveProperty('deals');
+    for (const { body } of await inBothEras('tools/call', { name: 'svc_deals_get', arguments: null }, 'svc_deals_get'))
+      expect(body?.result.structuredContent.details).toMatchObject([{ path: 'deal_id' }]);
   });
 
   test.each([

@@ -72,7 +72,7 @@ describe.each(eras)('%s', (_title, mode) => {
       for (const { uri, name, mimeType, annotations, icons } of documents.slice(0, 5)) {
         const { filename, uploaded_at } = told.get(uri) ?? {};
         expect([name, mimeType, annotations?.lastModified]).toEqual([filename, 'application/json', uploaded_at]);
-        expect(icons?.[0]?.src).toBe(`${service.config.baseUrl}/icon.svg`);
+        expect(icons?.[0]?.src).toBe(`${service.config.baseUrl}/icon.png`);
         const [content] = (await client.readResource({ uri })).contents;
         const { media_type, url, ...same } = JSON.parse((content as { text: string }).text) as Record<string, unknown>;
         expect(same).toEqual(told.get(uri));
@@ -134,12 +134,19 @@ describe.each(eras)('%s', (_title, mode) => {
 
   test('gets the icon of the server, of prompts and of resources', async () => {
     const client = await connect(access.broker, mode);
-    const icons = [{ src: `${service.config.baseUrl}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }];
+    const icons = [
+      { src: `${service.config.baseUrl}/icon.png`, mimeType: 'image/png', sizes: ['192x192'] },
+      { src: `${service.config.baseUrl}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] },
+    ];
     expect(client.getServerVersion()).toMatchObject({ name: 'dealkeep', icons });
     for (const { icons: own } of (await client.listPrompts()).prompts) expect(own).toEqual(icons);
     for (const { icons: own } of (await client.listResources()).resources) expect(own).toEqual(icons);
-    const picture = await fetch(`${service.origin}/icon.svg`);
-    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    for (const { src, mimeType } of icons) {
+      // Pages of other origins show it.
+      const { status, headers } = await fetch(src.replace(service.config.baseUrl, service.origin));
+      const open = ['cross-origin-resource-policy', 'access-control-allow-origin'].map((name) => headers.get(name));
+      expect([status, headers.get('content-type'), ...open]).toEqual([200, mimeType, 'cross-origin', '*']);
+    }
   });
 
   test('gets the prompts of the trade, which lead through existing tools with valid inputs', async () => {

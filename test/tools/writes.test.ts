@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
+import type { GateReason } from '../../server/domain/clients/tool-gate.ts';
 import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, addToken, allow, insert, type Access, type FullDeal, type Role } from './scene.ts';
@@ -43,12 +44,15 @@ async function writer(role: Role, tools: readonly string[] = [normalize, askQues
 }
 
 describe('checks before a write', () => {
-  const permission = (reason: string, path: string, more: Record<string, unknown> = {}) => ({
+  const permission = (reason: GateReason, path: string, more: Record<string, unknown> = {}) => ({
     error: 'permission_denied',
     message: expect.stringMatching(
-      reason === 'missing_deal_opt_in'
-        ? /Nothing was changed\. The user sees at resolve_url what is missing and who can allow it/
-        : /Nothing was changed\. The user can allow it at resolve_url/,
+      {
+        missing_scope:
+          /needs mcp:write\. Nothing was changed\. The user disconnects it, as resolve_url says, then connects it/,
+        missing_tool_grant: /Nothing was changed\. The user can allow it at resolve_url/,
+        missing_deal_opt_in: /Nothing was changed\. The user sees at resolve_url what is missing and who can allow it/,
+      }[reason],
     ),
     reason,
     tool: normalize,
@@ -66,7 +70,7 @@ describe('checks before a write', () => {
     expect(await reader.refused(normalize, invalid)).toMatchObject({ reason: 'missing_scope' });
     expect(await full.refused(normalize, invalid)).toMatchObject({ error: 'validation_error' });
     expect(await reader.refused(normalize, adjustment())).toEqual(
-      permission('missing_scope', '/settings/clients', { required_scope: 'mcp:write' }),
+      permission('missing_scope', `/settings/clients/${clientId}/tools`, { required_scope: 'mcp:write' }),
     );
     expect(await full.refused(normalize, adjustment())).toEqual(
       permission('missing_tool_grant', `/settings/clients/${clientId}/tools`),

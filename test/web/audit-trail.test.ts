@@ -51,6 +51,24 @@ test('a change by an assistant names its client to admins and brokers, also afte
   }
 });
 
+test('a client by its document is named with its host, as anybody can publish one with that name', async () => {
+  const [made] = await service.sql<{ id: string }>(
+    `insert into connected_clients (created_by, name, redirect_uris, metadata_url)
+     values ($1, 'Claude', '{https://evil.example/back}', 'https://evil.example:8443/claude.json') returning id`,
+    [scene.people['broker']],
+  );
+  const access = await addToken(service, scene.people['broker']!, { clientId: made!.id });
+  await allow(service, access, ['svc_findings_create'], [scene.deal]);
+  const finding = { deal_id: scene.deal, category: 'tax', title: 'Sales tax', severity: 'minor' };
+  await caller(service, access)('svc_findings_create', finding);
+  const told = { action: 'finding.add', client_name: 'Claude (evil.example)' };
+  expect(await latest('admin', 'finding.add')).toMatchObject(told);
+  expect((await as('admin').ask(`/deals/${scene.deal}/activity`)).body.items[0]).toMatchObject(told);
+  expect((await as('broker').ask('/home')).body.activity[0]).toMatchObject(told);
+  const { clients } = (await as('broker').ask('/tools')).body;
+  expect(clients).toContainEqual(expect.objectContaining({ id: made!.id, name: 'Claude', host: 'evil.example' }));
+});
+
 test('a change of name is recorded, and the exported trail has the ids of people beside their names', async () => {
   expect((await as('broker').ask('/me', { name: 'broker' }, 'PATCH')).status).toBe(200);
   expect(await latest('admin', 'person.rename')).toBeUndefined();

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { openAccount } from '../auth/scene.ts';
 import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { addToken, caller } from '../tools/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
@@ -349,6 +350,39 @@ describe('any person', () => {
     await page.getByLabel('About').selectOption('Tool permissions');
     const allowed = page.getByRole('row').filter({ hasText: 'Allow a tool' });
     await allowed.filter({ hasText: 'Ask a question on a deal' }).first().waitFor();
+  });
+
+  test('sees where a client is from whose name its document alone says', async () => {
+    const { page, visit } = await testPageOf('buyer');
+    const [made] = await service.sql<{ id: string }>(
+      `insert into connected_clients (created_by, name, redirect_uris, metadata_url)
+       values ($1, 'Claude', '{https://evil.example/back}', 'https://evil.example/claude.json') returning id`,
+      [service.demo.people.buyer.user_id],
+    );
+    await visit(`/settings/tools?client=${made!.id}`);
+    await page.getByText('Claude (evil.example) is not connected yet').waitFor();
+    const shown = await page.getByLabel('Client', { exact: true }).locator('option:checked').textContent();
+    expect(shown).toBe('Claude (evil.example)');
+    await service.sql('delete from connected_clients where id = $1', [made!.id]);
+  });
+
+  test('is told where an assistant leads that may only read how to let it write', async () => {
+    const { page, go } = await testPageOf('buyer');
+    const reader = await addToken(service, service.demo.people.buyer.user_id, { scopes: ['mcp:read'] });
+    await service.sql(
+      `insert into vault.refresh_tokens (digest, family_id, expires_at) values (sha256('x'), $1, app.now() + interval '30 days')`,
+      [reader.familyId],
+    );
+    const { structuredContent } = await caller(service, reader)('svc_questions_create');
+    const { reason, resolve_url: url } = structuredContent as { reason: string; resolve_url: string };
+    expect([reason, new URL(url).origin]).toEqual(['missing_scope', service.config.baseUrl]);
+    await go(new URL(url).pathname);
+    const told = page.getByText('You authorized An assistant for reading only. Disconnect it under Connected clients');
+    await told.getByRole('link', { name: 'Connected clients' }).click();
+    await page.getByRole('button', { name: 'Actions for An assistant' }).click();
+    await page.getByRole('menuitem', { name: 'Disconnect' }).waitFor();
+    await escapeFrom(page, page.getByRole('menu'));
+    await service.sql('update connected_clients set deleted_at = app.now() where id = $1', [reader.clientId]);
   });
 
   test('gets the configuration for the chosen assistant', async () => {

@@ -112,6 +112,7 @@ export const clientPresets = [
     redirectUris: ['https://global.consent.azure-apim.net/redirect'],
     byDocument: false,
   },
+  { id: 'gemini-cli', name: 'Gemini CLI', redirectUris: onThisMachine('/oauth/callback'), byDocument: false },
   { id: 'opencode', name: 'opencode', redirectUris: onThisMachine('/mcp/oauth/callback'), byDocument: false },
   { id: 'mcp-remote', name: 'mcp-remote', redirectUris: onThisMachine('/oauth/callback'), byDocument: false },
   {

@@ -22,6 +22,9 @@ export interface ConsentRequest {
   readonly showing: string;
 }
 
+/** Our own parameter of a request whose page is shown again: a scope that the person had unticked. */
+export const unticked = 'unticked';
+
 /** Returns a new nonce for one display of the page. */
 export const newShowing = (): string => randomBytes(16).toString('base64url');
 

@@ -13,7 +13,7 @@ import { NoRoom } from '../../lib/fair-queue.ts';
 import { BadDocument, documentUrlFault, isDocumentUrl, type ClientDocuments } from '../client-documents.ts';
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
 import { askedScopes, firstError } from './checks.ts';
-import { newShowing, type ConsentRequest } from './consent-request.ts';
+import { newShowing, unticked, type ConsentRequest } from './consent-request.ts';
 import {
   consentPage,
   refusalPage,
@@ -30,7 +30,7 @@ import { redirectWithError, signInAndReturn } from './redirect.ts';
  * be told apart.
  */
 export const noSuchClient =
-  'There is no client with this client_id that works for you. Register it under "Connected clients", or ask the person who registered it to share it with your brokerage.';
+  'There is no client with this client_id that works for you. Sign in with the account that it was registered with, register it under "Connected clients", or ask the person who registered it to share it with your brokerage.';
 
 const otherRedirectUri =
   'The redirect_uri is not registered for this client: it must be the registered one, character for character.';
@@ -73,7 +73,10 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     const { clientId, redirectUri } = asked;
     const state = parameters.one('state');
     if (error && client.kind === 'document' && !wasAgreedTo(client, redirectUri))
-      return refusalPage(c, 400, `Its request is not valid: ${error.description}`, new URL(clientId).hostname);
+      return refusalPage(c, 400, `Its request is not valid: ${error.description}`, {
+        host: new URL(clientId).hostname,
+        asked,
+      });
     if (error) return redirectWithError(c, { redirectUri, state, issuer: baseUrl }, error);
     const request: ConsentRequest = {
       clientId,
@@ -93,7 +96,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     };
     const id = client.kind === 'document' ? client.known?.id : clientId;
     const toolsOn = asked.grants.filter(({ client_id }) => client_id === id).length;
-    return consentPage(c, { ...asked, client, request, features, toolsOn });
+    return consentPage(c, { ...asked, client, request, features, toolsOn, unticked: parameters.all(unticked) });
   }
 
   async function showRegistered(
@@ -110,8 +113,10 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
       ownBrokerageNames(),
       liveToolGrants(),
     );
-    if (client === null || (person !== null && !client.works))
-      return refusalPage(c, 400, person === null ? noSuchClient : await whyRefused(services, c, clientId));
+    if (client === null || (person !== null && !client.works)) {
+      if (person === null) return refusalPage(c, 400, noSuchClient);
+      return refusalPage(c, 400, await whyRefused(services, c, clientId), { asked: { person, here } });
+    }
     if (!client.redirect_matches) {
       if (session === null || person === null) return redirectUriPage(c, { redirectUri, here });
       const [, own] = await services.database.together(enterWithSession(sessionDigest(c)), connectedClient(clientId));
@@ -146,15 +151,16 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
       liveToolGrants(),
     );
     if (session === null || person === null) return signInAndReturn(c, here);
-    if (known?.disabled) return refusalPage(c, 400, turnedOff);
+    if (known?.disabled) return refusalPage(c, 400, turnedOff, { asked: { person, here } });
     try {
       const document = await documents.read(url, person.user_id);
       if (!redirectUriMatches(document.redirectUris, redirectUri))
-        return redirectUriPage(c, { redirectUri, here, document });
+        return redirectUriPage(c, { redirectUri, here, document, signedIn: { session, person, client: null } });
       const asked = { session, person, brokerages, grants, clientId: url, redirectUri, here };
       return consentOrError(c, parameters, { kind: 'document', document, known }, asked);
     } catch (error) {
-      if (error instanceof BadDocument) return refusalPage(c, 400, error.message, new URL(url).hostname);
+      if (error instanceof BadDocument)
+        return refusalPage(c, 400, error.message, { host: new URL(url).hostname, asked: { person, here } });
       if (error instanceof NoRoom) return tryAgainPage(c, error.share === 'own' ? 429 : 503, error);
       throw error;
     }

@@ -18,18 +18,36 @@ import { oauthError, writeOAuthError } from '../oauth-error.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
 import { endpoints } from '../metadata.ts';
 
-/**
- * An error page: says what the person can do, and never links to the client. `host` is the host that the client claims
- * to be from.
- */
-export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: string, host?: string): Response {
+interface Refused {
+  /** The host that the client claims to be from. */
+  readonly host?: string;
+  /** The signed-in person, who may have the client with another account, and path and query of the request. */
+  readonly asked?: { readonly person: { readonly name: string }; readonly here: string };
+}
+
+/** An error page: says what the person can do, and never links to the client. */
+export function refusalPage(
+  c: Context,
+  status: 400 | 403 | 413 | 415,
+  message: string,
+  { host, asked }: Refused = {},
+): Response {
+  const person = asked && { name: asked.person.name, signOut: signOutPath(asked.here) };
   return page(c, {
     title: 'Not connected',
     status,
+    ...(person && { person }),
     body: html`<h1>This client cannot be connected</h1>
       <section class="card">
         <p class="notice bad" role="alert">${message}</p>
         ${host !== undefined && html`<p>It says that it is from <strong>${host}</strong>.</p>`}
+        ${
+          person &&
+          html`<p>
+            You are signed in as <strong>${person.name}</strong>.
+            <a href="${person.signOut}">Sign in as somebody else</a>
+          </p>`
+        }
         <p>Nothing was allowed. Go back to the client and start again, or look at the clients that you have.</p>
         <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
       </section>`,
@@ -61,6 +79,24 @@ export function secondFactorPage(c: Context, message: string, here: string): Res
         <p class="notice bad" role="alert">${message}</p>
         <p><a class="button full" href="${reauthenticatePath(here)}">Sign in again, and come back here</a></p>
         <p><a class="button second full" href="${securityPath}">Your passkeys and authenticator</a></p>
+      </section>`,
+  });
+}
+
+/**
+ * The page for a person who has as many clients as are allowed: leads to deleting one, and back to the request `here`.
+ * `message`: how many those are.
+ */
+export function tooManyClientsPage(c: Context, message: string, here: string): Response {
+  return page(c, {
+    title: 'Not connected yet',
+    status: 409,
+    body: html`<h1>Delete a client first</h1>
+      <section class="card">
+        <p class="notice bad" role="alert">${message}</p>
+        <p>Nothing was allowed. Delete one under “Connected clients”, then come back to this request.</p>
+        <p><a class="button full" href="${clientsPath}">Your connected clients</a></p>
+        <p><a class="button second full" href="${here}">Look at the request again</a></p>
       </section>`,
   });
 }
@@ -189,7 +225,7 @@ const scopeWords: Record<Scope, { title: string; words: (features: Config['featu
   },
 };
 
-function scopeChoice(scope: Scope, { features, toolsOn, person }: Consenting): Html {
+function scopeChoice(scope: Scope, { features, toolsOn, person, unticked }: Consenting): Html {
   const { title, words: meaning } = scopeWords[scope];
   const writes = scope === 'mcp:write';
   const words = [
@@ -203,7 +239,9 @@ function scopeChoice(scope: Scope, { features, toolsOn, person }: Consenting): H
   const box =
     scope === 'mcp:read'
       ? html`<input type="checkbox" checked disabled /><input type="hidden" name="scope" value="${scope}" />`
-      : html`<input type="checkbox" name="scope" value="${scope}" checked />`;
+      : unticked.includes(scope)
+        ? html`<input type="checkbox" name="scope" value="${scope}" />`
+        : html`<input type="checkbox" name="scope" value="${scope}" checked />`;
   return html`<label class="choice"
     >${box}<span><strong>${title}</strong> <code>${scope}</code> <span>${words}</span></span></label
   >`;
@@ -254,6 +292,8 @@ interface Consenting extends Asked {
   readonly features: Config['features'];
   /** Number of writing tools that are turned on for this client. */
   readonly toolsOn: number;
+  /** Scopes that the person had unticked when the page was shown before. */
+  readonly unticked: readonly string[];
   readonly request: ConsentRequest;
 }
 
@@ -292,7 +332,7 @@ function ofDocument({ document, known }: DocumentAsking, redirectUri: string): H
       changed &&
       html`<p class="notice warn">
         It has changed since you agreed to
-        it${known.name === document.name ? ': its responses may go to other addresses' : html`: it was called <bdi>${known.name}</bdi>`}.
+        it${known.name === document.name ? ': its responses may go to other addresses' : html`: it was called “<bdi>${known.name}</bdi>”`}.
       </p>`
     }
     ${
@@ -313,14 +353,18 @@ export function consentPage(c: Context, consenting: Consenting): Response {
   const { session, person, brokerages, client, request, here } = consenting;
   const { host } = new URL(request.redirectUri);
   const name = client.kind === 'document' ? client.document.name : (client.client.name ?? 'This client');
-  const from =
-    client.kind === 'document' && html`from <span class="host">${new URL(client.document.url).hostname}</span>`;
+  // Anybody can publish a document: who it is from comes first, and its name is set apart from our own words.
+  const publisher = client.kind === 'document' ? new URL(client.document.url).hostname : null;
   const loopback = html`<p class="notice warn">
     The response goes to a program on this computer. Any program here could be waiting for it: allow this only if you
     have just started the connection yourself.
   </p>`;
   const body = html`${lockup(name)}
-    <h1>Let <bdi>${name}</bdi> ${from} use Dealkeep in your name?</h1>
+    <h1>
+      Let ${publisher === null ? html`<bdi>${name}</bdi>` : html`<span class="host">${publisher}</span>`} use Dealkeep
+      in your name?
+    </h1>
+    ${publisher !== null && name !== publisher && html`<p class="own-name">It calls itself “<bdi>${name}</bdi>”.</p>`}
     <form method="post" action="${endpoints.authorize}">
       ${csrfField(session)}
       <input type="hidden" name="request" value="${sealRequest(session, request)}" />
@@ -368,7 +412,7 @@ export function consentPage(c: Context, consenting: Consenting): Response {
       <a href="${clientsPath}">Connected clients</a>.
     </p>`;
   return page(c, {
-    title: `Connect ${name}`,
+    title: `Connect ${publisher ?? name}`,
     person: { name: person.name, signOut: signOutPath(here) },
     formAction: 'anywhere',
     body,

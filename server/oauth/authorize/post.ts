@@ -15,7 +15,7 @@ import { Refusal } from '../../database/errors.ts';
 import { addRedirectUri, connectedClient } from '../../domain/clients/connected-clients.ts';
 import { anyPort, redirectUriFault } from '../../domain/clients/redirect-uris.ts';
 import { tokenDigest } from '../../domain/accounts/secret-tokens.ts';
-import { enterWithSession } from '../../domain/accounts/sessions.ts';
+import { enterWithSession, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { mint } from '../../domain/clients/tokens.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { csrfMatches, isOwnOrigin } from '../../http/csrf.ts';
@@ -24,10 +24,10 @@ import { sessionDigest, sessionToken } from '../../http/session.ts';
 import { isDocumentUrl } from '../client-documents.ts';
 import { endpoints } from '../metadata.ts';
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
-import { firstError } from './checks.ts';
-import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
+import { askedScopes, firstError } from './checks.ts';
+import { openRequest, startOver, unticked, type ConsentRequest } from './consent-request.ts';
 import { noSuchClient, turnedOff, whyRefused } from './get.ts';
-import { addsRedirectUri, outOfDatePage, refusalPage, secondFactorPage } from './pages.ts';
+import { addsRedirectUri, outOfDatePage, refusalPage, secondFactorPage, tooManyClientsPage } from './pages.ts';
 import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
 
 /**
@@ -58,6 +58,19 @@ function requestOf(here: string | undefined): string | null {
   if (here === undefined || !here.startsWith(`${endpoints.authorize}?`)) return null;
   const url = URL.parse(here, 'http://here');
   return url === null || url.pathname !== endpoints.authorize ? null : url.pathname + url.search;
+}
+
+/** The request with the choice of a form: shown again, the page leaves unticked what the person had unticked. */
+function withChoice(request: string, form: Parameters): string {
+  const ticked = form.all('scope');
+  // The consent page always sends a scope, other forms none.
+  if (ticked.length === 0) return request;
+  const not = askedScopes(parametersOf(request)).filter((scope) => !ticked.includes(scope));
+  // The rest of the request stays exactly as the client wrote it.
+  return [
+    request.replaceAll(new RegExp(`&${unticked}=[^&]*`, 'g'), ''),
+    ...not.map((scope) => `${unticked}=${scope}`),
+  ].join('&');
 }
 
 /** The parameters of an authorization request, given as path and query. */
@@ -101,7 +114,8 @@ export function takeDecision(services: Services): Handler {
         addRedirectUri(clientId, redirectUri, originOf(c)),
       );
       if (person === null) return signInAndReturn(c, again);
-      return client?.manageable ? c.redirect(again, 303) : refusalPage(c, 403, noSuchClient);
+      if (client?.manageable) return c.redirect(again, 303);
+      return refusalPage(c, 403, noSuchClient, { asked: { person, here: again } });
     } catch (error) {
       // Changing where a shared client's responses go requires a recent sign-in.
       if (error instanceof Refusal && error.reason === 'recent_sign_in_required') return confirmAndReturn(c, again);
@@ -115,13 +129,13 @@ export function takeDecision(services: Services): Handler {
     if (form instanceof Response) return form;
     const field = form.one('request') ?? '';
     const named = requestOf(form.one('here')) ?? startOver(field);
-    const again = named ?? endpoints.authorize;
+    const again = named === null ? endpoints.authorize : withChoice(named, form);
     const signIn = () => signInAndReturn(c, again);
 
     const session = sessionToken(c);
     if (session === null) return signIn();
     if (!csrfMatches(session, form.one('csrf')))
-      return named !== null && canBeShown(named) ? outOfDatePage(c, named) : refusalPage(c, 403, outOfDate);
+      return named !== null && canBeShown(named) ? outOfDatePage(c, again) : refusalPage(c, 403, outOfDate);
     if (form.one('decision') === addsRedirectUri) return addAndGoOn(c, again);
     const request = openRequest(session, field);
     if (request === null) return refusalPage(c, 400, outOfDate);
@@ -131,23 +145,27 @@ export function takeDecision(services: Services): Handler {
     const back = { redirectUri, state, issuer };
     const consent = decided(request, form);
     const enter = enterWithSession(sessionDigest(c));
-    const explain = async (outcome: Exclude<Approval | Denial, 'issued' | 'denied'>): Promise<Response> => {
+    const explain = async (
+      outcome: Exclude<Approval | Denial, 'issued' | 'denied'>,
+      person: SessionCaller | null,
+    ): Promise<Response> => {
       if (outcome === 'signed_out') return signIn();
-      // Afterwards the person returns to the page with the whole request, where all its scopes are ticked again.
       if (outcome === 'sign_in_again') return confirmAndReturn(c, again);
-      if (outcome === 'client_refused')
-        return refusalPage(c, 400, document ? turnedOff : await whyRefused(services, c, request.clientId));
+      if (outcome === 'client_refused') {
+        const why = document ? turnedOff : await whyRefused(services, c, request.clientId);
+        return refusalPage(c, 400, why, person === null ? {} : { asked: { person, here: again } });
+      }
       return refusalPage(c, 400, 'This request was already answered, and the client has used the response.');
     };
     const decision = form.one('decision');
 
     // Unticking reading denies the request: there is no smaller scope.
     if (decision === 'deny' || (decision === 'approve' && !consent.scopes.includes('mcp:read'))) {
-      const [, outcome] = await services.database.together(
+      const [person, outcome] = await services.database.together(
         enter,
         document ? denyDocumentClient(consent, originOf(c)) : denyClient(consent, originOf(c)),
       );
-      if (outcome !== 'denied') return explain(outcome);
+      if (outcome !== 'denied') return explain(outcome, person);
       return redirectWithError(c, back, {
         error: 'access_denied',
         description: 'The person denied access: send them here again only when they want to connect.',
@@ -162,12 +180,14 @@ export function takeDecision(services: Services): Handler {
         : approveClient(consent, code.digest, originOf(c)),
     );
     try {
-      const [, outcome] = await agreed;
-      return outcome === 'issued' ? redirectWithCode(c, back, code.token) : explain(outcome);
+      const [person, outcome] = await agreed;
+      return outcome === 'issued' ? redirectWithCode(c, back, code.token) : explain(outcome, person);
     } catch (error) {
       // A client can show no second factor later, so the person who approves it must have shown theirs.
       if (error instanceof Refusal && error.reason === 'second_factor_required')
         return secondFactorPage(c, error.message, again);
+      if (error instanceof Refusal && error.reason === 'too_many_clients')
+        return tooManyClientsPage(c, error.message, again);
       throw error;
     }
   };

@@ -13,9 +13,11 @@ import { asPerson } from '../../http/person.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { body, id, instant, optional, pathId } from './input.ts';
 
-const shownClient = ({ id: client, name, scopes, disabled }: ConnectedClient) => ({
+const shownClient = ({ id: client, name, metadata_url, scopes, disabled }: ConnectedClient) => ({
   id: client,
   name,
+  /** Where its document is, which alone says what it is called; null when it was registered here. */
+  host: metadata_url === null ? null : new URL(metadata_url).hostname,
   connected: scopes !== null,
   // A writing tool also needs the scope, which is granted when the client is authorized.
   may_write: scopes?.includes('mcp:write') ?? false,

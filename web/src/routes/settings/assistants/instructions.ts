@@ -90,7 +90,7 @@ export const ways: Readonly<Record<Preset['id'], (connection: Connection) => Hos
       { text: 'Choose “Create”, then “Connect”.' },
       signIn,
     ],
-    note: ownAddress,
+    note: `ChatGPT shows a callback URL of its own for some connectors (https://chatgpt.com/connector/oauth/…): add it to the client under Connected clients. ${ownAddress}`,
   }),
   codex: ({ address, clientId, name }) => ({
     steps: [
@@ -165,6 +165,27 @@ export const ways: Readonly<Record<Preset['id'], (connection: Connection) => Hos
       signIn,
     ],
     note: `It shows a redirect address of its own once the tool is made. ${ownAddress}`,
+  }),
+  'gemini-cli': ({ address, clientId, name }) => ({
+    steps: [
+      {
+        text: 'Put this into ~/.gemini/settings.json.',
+        lines: [
+          json({
+            mcpServers: {
+              [name]: {
+                httpUrl: address,
+                ...given(clientId, (id) => ({
+                  oauth: { enabled: true, clientId: id, scopes: ['mcp:read', 'mcp:write'] },
+                })),
+              },
+            },
+          }),
+        ],
+      },
+      { text: 'Start gemini, and type this.', lines: [`/mcp auth ${name}`] },
+      signIn,
+    ],
   }),
   opencode: ({ address, clientId, name }) => ({
     steps: [

@@ -43,6 +43,10 @@ function useGrant() {
   });
 }
 
+/** The name of a client; with the host that says so, as anybody can publish a client with the name of another. */
+const called = ({ name, host }: ToolSettings['clients'][number]) =>
+  host === null || host === name ? name : `${name} (${host})`;
+
 function ToolRow({ tool, clientId, grants }: { tool: Tool; clientId: Id; grants: ToolSettings['grants'] }) {
   const { mutate } = useGrant();
   const [choosing, setChoosing] = useState(false);
@@ -113,16 +117,21 @@ function Grants({ settings }: { settings: ToolSettings }) {
           <Select
             value={chosen.id}
             onChange={(id) => void navigate({ to: '/settings/tools', search: { client: id }, replace: true })}
-            options={clients.map(({ id, name }) => ({ value: id, label: name }))}
+            options={clients.map((client) => ({ value: client.id, label: called(client) }))}
           />
         </Field>
         {!chosen.connected && (
-          <Notice>{chosen.name} is not connected yet. What you allow here takes effect once you authorize it.</Notice>
+          <Notice>
+            {called(chosen)} is not connected yet. What you allow here takes effect once you authorize it.
+          </Notice>
         )}
         {chosen.connected && !chosen.may_write && (
           <Notice tone="warn">
-            You authorized {chosen.name} for reading only. Connect it again and agree to writing for this to take
-            effect.
+            You authorized {called(chosen)} for reading only. Disconnect it under{' '}
+            <Link to="/settings/clients" className="underline underline-offset-3">
+              Connected clients
+            </Link>
+            , then connect it again and leave writing ticked.
           </Notice>
         )}
       </div>
