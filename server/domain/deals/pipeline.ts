@@ -5,9 +5,8 @@
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { mostRows, readBooks } from '../diligence/books.ts';
 import { decimalOrNull, writtenOrNull } from '../diligence/decimals.ts';
-import { earnings } from '../diligence/earnings.ts';
+import { comparedWith, earnings } from '../diligence/earnings.ts';
 import { multiple } from '../offers/valuation.ts';
-import { comparedWith } from '../offers/assessment.ts';
 
 /** The deals of one currency that are neither closed nor withdrawn. */
 export interface PipelineTotal {
@@ -60,7 +59,7 @@ const found = rows<Found, [most: number]>(
 );
 
 function dealOnPage({ id, title, asking_price, currency, books }: Extract<Found, { part: 'deal' }>): PipelineDeal {
-  const period = comparedWith(earnings(readBooks(books)), null);
+  const period = comparedWith(earnings(readBooks(books)));
   const isSame = period?.currency === currency;
   return {
     id,

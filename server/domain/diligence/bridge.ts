@@ -6,7 +6,7 @@
 import type { Books } from './books.ts';
 import { byText } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
-import { basisOf, bridgeLabel, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
+import { bridgeLabel, comparedWith, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
 import { memoized } from './caches.ts';
 import { adjustmentCategories, type AdjustmentCategory } from './normalizations.ts';
 
@@ -71,11 +71,13 @@ const labelsOf = memoized(function labelsOf(books: Books) {
   const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
   const known = [...starts.keys()].toSorted((a, b) => byText(b, a));
-  const starting = earnings(books).filter((found) => starts.has(found.label));
+  const earned = earnings(books);
+  const starting = earned.filter((found) => starts.has(found.label));
+  const basis = comparedWith(earned);
   return {
     first:
+      (basis?.reported_ebitda ? basis : comparedWith(starting))?.label ??
       [...adjusted].find((each) => starts.has(each)) ??
-      basisOf(starting)?.label ??
       starting[0]?.label ??
       known[0] ??
       null,
@@ -108,8 +110,8 @@ const firstBridge = memoized((books: Books) => bridgeFrom(books, labelsOf(books)
 
 /**
  * The bridge of the period with this label; it starts at zero where the label has no figures. Without a label, the
- * period of the latest adjustment that has figures, otherwise the last twelve months, a whole year, or whatever period
- * there is.
+ * period that offers are compared with ({@link comparedWith}); where no whole period has an EBITDA, that of the latest
+ * adjustment with figures, otherwise the latest there is.
  */
 export const bridgeOf = (books: Books, label: string | null = null): Bridge =>
   label === null ? firstBridge(books) : bridgeFrom(books, label);

@@ -353,12 +353,20 @@ export const earnings = memoized(function earnings(
     });
 });
 
-/**
- * The period that a price is compared with: the last twelve months, otherwise the latest whole year; null without
- * either.
- */
+/** The last twelve months, otherwise the latest whole year; null without either. */
 export const basisOf = (periods: readonly Earnings[]): Earnings | null =>
   periods.find(({ kind }) => kind === 'ttm') ?? periods.find(({ kind }) => kind !== 'partial_year') ?? null;
+
+/**
+ * The period that a business is judged by, the same everywhere: in the bridge, in reports and beside prices. It is the
+ * requested period; otherwise, among the complete periods with adjustments, the last twelve months in preference to a
+ * year; otherwise the last twelve months, or the latest year.
+ */
+export function comparedWith(periods: readonly Earnings[], label: string | null = null): Earnings | null {
+  const asked = label === null ? undefined : periods.find((one) => one.label === label);
+  const adjusted = periods.filter(({ kind, adjustments }) => kind !== 'partial_year' && adjustments.length > 0);
+  return asked ?? basisOf(adjusted) ?? basisOf(periods);
+}
 
 interface SeasonMonth {
   /** "01" to "12". */

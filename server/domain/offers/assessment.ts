@@ -2,7 +2,7 @@
 
 import { row } from '../../database/statement.ts';
 import { absolute, compare, decimal, sum, written, writtenOrNull, type Decimal } from '../diligence/decimals.ts';
-import { basisOf, earnings, type Earnings } from '../diligence/earnings.ts';
+import { comparedWith, earnings, type Earnings } from '../diligence/earnings.ts';
 import { isDecimal, type AdjustmentCategory } from '../diligence/normalizations.ts';
 import { judged, rulesOn, type SbaAnswer, type SbaRule } from '../diligence/sba-rules.ts';
 import {
@@ -90,16 +90,6 @@ export function amountsOf(payload: OfferPayload): OfferAmounts {
     currency: typeof payload.currency === 'string' ? payload.currency : null,
     purchase_price: amountIn(payload.purchase_price),
   };
-}
-
-/**
- * Returns the period to compare offers with: the requested period; otherwise, among the complete periods with
- * adjustments, the last twelve months in preference to a year; otherwise the last twelve months, or the latest year.
- */
-export function comparedWith(periods: readonly Earnings[], label: string | null): Earnings | null {
-  const asked = label === null ? undefined : periods.find((one) => one.label === label);
-  const adjusted = periods.filter(({ kind, adjustments }) => kind !== 'partial_year' && adjustments.length > 0);
-  return asked ?? basisOf(adjusted) ?? basisOf(periods);
 }
 
 /** At most this many add-backs, the largest, are listed separately; the others are added up. */

@@ -1,0 +1,118 @@
+/**
+ * Which period the figures are of: the page, the PDF, the workbook, the tools and the comparison of offers show the
+ * same one, with its dates, and name what is in no total.
+ */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { download, printedOf, rowOf, sheetsOf, type Sheets } from '../reports/files.ts';
+import { addToken, caller as toolCaller, insert } from '../tools/scene.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { uploadTo } from './uploads.ts';
+
+let web: WebScene;
+let call: ReturnType<typeof toolCaller>;
+
+beforeAll(async () => {
+  web = await openScene();
+  call = toolCaller(web.service, await addToken(web.service, web.scene.people['broker']!));
+});
+afterAll(() => web?.close());
+
+/** A deal of the broker, with these profit and loss files and adjustments. */
+async function dealWith(files: readonly string[], adjustments: readonly (readonly string[])[] = []): Promise<string> {
+  const { service, scene } = web;
+  const deal = await insert(service, 'deals', {
+    organization_id: scene.brokerage,
+    title: 'Periods',
+    state: 'listed',
+    currency: 'USD',
+  });
+  const broker = await insert(service, 'participants', {
+    deal_id: deal,
+    user_id: scene.people['broker'],
+    role: 'broker',
+    status: 'active',
+  });
+  expect(broker).toBeTruthy();
+  for (const file of files) await uploadTo(web, deal)(file);
+  for (const [place, [period_label, adjustment_category, adjustment_amount]] of adjustments.entries())
+    await insert(service, 'normalizations', {
+      deal_id: deal,
+      period_label,
+      adjustment_category,
+      adjustment_amount,
+      created_at: new Date(service.clock.now().getTime() + 1000 * place),
+    });
+  return deal;
+}
+
+type Row = Record<string, any>;
+
+interface Doors {
+  readonly computed: Row;
+  readonly bridge: Row;
+  readonly worth: Row;
+  readonly text: string;
+  readonly sheets: Sheets;
+  readonly qoe: Row;
+  readonly periods: Row;
+}
+
+/** What each door shows the broker of a deal. */
+async function doorsOf(deal: string): Promise<Doors> {
+  const person = await web.as('broker');
+  const read = async (path: string) => (await person.ask(`/deals/${deal}/${path}`)).body as Row;
+  const told = async (name: string) => (await call(name, { deal_id: deal })).structuredContent as Row;
+  return {
+    computed: await read('qoe/computed'),
+    bridge: await read('qoe/bridge'),
+    worth: await read('offers/worth'),
+    text: (await printedOf((await download(web.service, person, deal, 'pdf')).bytes)).text,
+    sheets: await sheetsOf((await download(web.service, person, deal, 'xlsx')).bytes),
+    qoe: await told('svc_qoe_get'),
+    periods: await told('svc_qoe_pl_periods'),
+  };
+}
+
+/** A file of profit and loss with the revenue and EBITDA of each period. */
+const file = (rows: readonly string[], currency = 'USD'): string =>
+  `period,period_start_date,period_end_date,currency,revenue,ebitda\n${rows
+    .map((row) => {
+      const [label, first, last, revenue, ebitda] = row.split(' | ');
+      return `${label},${first},${last},${currency},${revenue},${ebitda}\n`;
+    })
+    .join('')}`;
+
+/** Calendar months of a year with the same revenue and EBITDA in each. */
+const months = (year: number, revenue: number, ebitda: number, from = 1, to = 12): string[] =>
+  Array.from({ length: to - from + 1 }, (_, place) => {
+    const month = `${year}-${String(from + place).padStart(2, '0')}`;
+    const last = new Date(Date.UTC(year, from + place, 0)).toISOString().slice(0, 10);
+    return `${month} | ${month}-01 | ${last} | ${revenue} | ${ebitda}`;
+  });
+
+test('the bridge is of the period that offers are compared with, whatever was adjusted last', async () => {
+  // FY2025 earned 12 x 50 = 600, and 629 with the add-backs; March earned 50, and 57 with its own.
+  const deal = await dealWith(
+    [file([...months(2025, 500, 50), '2024 | 2024-01-01 | 2024-12-31 | 5000 | 400'])],
+    [
+      ['FY2025', 'one_time', '29'],
+      ['2025-03', 'one_time', '7'],
+    ],
+  );
+  const { bridge, worth, text, sheets, qoe } = await doorsOf(deal);
+  expect(worth.basis).toMatchObject({ adjusted_ebitda: '629' });
+  expect(bridge).toMatchObject({
+    period_label: worth.basis.period,
+    reported_ebitda: '600',
+    adjustments: [{ category: 'one_time', amount: '29' }],
+    adjusted_ebitda: '629',
+  });
+  expect(qoe.ebitda_bridge).toMatchObject({ period_label: worth.basis.period, adjusted_ebitda: '629' });
+  expect(text).toContain(`From reported to adjusted EBITDA ${worth.basis.period}`);
+  expect(text).toMatch(/Reported EBITDA 600 One-time \+29 Adjusted EBITDA 629/);
+  expect(rowOf(sheets, 'Summary', 'Adjusted EBITDA')).toEqual(['Adjusted EBITDA', 629]);
+  // Another period can still be chosen.
+  const chosen = (await (await web.as('broker')).ask(`/deals/${deal}/qoe/bridge?period_label=2025-03`)).body;
+  expect(chosen).toMatchObject({ reported_ebitda: '50', adjusted_ebitda: '57' });
+});
