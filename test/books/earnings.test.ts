@@ -397,7 +397,7 @@ describe('earnings', () => {
     });
     const named = [year('2025-01-01', '2025-12-31', '2025', '100'), ...months('2025-01', 12)];
     expect(bridges(books(named, adjusting('FY2025', '2025')))).toEqual({
-      period_label: '2025',
+      period_label: 'TTM',
       period_labels: ['TTM', '2025'],
       unmatched_labels: ['FY2025'],
     });

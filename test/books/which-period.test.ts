@@ -83,12 +83,12 @@ const file = (rows: readonly string[], currency = 'USD'): string =>
     })
     .join('')}`;
 
-/** Calendar months of a year with the same revenue and EBITDA in each. */
+/** Calendar months of a year with the same EBITDA in each, and revenue of one more in each than in the one before. */
 const months = (year: number, revenue: number, ebitda: number, from = 1, to = 12): string[] =>
   Array.from({ length: to - from + 1 }, (_, place) => {
     const month = `${year}-${String(from + place).padStart(2, '0')}`;
     const last = new Date(Date.UTC(year, from + place, 0)).toISOString().slice(0, 10);
-    return `${month} | ${month}-01 | ${last} | ${revenue} | ${ebitda}`;
+    return `${month} | ${month}-01 | ${last} | ${revenue + place} | ${ebitda}`;
   });
 
 test('the bridge is of the period that offers are compared with, whatever was adjusted last', async () => {
@@ -115,4 +115,62 @@ test('the bridge is of the period that offers are compared with, whatever was ad
   // Another period can still be chosen.
   const chosen = (await (await web.as('broker')).ask(`/deals/${deal}/qoe/bridge?period_label=2025-03`)).body;
   expect(chosen).toMatchObject({ reported_ebitda: '50', adjusted_ebitda: '57' });
+});
+
+test('the last twelve months and a year of the same dates have the same adjusted EBITDA', async () => {
+  // Each month earned 50 and paid the owner 10. Of the add-backs, 29 and 40 were recorded for the year, 5 for the last
+  // twelve months, and 40 for both, which is one amount: 600 + 29 + 40 + 5 = 674.
+  const rows = months(2025, 500, 50).map((row) => row.replaceAll(' | ', ','));
+  const head = 'period,period_start_date,period_end_date,revenue,ebitda,owner_compensation,currency';
+  const deal = await dealWith(
+    [`${head}\n${rows.map((row) => `${row},10,USD\n`).join('')}`],
+    [
+      ['FY2025', 'one_time', '29'],
+      ['FY2025', 'owner_comp', '40'],
+      ['TTM', 'related_party', '5'],
+      ['TTM', 'owner_comp', '40.00'],
+    ],
+  );
+  const { computed, bridge, worth, text, sheets, qoe, periods } = await doorsOf(deal);
+  const figures = computed.earnings.map((one: Row) => [one.label, one.adjusted_ebitda, one.owner_pay_added, one.sde]);
+  expect(figures).toEqual([
+    ['TTM', '674', '80', '754'],
+    ['FY2025', '674', '80', '754'],
+  ]);
+  expect([worth.basis.adjusted_ebitda, worth.basis.add_backs.length]).toEqual(['674', 3]);
+  const adjustments = [
+    { category: 'owner_comp', amount: '40' },
+    { category: 'related_party', amount: '5' },
+    { category: 'one_time', amount: '29' },
+  ];
+  const both = { reported_ebitda: '600', adjustments, adjusted_ebitda: '674', unmatched_labels: [] };
+  expect(bridge).toMatchObject({ period_label: 'TTM', ...both });
+  const ofYear = (await (await web.as('broker')).ask(`/deals/${deal}/qoe/bridge?period_label=FY2025`)).body;
+  expect(ofYear).toMatchObject(both);
+  expect(qoe.ebitda_bridge).toMatchObject({ period_label: 'TTM', adjustments, adjusted_ebitda: '674' });
+  const { columns, earnings } = periods.summary;
+  expect(earnings.map((row: string[]) => row[columns.indexOf('adjusted_ebitda')])).toEqual(['674', '674']);
+  expect(text).toMatch(/Adjusted EBITDA 674 674 /);
+  expect(text).toMatch(/Reported EBITDA 600 .*Adjusted EBITDA 674/);
+  expect(rowOf(sheets, 'Earnings', 'Adjusted EBITDA')).toEqual(['Adjusted EBITDA', 674, 674]);
+  expect(sheets.get('Adjustments')?.slice(3)).toEqual([
+    ['Period', 'Category', 'Amount', 'Why', 'Also counts in'],
+    ['TTM', 'Owner compensation', 40, null, null],
+    ['TTM', 'Related party', 5, null, 'FY2025'],
+    ['FY2025', 'Owner compensation', 40, null, null],
+    ['FY2025', 'One-time', 29, null, 'TTM'],
+  ]);
+  expect(computed.contradictions.items).toEqual([]);
+
+  // 90 more for the owner makes 130, of 120 that were paid.
+  await insert(web.service, 'normalizations', {
+    deal_id: deal,
+    period_label: 'TTM',
+    adjustment_category: 'owner_comp',
+    adjustment_amount: '90',
+  });
+  const { body } = await (await web.as('broker')).ask(`/deals/${deal}/qoe/computed`);
+  expect(body.contradictions.items.map(({ sentence }: Row) => sentence)).toEqual([
+    'Add-backs of the owner’s pay in FY2025 come to 130, but the owner’s recorded pay is 120: 10 more.',
+  ]);
 });

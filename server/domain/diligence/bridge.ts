@@ -3,7 +3,7 @@
  * earnings (docs/books.md).
  */
 
-import type { Books } from './books.ts';
+import type { Adjustment, Books } from './books.ts';
 import { byText } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
 import { bridgeLabel, comparedWith, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
@@ -36,7 +36,11 @@ interface Start {
   readonly reported: Decimal;
   readonly count: number;
   readonly isMonth: boolean;
+  readonly adjustments: readonly Adjustment[];
 }
+
+const adjustmentsOf = ({ adjustments }: Books, label: string | null): Adjustment[] =>
+  adjustments.filter(({ period_label }) => period_label === label);
 
 /**
  * The periods that a bridge can start from, by label: every period of the earnings, and other rows under their own
@@ -55,13 +59,15 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
   return new Map([
     ...[...own].flatMap(([label, its]): [string, Start][] => {
       const reported = together(its.map(({ amounts }) => ebitdaOf(amounts)));
-      return reported ? [[label, { reported, count: its.length, isMonth: its.every(isMonthRow) }]] : [];
+      if (!reported) return [];
+      const isMonth = its.every(isMonthRow);
+      return [[label, { reported, count: its.length, isMonth, adjustments: adjustmentsOf(books, label) }]];
     }),
     // Of several periods with one label the latest wins, as in the comparison with prices.
     ...earned
       .toReversed()
-      .flatMap(({ label, reported_ebitda, rows: { length } }): [string, Start][] =>
-        reported_ebitda ? [[label, { reported: reported_ebitda, count: length, isMonth: false }]] : [],
+      .flatMap(({ label, reported_ebitda: reported, rows: { length: count }, adjustments }): [string, Start][] =>
+        reported ? [[label, { reported, count, isMonth: false, adjustments }]] : [],
       ),
   ]);
 });
@@ -91,7 +97,7 @@ function bridgeFrom(books: Books, chosen: string | null): Bridge {
   const { first: _, ...labels } = labelsOf(books);
   const start = chosen === null ? undefined : startsOf(books).get(chosen);
   const reported = start?.reported ?? zero;
-  const its = books.adjustments.filter(({ period_label }) => period_label === chosen);
+  const its = start?.adjustments ?? adjustmentsOf(books, chosen);
   return {
     currency: resolved(books).currency,
     period_label: chosen,
@@ -115,3 +121,10 @@ const firstBridge = memoized((books: Books) => bridgeFrom(books, labelsOf(books)
  */
 export const bridgeOf = (books: Books, label: string | null = null): Bridge =>
   label === null ? firstBridge(books) : bridgeFrom(books, label);
+
+/** The adjustments in the bridge that is shown where nobody chose a period, latest first. */
+export function adjustmentsBridged(books: Books): readonly Adjustment[] {
+  const { first } = labelsOf(books);
+  const its = new Set((first === null ? undefined : startsOf(books).get(first))?.adjustments.map(({ id }) => id));
+  return books.adjustments.filter(({ id }) => its.has(id));
+}

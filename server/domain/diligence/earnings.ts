@@ -16,7 +16,7 @@ import {
   type Day,
   type Month,
 } from './calendar.ts';
-import { add, compare, divide, isPositive, sum, subtract, zero, type Decimal } from './decimals.ts';
+import { add, compare, divide, isPositive, sum, subtract, written, zero, type Decimal } from './decimals.ts';
 import { memoized } from './caches.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 import { coverOf, piecesOf, type Cover, type Pieces } from './spans.ts';
@@ -139,15 +139,40 @@ interface Span extends Pick<Cover, 'rows' | 'months'> {
 
 const less = (a: Decimal, b: Decimal): boolean => compare(a, b) < 0;
 
-function earningsOf({ kind, label, rows, months }: Span, currency: string, all: readonly Adjustment[]): Earnings {
-  const [first] = rows;
+/** The first and the last day of a span. */
+const daysOfSpan = ({ rows }: Span): Pick<BookedPeriod, 'first' | 'last'> => ({
+  first: rows[0]?.first ?? '',
+  last: rows.at(-1)?.last ?? '',
+});
+
+/**
+ * The adjustments of a period: those with its label, and those with the label of another whole period of the same dates
+ * (the last twelve months can be a year), unless the same amount of the same category was recorded under its own label,
+ * too.
+ */
+function adjustmentsOf(label: string, twins: readonly string[], all: readonly Adjustment[]): Adjustment[] {
+  const inOrderOfIds = all.toSorted((a, b) => byText(a.id, b.id));
+  const own = inOrderOfIds.filter(({ period_label }) => period_label === label);
+  if (twins.length === 0) return own;
+  const same = ({ category, amount }: Adjustment) => `${category} ${written(amount)}`;
+  const recorded = new Map([...Map.groupBy(own, same)].map(([one, its]) => [one, its.length]));
+  const others = inOrderOfIds.filter((one) => {
+    if (!twins.includes(one.period_label)) return false;
+    const count = recorded.get(same(one)) ?? 0;
+    recorded.set(same(one), count - 1);
+    return count <= 0;
+  });
+  return [...own, ...others].toSorted((a, b) => byText(a.id, b.id));
+}
+
+function earningsOf(span: Span, currency: string, adjustments: readonly Adjustment[]): Earnings {
+  const { kind, label, rows, months } = span;
   const amounts = Object.fromEntries(
     plAmounts.map((name) => {
       const of = name === 'ebitda' ? ebitdaOf : name === 'gross_profit' ? grossProfitOf : null;
       return [name, together(rows.map((row) => (of ? of(row.amounts) : row.amounts[name])))];
     }),
   ) as Earnings['amounts'];
-  const adjustments = all.filter(({ period_label }) => period_label === label).toSorted((a, b) => byText(a.id, b.id));
   const reported = amounts.ebitda;
   const adjusted = reported && add(reported, sum(adjustments.map(({ amount }) => amount)));
   const ownerAdded = sum(adjustments.filter(({ category }) => category === 'owner_comp').map(({ amount }) => amount));
@@ -156,8 +181,7 @@ function earningsOf({ kind, label, rows, months }: Span, currency: string, all: 
   return {
     kind,
     label,
-    first: first?.first ?? '',
-    last: rows.at(-1)?.last ?? '',
+    ...daysOfSpan(span),
     months,
     rows: rows.map(({ id }) => id),
     currency,
@@ -337,12 +361,20 @@ export const earnings = memoized(function earnings(
   const ledger = ledgerOf(counting);
   const spans = [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
   const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
-  const lastOf = (span: Span) => span.rows.at(-1)?.last ?? '';
+  const lastOf = (span: Span) => daysOfSpan(span).last;
+  const spansByDates = Map.groupBy(
+    spans.filter(({ kind }) => kind !== 'partial_year'),
+    (span) => datesOf(daysOfSpan(span)),
+  );
+  const twinsOf = (span: Span): string[] =>
+    span.kind === 'partial_year'
+      ? []
+      : (spansByDates.get(datesOf(daysOfSpan(span))) ?? []).flatMap(({ label }) => (label === span.label ? [] : [label]));
   return spans
     .toSorted((a, b) => byText(lastOf(b), lastOf(a)) || order.indexOf(a.kind) - order.indexOf(b.kind))
     .slice(0, mostPeriods)
     .map((span): Earnings => {
-      const found = earningsOf(span, currency, books.adjustments);
+      const found = earningsOf(span, currency, adjustmentsOf(span.label, twinsOf(span), books.adjustments));
       const before = yearBefore(found, ledger);
       if (!before) return found;
       return {

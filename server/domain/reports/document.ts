@@ -112,9 +112,8 @@ function writeEarnings(pages: Pages, { computed: { earnings, currency, seasonali
     );
 }
 
-function writeBridge(pages: Pages, { bridge, adjustments, computed: { earnings } }: ReportContents): void {
+function writeBridge(pages: Pages, { bridge, bridged: its, computed: { earnings } }: ReportContents): void {
   if (bridge.period_label === null || earnings.length === 0) return;
-  const its = adjustments.filter(({ period_label }) => period_label === bridge.period_label);
   if (its.length === 0)
     return pages.soft(`Nothing was adjusted in ${bridge.period_label}: adjusted EBITDA equals reported EBITDA.`);
   const sizeOf = ({ amount }: (typeof its)[number]) => decimal(amount);

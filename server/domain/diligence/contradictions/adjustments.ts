@@ -1,7 +1,7 @@
 /** Finds adjustments that do not fit the figures that they adjust, or each other. */
 
 import { plural } from '../../../lib/plural.ts';
-import type { BookedPeriod } from '../books.ts';
+import { datesOf, type BookedPeriod } from '../books.ts';
 import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
 import { compare, isNegative, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
 import { bridgeLabel } from '../earnings.ts';
@@ -23,8 +23,15 @@ export function ownerPayOff({ earned, rows, books }: View): Found[] {
     books.adjustments.filter(({ category }) => category === 'owner_comp'),
     (one) => one.period_label,
   );
-  return [...added].flatMap(([label, its]): Found[] => {
+  const named = new Set<string>();
+  return [...added].flatMap(([label, own]): Found[] => {
     const pay = pays.get(label);
+    // The last twelve months and a year of the same dates have the same adjustments, which are reported once.
+    const period = earned.find((found) => found.label === label);
+    const its = (period?.adjustments ?? own).filter(({ category }) => category === 'owner_comp');
+    const dates = period ? datesOf(period) : label;
+    if (named.has(dates)) return [];
+    named.add(dates);
     const total = sum(its.map(({ amount }) => amount));
     // Pay below zero is already reported for its sign.
     if (!pay || isNegative(pay) || compare(total, pay) <= 0) return [];
