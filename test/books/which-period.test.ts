@@ -174,3 +174,72 @@ test('the last twelve months and a year of the same dates have the same adjusted
     'Add-backs of the owner’s pay in FY2025 come to 130, but the owner’s recorded pay is 120: 10 more.',
   ]);
 });
+
+test('years of 52 and 53 weeks are years under their own label', async () => {
+  // FY2023 has 53 weeks and earned 1,000 of 10,000; FY2024 has 52 weeks and earned 1,150, with 150 more of 11,500.
+  const deal = await dealWith(
+    [file(['FY2023 | 2023-01-29 | 2024-02-03 | 10000 | 1000', 'FY2024 | 2024-02-04 | 2025-02-01 | 11500 | 1150'])],
+    [['FY2024', 'one_time', '150']],
+  );
+  const { computed, bridge, worth, text, sheets, qoe, periods } = await doorsOf(deal);
+  const figures = computed.earnings.map((one: Row) => [
+    one.kind,
+    one.label,
+    one.first,
+    one.last,
+    one.adjusted_ebitda,
+    one.revenue_growth,
+    one.ebitda_growth,
+  ]);
+  expect(figures).toEqual([
+    ['fiscal_year', 'FY2024', '2024-02-04', '2025-02-01', '1300', '0.15', '0.15'],
+    ['fiscal_year', 'FY2023', '2023-01-29', '2024-02-03', '1000', null, null],
+  ]);
+  expect(worth.basis).toMatchObject({ period: 'FY2024', adjusted_ebitda: '1300' });
+  expect(bridge).toMatchObject({ period_label: 'FY2024', reported_ebitda: '1150', adjusted_ebitda: '1300' });
+  expect(qoe.ebitda_bridge).toMatchObject({ period_label: 'FY2024', adjusted_ebitda: '1300' });
+  expect(periods.summary.earnings.map(([label]: string[]) => label)).toEqual(['FY2024', 'FY2023']);
+  expect(text).toMatch(/Reported EBITDA 1,150 One-time \+150 Adjusted EBITDA 1,300/);
+  expect(text).not.toContain('There are no figures');
+  expect(rowOf(sheets, 'Earnings', 'Adjusted EBITDA')).toEqual(['Adjusted EBITDA', 1300, 1000]);
+  expect(rowOf(sheets, 'Summary', 'Adjusted EBITDA')).toEqual(['Adjusted EBITDA', 1300]);
+  expect(computed.contradictions.items).toEqual([]);
+});
+
+/** Twelve periods of 4, 4 and 5 weeks from a Sunday on. */
+const weeks = (label: string, from: string, count = 12): string[] => {
+  let first = Date.parse(from);
+  return Array.from({ length: count }, (_, place) => {
+    const last = first + ((place % 3 === 2 ? 5 : 4) * 7 - 1) * 86_400_000;
+    const [begins, ends] = [first, last].map((day) => new Date(day).toISOString().slice(0, 10));
+    first = last + 86_400_000;
+    return `P${place + 1} ${label} | ${begins} | ${ends} | ${100 + place} | ${10 + place}`;
+  });
+};
+
+test('periods of four and five weeks make up the last 52 weeks, however they are labelled', async () => {
+  // EBITDA of 10, 11, ... 21 is 186.
+  const deal = await dealWith([file(weeks('FY25', '2025-02-02'))], [['TTM', 'one_time', '14']]);
+  const { computed, bridge, text, sheets } = await doorsOf(deal);
+  expect(computed.earnings.map((one: Row) => [one.label, one.first, one.last, one.adjusted_ebitda])).toEqual([
+    ['TTM', '2025-02-02', '2026-01-31', '200'],
+  ]);
+  expect(bridge).toMatchObject({ period_label: 'TTM', period_count: 12, adjusted_ebitda: '200' });
+  expect(text).toMatch(/Reported EBITDA 186 One-time \+14 Adjusted EBITDA 200/);
+  expect(rowOf(sheets, 'Earnings', 'Adjusted EBITDA')).toEqual(['Adjusted EBITDA', 200]);
+  expect(computed.contradictions.items).toEqual([]);
+});
+
+test('figures in no total are shown, with the bridge of the latest period and their contradictions', async () => {
+  const rows = weeks('FY25', '2025-02-02', 11);
+  const deal = await dealWith([file(rows)], [['FY2025', 'one_time', '14']]);
+  const { computed, bridge, worth, text, sheets, qoe, periods } = await doorsOf(deal);
+  expect([computed.earnings, worth.basis]).toEqual([[], null]);
+  // The eleventh period, not the one whose label sorts last.
+  expect(bridge).toMatchObject({ period_label: 'P11 FY25', reported_ebitda: '20' });
+  expect(qoe.ebitda_bridge).toMatchObject({ period_label: 'P11 FY25' });
+  expect(text).toContain('Nothing was adjusted in P11 FY25: adjusted EBITDA equals reported EBITDA.');
+  expect(text).not.toContain('There are no figures');
+  expect(rowOf(sheets, 'Summary', 'The uploaded figures do not make up a year.')).not.toEqual([]);
+  expect(periods.summary).toMatchObject({ currency: 'USD', contradictions: [expect.stringContaining('FY2025')] });
+});

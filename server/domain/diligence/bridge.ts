@@ -76,8 +76,12 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
 const labelsOf = memoized(function labelsOf(books: Books) {
   const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
-  const known = [...starts.keys()].toSorted((a, b) => byText(b, a));
   const earned = earnings(books);
+  // Earnings first, whole years before partial ones, then other rows; of each, the latest first.
+  const ofEarnings = earned
+    .toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year'))
+    .flatMap(({ label }) => (starts.has(label) ? [label] : []));
+  const known = [...new Set([...ofEarnings, ...[...starts.keys()].toReversed()])];
   const starting = earned.filter((found) => starts.has(found.label));
   const basis = comparedWith(earned);
   return {

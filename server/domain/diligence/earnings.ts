@@ -1,13 +1,16 @@
 /**
  * Earnings of a business, computed from its uploaded profit and loss: the last twelve months (TTM) and years, each with
- * its adjustments (docs/books.md). A year has twelve whole months; with fewer, it is a partial year, labeled with their
- * number.
+ * its adjustments (docs/books.md). A year has twelve whole months, or 52 or 53 weeks; with fewer months, it is a partial
+ * year, labeled with their number.
  */
 
 import { agesOf, datesOf, type Adjustment, type BookedPeriod, type Books } from './books.ts';
 import {
   byText,
+  dayAfter,
+  dayBefore,
   daysFrom,
+  isYearLong,
   monthAfter,
   monthOf,
   monthsFrom,
@@ -19,7 +22,7 @@ import {
 import { add, compare, divide, isPositive, sum, subtract, written, zero, type Decimal } from './decimals.ts';
 import { memoized } from './caches.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
-import { coverOf, piecesOf, type Cover, type Pieces } from './spans.ts';
+import { coverOf, piecesOf, weeksOf, weeksUpTo, type Cover, type Pieces, type Weeks } from './spans.ts';
 
 type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
 
@@ -30,7 +33,7 @@ export interface Earnings {
   readonly label: string;
   readonly first: Day;
   readonly last: Day;
-  /** The months that the summed rows cover; empty when one row covers the whole period. */
+  /** The months that the summed rows cover; empty when one row, or rows of weeks, cover the whole period. */
   readonly months: readonly Month[];
   /** The ids of the profit and loss rows that are summed. */
   readonly rows: readonly string[];
@@ -127,7 +130,10 @@ export const shareOf = (part: Decimal | null, all: Decimal | null): Decimal | nu
 export const isMonthRow = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean =>
   wholeMonths(first, last) === 1n;
 
-const isYearRow = ({ first, last }: BookedPeriod): boolean => wholeMonths(first, last) === 12n;
+const isYearRow = ({ first, last }: BookedPeriod): boolean => isYearLong(first, last);
+
+/** Whether dates, of a year for instance, begin and end on other days than a month. */
+const isOfWeeks = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean => wholeMonths(first, last) === null;
 
 /** Whether a row is labeled TTM or LTM. Only the latest such row is the last twelve months. */
 export const isTtm = ({ label }: Pick<BookedPeriod, 'label'>): boolean => /^(ttm|ltm)$/i.test(label);
@@ -215,10 +221,13 @@ export function bridgeLabel({ label, first, last }: Pick<BookedPeriod, 'label' |
 interface Ledger {
   /** Rows of twelve whole months by their first month; the row that ends last comes last. */
   readonly years: ReadonlyMap<Month, BookedPeriod>;
-  /** Twelve-month rows labeled TTM or LTM, latest last, also where the same row counts as a year. */
+  /** Rows of a year that is not twelve whole months, latest last. */
+  readonly yearsOfWeeks: readonly BookedPeriod[];
+  /** Rows of a year labeled TTM or LTM, latest last, also where the same row counts as a year. */
   readonly ttms: readonly BookedPeriod[];
   /** Rows of fewer than twelve months. */
   readonly pieces: Pieces;
+  readonly weeks: Weeks;
 }
 
 /**
@@ -236,10 +245,13 @@ function ledgerOf({ rows, superseded }: Resolved): Ledger {
       const label = called.get(row.id);
       return label === undefined ? [] : [{ ...row, label }];
     });
+  const years = under(false);
   return {
-    years: new Map(under(false).map((row) => [monthOf(row.first), row])),
+    years: new Map(years.filter((row) => !isOfWeeks(row)).map((row) => [monthOf(row.first), row])),
+    yearsOfWeeks: years.filter(isOfWeeks),
     ttms: under(true),
     pieces: piecesOf(rows, 12n),
+    weeks: weeksOf(rows),
   };
 }
 
@@ -260,28 +272,35 @@ const yearsTouched = ({ pieces }: Ledger): string[] => [
   ...new Set([...pieces].flatMap(([first, its]) => [yearOf(first), ...its.map(({ end }) => yearOf(end))])),
 ];
 
+/** The latest of these days or months; empty without any. */
+const latestOf = (days: readonly Day[]): Day => days.toSorted(byText).at(-1) ?? '';
+
 /**
  * An uploaded TTM row, under its own label, if it ends no earlier than any shorter row; otherwise the twelve months up
- * to the end of the latest shorter row. Empty where an uploaded year ends later.
+ * to the end of the latest shorter row, or the 52 or 53 weeks up to it where that row has whole weeks. Empty where an
+ * uploaded year ends later.
  */
 function lastTwelve(ledger: Ledger): Span[] {
-  const last =
-    [...ledger.pieces.values()]
-      .flatMap((its) => its.map(({ end }) => end))
-      .toSorted(byText)
-      .at(-1) ?? '';
+  const last = latestOf([...ledger.pieces.values()].flatMap((its) => its.map(({ row }) => row.last)));
+  const year = latestOf([...ledger.years.values(), ...ledger.yearsOfWeeks].map((row) => row.last));
+  const byMonths = last === '' ? null : twelveMonths(monthOf(last), { ...ledger, years: new Map() });
+  const weekEnd = latestOf([...ledger.weeks.keys()]);
+  const isLater = weekEnd > last || (weekEnd === last && !byMonths);
+  const byWeeks = isLater ? weeksUpTo(weekEnd, ledger.weeks) : null;
   const uploaded = ledger.ttms.at(-1);
-  const year = monthOf([...ledger.years.values()].at(-1)?.last ?? '');
-  if (uploaded && monthOf(uploaded.last) >= last && monthOf(uploaded.last) >= year)
-    return spanned('ttm', uploaded.label, { rows: [uploaded], months: [] });
-  if (last === '' || last < year) return [];
-  return spanned('ttm', 'TTM', twelveMonths(last, { ...ledger, years: new Map() }));
+  const isUploadedLatest =
+    uploaded &&
+    [last, year].every((other) => monthOf(uploaded.last) >= monthOf(other)) &&
+    (!byWeeks || uploaded.last >= weekEnd);
+  if (isUploadedLatest) return spanned('ttm', uploaded.label, { rows: [uploaded], months: [] });
+  if (byWeeks) return weekEnd < year ? [] : spanned('ttm', 'TTM', { rows: byWeeks, months: [] });
+  return monthOf(last) < monthOf(year) ? [] : spanned('ttm', 'TTM', byMonths);
 }
 
 /** Calendar years, and partial years for those without twelve months. */
 function calendarYears(ledger: Ledger): Span[] {
   const yearRows = [...ledger.years.values()];
-  const yearLabels = new Set(yearRows.map(({ label }) => label));
+  const yearLabels = new Set([...yearRows, ...ledger.yearsOfWeeks].map(({ label }) => label));
   const years = new Set([
     ...yearsTouched(ledger),
     ...yearRows.filter(({ first }) => first.endsWith('-01-01')).map(({ first }) => yearOf(first)),
@@ -300,14 +319,16 @@ function calendarYears(ledger: Ledger): Span[] {
 }
 
 /**
- * Fiscal years that do not end in December: uploaded ones under their own label and, when all of these end in one
- * month, sums of shorter rows, labeled with that month.
+ * Fiscal years that do not end in December, or are not twelve whole months: uploaded ones under their own label and,
+ * when all those of twelve months end in one month, sums of shorter rows, labeled with that month.
  */
 function fiscalYears(ledger: Ledger): Span[] {
   const uploaded = [...ledger.years.values()].filter(({ first }) => !first.endsWith('-01-01'));
   const ends = new Set(uploaded.map(({ last }) => last.slice(5, 7)));
   const [end] = ends;
-  const own = uploaded.flatMap((row) => spanned('fiscal_year', row.label, { rows: [row], months: [] }));
+  const own = [...uploaded, ...ledger.yearsOfWeeks].flatMap((row) =>
+    spanned('fiscal_year', row.label, { rows: [row], months: [] }),
+  );
   if (end === undefined || ends.size > 1) return own;
   const lasts = new Set(uploaded.map(({ last }) => monthOf(last)));
   const summed = yearsTouched(ledger)
@@ -326,10 +347,15 @@ const mostPeriods = 100;
  * rows, otherwise a TTM row that ended then. Null for partial years.
  */
 function yearBefore(
-  { kind, last }: Pick<Earnings, 'kind' | 'last'>,
+  { kind, first, last }: Pick<Earnings, 'kind' | 'first' | 'last'>,
   ledger: Ledger,
 ): Pick<Cover, 'rows' | 'months'> | null {
   if (kind === 'partial_year') return null;
+  if (isOfWeeks({ first, last })) {
+    const uploaded = [...ledger.yearsOfWeeks, ...ledger.ttms].find((row) => dayAfter(row.last) === first);
+    const rows = uploaded ? [uploaded] : weeksUpTo(dayBefore(first), ledger.weeks);
+    return rows && { rows, months: [] };
+  }
   const ended = monthAfter(monthOf(last), -12n);
   const made = twelveMonths(ended, ledger);
   if (made) return made;
@@ -369,7 +395,9 @@ export const earnings = memoized(function earnings(
   const twinsOf = (span: Span): string[] =>
     span.kind === 'partial_year'
       ? []
-      : (spansByDates.get(datesOf(daysOfSpan(span))) ?? []).flatMap(({ label }) => (label === span.label ? [] : [label]));
+      : (spansByDates.get(datesOf(daysOfSpan(span))) ?? []).flatMap(({ label }) =>
+          label === span.label ? [] : [label],
+        );
   return spans
     .toSorted((a, b) => byText(lastOf(b), lastOf(a)) || order.indexOf(a.kind) - order.indexOf(b.kind))
     .slice(0, mostPeriods)

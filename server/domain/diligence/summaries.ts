@@ -25,12 +25,13 @@ const inWords = ({ sentence, answer }: ContradictionSummary): string =>
   answer ? `${sentence} ${answerInShort(answer, brief.why)}` : sentence;
 
 const latestEarnings = memoized(function latestEarnings(books: Books) {
+  const { currency } = resolved(books);
   const found = earnings(books);
-  if (found.length === 0) return null;
+  if (found.length === 0) return { currency };
   const whole = found.filter(({ kind }) => kind !== 'partial_year');
   const shown = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
   return writtenOut({
-    currency: resolved(books).currency,
+    currency,
     columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
     earnings: shown.map((one) => [
       one.label,
@@ -44,10 +45,9 @@ const latestEarnings = memoized(function latestEarnings(books: Books) {
   });
 });
 
-/** A summary for assistants: earnings of the latest periods, and contradictions. Null without figures. */
+/** A summary for assistants: earnings of the latest periods, and contradictions. Null without either. */
 export function earningsInShort(books: Books, sight: AnswersInSight) {
   const latest = latestEarnings(books);
-  if (!latest) return null;
   const { open, explained } = contradictionsSummary(books, sight);
   const all = [...open, ...explained];
   let length = 0;
@@ -56,6 +56,7 @@ export function earningsInShort(books: Books, sight: AnswersInSight) {
     .slice(0, brief.contradictions)
     .map(inWords)
     .filter((text, place) => (length += text.length) <= brief.characters || place === 0);
+  if (!('earnings' in latest) && all.length === 0) return null;
   return {
     ...latest,
     ...(named.length > 0 ? { contradictions: named } : {}),

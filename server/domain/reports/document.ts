@@ -112,8 +112,8 @@ function writeEarnings(pages: Pages, { computed: { earnings, currency, seasonali
     );
 }
 
-function writeBridge(pages: Pages, { bridge, bridged: its, computed: { earnings } }: ReportContents): void {
-  if (bridge.period_label === null || earnings.length === 0) return;
+function writeBridge(pages: Pages, { bridge, bridged: its }: ReportContents): void {
+  if (bridge.period_label === null) return;
   if (its.length === 0)
     return pages.soft(`Nothing was adjusted in ${bridge.period_label}: adjusted EBITDA equals reported EBITDA.`);
   const sizeOf = ({ amount }: (typeof its)[number]) => decimal(amount);
@@ -449,7 +449,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   const of = isOfOffers(contents) ? 'Offers' : 'Quality of earnings';
   pages.title(deal.brokerage, deal.title, `${of}, ${dayOf(day)}. Prepared for ${reader}. Dates are in UTC.`);
   const { basis } = offers;
-  const hasFigures = computed.earnings.length > 0 || contents.customers !== null;
+  const hasFigures = contents.periods.length > 0 || contents.customers !== null;
   pages.facts([
     ...(basis
       ? [

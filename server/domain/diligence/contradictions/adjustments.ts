@@ -105,7 +105,7 @@ function labelsWithoutGaps({ rows, otherCurrency, earned }: View): string[] {
   return [...missing.map((year) => `FY${year}`), ...(!hasTtm && monthsBetween(first, last) >= 12n ? ['TTM'] : [])];
 }
 
-/** Adjustments of periods for which no figures were uploaded. */
+/** Adjustments with a label that no figures have. */
 export function periodsUnmatched(view: View): Found[] {
   const known = new Set([...datesByLabel(view).keys(), ...labelsWithoutGaps(view)]);
   const lost = Map.groupBy(
@@ -118,7 +118,7 @@ export function periodsUnmatched(view: View): Found[] {
       kind: 'period_unmatched',
       of: label,
       says: [`${its.length}`],
-      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} for ${quoted(label)}, for which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
+      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} for ${quoted(label)}, but no figures have that label: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
       ask: 'Ask which period is meant, and enter it under the label of that period.',
       amounts: { total },
       rows: its.map(({ id }) => id).toSorted(byText),

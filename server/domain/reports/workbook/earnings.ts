@@ -45,7 +45,8 @@ function earningCells(one: Earned, column: number, contents: ReportContents): (S
   const adjusted = (category: (typeof adjustmentCategories)[number]) => {
     const its = one.adjustments.filter((each) => each.category === category).map((each) => each.amount);
     if (contents.adjustments.length === 0) return formula('0', '0');
-    const named = (place: number) => `EXACT(Adjustments!${downFrom(place, firstRow, last)},${at(column, firstRow - 1)})`;
+    const named = (place: number) =>
+      `EXACT(Adjustments!${downFrom(place, firstRow, last)},${at(column, firstRow - 1)})`;
     const hasOthers = one.adjustments.some(({ period_label }) => period_label !== one.label);
     const label = hasOthers ? `${named(0)}+${named(alsoColumn)}` : `--${named(0)}`;
     const kind = `--(Adjustments!${downFrom(1, firstRow, last)}="${categoryWords[category]}")`;

@@ -52,7 +52,15 @@ export function summarySheet(contents: ReportContents): ReportSheet {
             ...figure('Adjusted EBITDA', 'adjusted_ebitda', basis.adjusted_ebitda),
             ...figure('SDE', 'sde', basis.sde),
           ]
-        : [[text('There are no earnings for twelve months that you may see.')]]),
+        : [
+            [
+              text(
+                contents.periods.length > 0
+                  ? 'The uploaded figures do not make up a year.'
+                  : 'There are no figures of a year that you may see.',
+              ),
+            ],
+          ]),
       ...(cut > 0
         ? [
             [],

@@ -128,7 +128,9 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
         {({ earnings, seasonality, counted }) =>
           earnings.length === 0 ? (
             <EmptyState icon={Calculator} title="No earnings yet">
-              They show here once a profit and loss has been uploaded.
+              {counted.rows === 0
+                ? 'They show here once a profit and loss has been uploaded.'
+                : 'What was uploaded is neither of whole months nor of a year, and is in no total.'}
             </EmptyState>
           ) : (
             <>
