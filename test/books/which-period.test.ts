@@ -241,5 +241,46 @@ test('figures in no total are shown, with the bridge of the latest period and th
   expect(text).toContain('Nothing was adjusted in P11 FY25: adjusted EBITDA equals reported EBITDA.');
   expect(text).not.toContain('There are no figures');
   expect(rowOf(sheets, 'Summary', 'The uploaded figures do not make up a year.')).not.toEqual([]);
-  expect(periods.summary).toMatchObject({ currency: 'USD', contradictions: [expect.stringContaining('FY2025')] });
+  const left = 'In no total, as totals are made up of whole months or of a year: 11 rows (';
+  expect(periods.summary).toMatchObject({
+    currency: 'USD',
+    left_out: [expect.stringContaining(left)],
+    contradictions: [expect.stringContaining('FY2025')],
+  });
+  expect(text).toContain(left);
+});
+
+test('rows in another currency or of part of a month are named wherever the totals are, to buyers too', async () => {
+  const { service, scene } = web;
+  const deal = await dealWith([
+    file(months(2023, 500, 50)),
+    file(months(2024, 700, 70)),
+    file(
+      [...months(2025, 900, 90), '2026-01 MTD | 2026-01-01 | 2026-01-22 | 10 | 1', ...months(2026, 950, 95, 3, 3)],
+      'EUR',
+    ),
+  ]);
+  const sentences = [
+    'Left out because they are in another currency than EUR: 24 rows in USD.',
+    'In no total, as totals are made up of whole months or of a year: 1 row (“2026-01 MTD”).',
+  ];
+  const { computed, text, sheets, periods } = await doorsOf(deal);
+  expect(computed.counted).toEqual({ rows: 13, superseded: 0, not_counted: sentences });
+  expect(periods.summary.left_out).toEqual(sentences);
+  for (const sentence of sentences) {
+    expect(text).toContain(sentence);
+    expect(rowOf(sheets, 'Summary', sentence)).not.toEqual([]);
+  }
+
+  // A reader of the other side is not shown the contradictions, but is told what the totals leave out.
+  const viewer = await insert(service, 'participants', {
+    deal_id: deal,
+    user_id: scene.people['other buyer'],
+    role: 'viewer',
+    status: 'active',
+  });
+  const broker = await web.as('broker');
+  expect((await broker.ask(`/deals/${deal}/qoe/members/${viewer}`, { role: 'reader' }, 'PUT')).status).toBe(200);
+  const { body } = await (await web.as('other buyer')).ask(`/deals/${deal}/qoe/computed`);
+  expect([body.contradictions.count, body.counted.not_counted]).toEqual([0, sentences]);
 });

@@ -439,6 +439,7 @@ describe('compact results', () => {
           ['FY2024', '120.5', null, null, null, null, null],
           ['2025, 2 months', '241', null, '-1', '-0.0041', '-1', null],
         ],
+        left_out: ['Left out because they are in another currency than USD: 1 row in EUR.'],
         contradictions: [
           '2025-01 is in EUR, the others in USD: revenue of 120.50 EUR is in no total.',
           '2025-02 and 2025-03 are equal to the cent in every line, with revenue of 120.50.',

@@ -375,6 +375,15 @@ export function rowsYearBefore(
   return earned.map((one) => (yearBefore(one, ledger)?.rows ?? []).map(({ id }) => id));
 }
 
+const spansOf = (ledger: Ledger): Span[] => [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
+
+/** The ids of the rows that are in a total, of however many periods. */
+export const rowsInTotals = memoized(function rowsInTotals(
+  books: Pick<Books, 'currency' | 'uploads' | 'periods'>,
+): ReadonlySet<string> {
+  return new Set(spansOf(ledgerOf(resolved(books))).flatMap(({ rows }) => rows.map(({ id }) => id)));
+});
+
 /**
  * The earnings of every period, latest first and at most a hundred: the last twelve months, fiscal years, calendar
  * years and partial years.
@@ -385,7 +394,7 @@ export const earnings = memoized(function earnings(
   const counting = resolved(books);
   const { currency } = counting;
   const ledger = ledgerOf(counting);
-  const spans = [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
+  const spans = spansOf(ledger);
   const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
   const lastOf = (span: Span) => daysOfSpan(span).last;
   const spansByDates = Map.groupBy(

@@ -11,6 +11,7 @@ import { concentrationIn, customerBridge, differenceOf, type Concentration, type
 import { round, writtenOut, type Decimal } from './decimals.ts';
 import { earnings, resolved } from './earnings.ts';
 import { memoized } from './caches.ts';
+import { notCounted } from './not-counted.ts';
 
 /**
  * Limits of a summary: periods, contradictions, contradictions of one kind, names, characters of an answer, and
@@ -45,7 +46,10 @@ const latestEarnings = memoized(function latestEarnings(books: Books) {
   });
 });
 
-/** A summary for assistants: earnings of the latest periods, and contradictions. Null without either. */
+/**
+ * A summary for assistants: earnings of the latest periods, which rows are in no total, and contradictions. Null without
+ * any of these.
+ */
 export function earningsInShort(books: Books, sight: AnswersInSight) {
   const latest = latestEarnings(books);
   const { open, explained } = contradictionsSummary(books, sight);
@@ -56,9 +60,11 @@ export function earningsInShort(books: Books, sight: AnswersInSight) {
     .slice(0, brief.contradictions)
     .map(inWords)
     .filter((text, place) => (length += text.length) <= brief.characters || place === 0);
-  if (!('earnings' in latest) && all.length === 0) return null;
+  const { sentences: left } = notCounted(books);
+  if (!('earnings' in latest) && all.length === 0 && left.length === 0) return null;
   return {
     ...latest,
+    ...(left.length > 0 ? { left_out: left } : {}),
     ...(named.length > 0 ? { contradictions: named } : {}),
     ...(named.length < all.length ? { contradictions_in_all: all.length } : {}),
   };

@@ -112,6 +112,13 @@ function writeEarnings(pages: Pages, { computed: { earnings, currency, seasonali
     );
 }
 
+/** Names the rows that are in no total: below the earnings, or in their place. */
+function writeNotCounted(pages: Pages, { computed: { counted, earnings } }: ReportContents): void {
+  for (const sentence of counted.not_counted)
+    if (earnings.length > 0) pages.soft(sentence);
+    else pages.paragraph(sentence);
+}
+
 function writeBridge(pages: Pages, { bridge, bridged: its }: ReportContents): void {
   if (bridge.period_label === null) return;
   if (its.length === 0)
@@ -467,6 +474,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   pages.soft(computedFrom);
   if (!hasFigures && offers.items.length === 0) pages.paragraph('There are no figures yet that you may see.');
   writeEarnings(pages, contents);
+  writeNotCounted(pages, contents);
   writeBridge(pages, contents);
   writeContradictions(pages, contents);
   writeCustomers(pages, contents);

@@ -61,6 +61,9 @@ export function summarySheet(contents: ReportContents): ReportSheet {
               ),
             ],
           ]),
+      ...(computed.counted.not_counted.length > 0
+        ? [[], ...computed.counted.not_counted.map((sentence): Row => [text(sentence, { wrap: true, span: 2 }), null])]
+        : []),
       ...(cut > 0
         ? [
             [],

@@ -128,9 +128,9 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
         {({ earnings, seasonality, counted }) =>
           earnings.length === 0 ? (
             <EmptyState icon={Calculator} title="No earnings yet">
-              {counted.rows === 0
+              {counted.not_counted.length === 0
                 ? 'They show here once a profit and loss has been uploaded.'
-                : 'What was uploaded is neither of whole months nor of a year, and is in no total.'}
+                : counted.not_counted.join(' ')}
             </EmptyState>
           ) : (
             <>
@@ -177,13 +177,12 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
               </ScrollRegion>
               <PartialYears earnings={columns} />
               <Seasons seasonality={seasonality} />
-              {(counted.superseded > 0 || counted.other_currency > 0) && (
+              {(counted.superseded > 0 || counted.not_counted.length > 0) && (
                 <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
                   Computed from {plural(counted.rows, 'row')}.
                   {counted.superseded > 0 &&
                     ` Later uploads of the same dates replaced ${plural(counted.superseded, 'row')}.`}
-                  {counted.other_currency > 0 &&
-                    ` Left out because they are in another currency: ${plural(counted.other_currency, 'row')}.`}
+                  {counted.not_counted.map((sentence) => ` ${sentence}`)}
                 </p>
               )}
             </>
