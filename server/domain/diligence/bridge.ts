@@ -78,10 +78,10 @@ const labelsOf = memoized(function labelsOf(books: Books) {
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
   const earned = earnings(books);
   // Earnings first, whole years before partial ones, then other rows; of each, the latest first.
-  const ofEarnings = earned
-    .toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year'))
-    .flatMap(({ label }) => (starts.has(label) ? [label] : []));
-  const known = [...new Set([...ofEarnings, ...[...starts.keys()].toReversed()])];
+  const [partial = [], whole = []] = [true, false].map((is) =>
+    earned.flatMap(({ kind, label }) => ((kind === 'partial_year') === is && starts.has(label) ? [label] : [])),
+  );
+  const known = [...new Set([...whole, ...partial, ...[...starts.keys()].toReversed()])];
   const starting = earned.filter((found) => starts.has(found.label));
   const basis = comparedWith(earned);
   return {
