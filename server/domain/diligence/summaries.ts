@@ -14,10 +14,10 @@ import { memoized } from './caches.ts';
 import { notCounted } from './not-counted.ts';
 
 /**
- * Limits of a summary: periods, contradictions, contradictions of one kind, names, characters of an answer, and
+ * Limits of a summary: periods, periods in a trend, contradictions, contradictions of one kind, names, characters of an answer, and
  * characters of all contradictions.
  */
-const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
+const brief = { periods: 4, trend: 3, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
 
 const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
 
@@ -87,7 +87,17 @@ function shortOf(books: Books, found: Concentration) {
   );
   return writtenOut({
     ...(earned.length > 0
-      ? { ebitda: Object.fromEntries(earned.slice(0, 3).map(({ label, reported_ebitda }) => [label, reported_ebitda])) }
+      ? {
+          // Of other dates than the customers, therefore with their own.
+          ebitda_trend: earned
+            .slice(0, brief.trend)
+            .map(({ label, first, last, reported_ebitda: ebitda }) => ({
+              period: label,
+              from: first,
+              to: last,
+              ebitda,
+            })),
+        }
       : {}),
     // The rows are in several currencies; these figures are in one.
     ...(found.left_out.length > 0 ? { currency: found.currency } : {}),
@@ -95,6 +105,7 @@ function shortOf(books: Books, found: Concentration) {
     total: found.total,
     half_of_it_from_largest: found.half,
     ...(found.revenue ? { revenue_of_period: found.revenue } : {}),
+    ...(found.ebitda ? { ebitda_of_period: found.ebitda } : {}),
     ...(found.largest.share_of_revenue ? { largest_share_of_revenue: found.largest.share_of_revenue } : {}),
     hhi: found.hhi,
     ...(found.ebitda_without_largest ? { ebitda_without_largest: found.ebitda_without_largest } : {}),
