@@ -139,7 +139,7 @@ test('amounts of a summary are in the currency that it states', async () => {
   // September has no profit and loss of its own, and the EBITDA of the year says whose it is.
   const september = (await ask()).summary;
   expect(september['ebitda_trend']).toEqual([
-    { period: 'FY2125', from: '2125-01-01', to: '2125-12-31', ebitda: '400' },
+    { period: 'FY2125', period_start_date: '2125-01-01', period_end_date: '2125-12-31', ebitda: '400' },
   ]);
   expect(september).not.toHaveProperty('ebitda_of_period');
   await upload(customers(['Fjord,EUR,70,2125-09']), 'customer_revenue');

@@ -119,6 +119,42 @@ test('the bridge is of the period that offers are compared with, whatever was ad
   expect(chosen).toMatchObject({ reported_ebitda: '50', adjusted_ebitda: '57' });
 });
 
+test('the dates of a period stand beside its name, in files and tools, too', async () => {
+  const deal = await dealWith(
+    [file([...months(2025, 500, 50, 4), ...months(2026, 600, 60, 1, 3), 'H1 | 2024-01-01 | 2024-06-30 | 9 | 1'])],
+    [['TTM', 'one_time', '30']],
+  );
+  const buyer_user_id = web.scene.people['other buyer'];
+  const buyer = { deal_id: deal, user_id: buyer_user_id, role: 'buyer', status: 'active' };
+  await insert(web.service, 'offers', {
+    deal_id: deal,
+    participant_id: await insert(web.service, 'participants', buyer),
+    buyer_user_id,
+    revision_number: 1,
+    is_current: true,
+    payload: { purchase_price: '6600', currency: 'USD' },
+  });
+  const { bridge, worth, text, sheets, qoe, periods } = await doorsOf(deal);
+  const [first, last] = ['2025-04-01', '2026-03-31'];
+  expect(bridge).toMatchObject({ period_label: 'TTM', first, last });
+  expect(worth.basis).toMatchObject({ period: 'TTM', first, last });
+  const dates = { period_start_date: first, period_end_date: last };
+  expect(qoe.ebitda_bridge).toMatchObject({ period_label: 'TTM', ...dates });
+  expect(periods.summary.earnings[0].slice(0, 4)).toEqual(['TTM', first, last, '6339']);
+  const { summary } = (await call('svc_offers_list', { deal_id: deal })).structuredContent as Row;
+  expect(summary.basis).toMatchObject({ period: 'TTM', ...dates });
+
+  const printed = '1 Apr 2025 – 31 Mar 2026';
+  expect(text).toContain(`Revenue, TTM (${printed})`);
+  expect(text).toContain(`From reported to adjusted EBITDA TTM (${printed}), in USD.`);
+  expect(text).toContain(`Compared with TTM (${printed})`);
+  expect(text).toMatch(/From 1 Apr 2025 .*To 31 Mar 2026 /);
+  expect(text).toContain('H1 (1 Jan 2024 – 30 Jun 2024)');
+  const written = 'TTM (2025-04-01 to 2026-03-31)';
+  expect(sheets.get('Summary')?.flat()).toContain(`Earnings of ${written}`);
+  for (const name of ['Offers', 'Add-backs']) expect(sheets.get(name)?.flat().join()).toContain(written);
+});
+
 test('the last twelve months and a year of the same dates have the same adjusted EBITDA', async () => {
   // Each month earned 50 and paid the owner 10. Of the add-backs, 29 and 40 were recorded for the year, 5 for the last
   // twelve months, and 40 for both, which is one amount: 600 + 29 + 40 + 5 = 674.
@@ -240,7 +276,9 @@ test('figures in no total are shown, with the bridge of the latest period and th
   // The eleventh period, not the one whose label sorts last.
   expect(bridge).toMatchObject({ period_label: 'P11 FY25', reported_ebitda: '20' });
   expect(qoe.ebitda_bridge).toMatchObject({ period_label: 'P11 FY25' });
-  expect(text).toContain('Nothing was adjusted in P11 FY25: adjusted EBITDA equals reported EBITDA.');
+  expect(text).toContain(
+    'Nothing was adjusted in P11 FY25 (30 Nov 2025 – 27 Dec 2025): adjusted EBITDA equals reported EBITDA.',
+  );
   expect(text).not.toContain('There are no figures');
   expect(rowOf(sheets, 'Summary', 'The uploaded figures do not make up a year.')).not.toEqual([]);
   const left = 'In no total, as totals are made up of whole months or of a year: 11 rows (';

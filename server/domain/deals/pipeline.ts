@@ -5,7 +5,7 @@
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { mostRows, readBooks } from '../diligence/books.ts';
 import { decimalOrNull, writtenOrNull } from '../diligence/decimals.ts';
-import { comparedWith, earnings } from '../diligence/earnings.ts';
+import { comparedWith, earnings, type Earnings } from '../diligence/earnings.ts';
 import { multiple } from '../offers/valuation.ts';
 
 /** The deals of one currency that are neither closed nor withdrawn. */
@@ -28,6 +28,7 @@ interface PipelineDeal {
   /** The currency of the books. */
   earned_in: string | null;
   period: string | null;
+  dates: Pick<Earnings, 'first' | 'last'> | null;
   /** The asking price divided by the adjusted EBITDA, to two digits; null if the currencies differ. */
   multiple: string | null;
 }
@@ -69,6 +70,7 @@ function dealOnPage({ id, title, asking_price, currency, books }: Extract<Found,
     adjusted_ebitda: writtenOrNull(period?.adjusted_ebitda ?? null),
     earned_in: period?.currency ?? null,
     period: period?.label ?? null,
+    dates: period && { first: period.first, last: period.last },
     multiple: isSame ? writtenOrNull(multiple(decimalOrNull(asking_price), period.adjusted_ebitda)) : null,
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Adjustment, Books } from './books.ts';
-import { byText } from './calendar.ts';
+import { byText, type Day } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
 import { bridgeLabel, comparedWith, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
 import { memoized } from './caches.ts';
@@ -14,6 +14,9 @@ import { adjustmentCategories, type AdjustmentCategory } from './normalizations.
 export interface Bridge {
   currency: string;
   period_label: string | null;
+  /** The first and the last day of the figures; null without any. */
+  first: Day | null;
+  last: Day | null;
   /** The number of profit and loss rows in the reported EBITDA. */
   period_count: number;
   reported_ebitda: string;
@@ -33,6 +36,8 @@ export interface Bridge {
 }
 
 interface Start {
+  readonly first: Day;
+  readonly last: Day;
   readonly reported: Decimal;
   readonly count: number;
   readonly isMonth: boolean;
@@ -61,13 +66,14 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
       const reported = together(its.map(({ amounts }) => ebitdaOf(amounts)));
       if (!reported) return [];
       const isMonth = its.every(isMonthRow);
-      return [[label, { reported, count: its.length, isMonth, adjustments: adjustmentsOf(books, label) }]];
+      const [first, last] = [its[0]?.first ?? '', its.at(-1)?.last ?? ''];
+      return [[label, { first, last, reported, count: its.length, isMonth, adjustments: adjustmentsOf(books, label) }]];
     }),
     // Of several periods with one label the latest wins, as in the comparison with prices.
     ...earned
       .toReversed()
-      .flatMap(({ label, reported_ebitda: reported, rows: { length: count }, adjustments }): [string, Start][] =>
-        reported ? [[label, { reported, count, isMonth: false, adjustments }]] : [],
+      .flatMap(({ label, first, last, reported_ebitda: reported, rows: its, adjustments }): [string, Start][] =>
+        reported ? [[label, { first, last, reported, count: its.length, isMonth: false, adjustments }]] : [],
       ),
   ]);
 });
@@ -105,6 +111,8 @@ function bridgeFrom(books: Books, chosen: string | null): Bridge {
   return {
     currency: resolved(books).currency,
     period_label: chosen,
+    first: start?.first ?? null,
+    last: start?.last ?? null,
     period_count: start?.count ?? 0,
     reported_ebitda: written(reported),
     adjustments: adjustmentCategories.flatMap((category) => {

@@ -33,9 +33,21 @@ const latestEarnings = memoized(function latestEarnings(books: Books) {
   const shown = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
   return writtenOut({
     currency,
-    columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
+    columns: [
+      'period',
+      'period_start_date',
+      'period_end_date',
+      'revenue',
+      'gross_margin',
+      'ebitda',
+      'ebitda_margin',
+      'adjusted_ebitda',
+      'sde',
+    ],
     earnings: shown.map((one) => [
       one.label,
+      one.first,
+      one.last,
       one.amounts.revenue,
       inShort(one.gross_margin),
       one.reported_ebitda,
@@ -89,14 +101,12 @@ function shortOf(books: Books, found: Concentration) {
     ...(earned.length > 0
       ? {
           // Of other dates than the customers, therefore with their own.
-          ebitda_trend: earned
-            .slice(0, brief.trend)
-            .map(({ label, first, last, reported_ebitda: ebitda }) => ({
-              period: label,
-              from: first,
-              to: last,
-              ebitda,
-            })),
+          ebitda_trend: earned.slice(0, brief.trend).map(({ label, first, last, reported_ebitda: ebitda }) => ({
+            period: label,
+            period_start_date: first,
+            period_end_date: last,
+            ebitda,
+          })),
         }
       : {}),
     // The rows are in several currencies; these figures are in one.

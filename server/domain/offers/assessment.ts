@@ -1,6 +1,7 @@
 /** Compares offers with the books of their deal, using only what the caller may see of both. */
 
 import { row } from '../../database/statement.ts';
+import type { Day } from '../diligence/calendar.ts';
 import { absolute, compare, decimal, sum, written, writtenOrNull, type Decimal } from '../diligence/decimals.ts';
 import { comparedWith, earnings, type Earnings } from '../diligence/earnings.ts';
 import { isDecimal, type AdjustmentCategory } from '../diligence/normalizations.ts';
@@ -132,6 +133,8 @@ export interface ValuationSummary {
 
 export interface BasisSummary {
   readonly period: string;
+  readonly first: Day;
+  readonly last: Day;
   readonly currency: string;
   readonly revenue: string | null;
   readonly reported_ebitda: string | null;
@@ -247,6 +250,8 @@ function valuationOf(offer: AssessedOffer, against: Against | null, given: Given
 function basisSummary({ period, basis: { addBacks, ...basis } }: Against): BasisSummary {
   return {
     period: basis.period,
+    first: period.first,
+    last: period.last,
     currency: basis.currency,
     revenue: writtenOrNull(basis.revenue),
     reported_ebitda: writtenOrNull(basis.reportedEbitda),

@@ -14,8 +14,12 @@ import { cutHint } from '../filters.ts';
 import { dealId, text } from '../inputs.ts';
 import { beside, ebitdaBridge, hint, latestAdjustments, people, progressRow, snapshotRow } from '../records.ts';
 
-const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge, period_label: string) => ({
+const shownBridge = (
+  { first, last, currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge,
+  period_label: string,
+) => ({
   period_label,
+  ...withoutNulls({ period_start_date: first, period_end_date: last }),
   currency,
   reported_ebitda,
   adjustments,

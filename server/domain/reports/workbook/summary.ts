@@ -5,7 +5,7 @@ import { amount, day, formula, isKept, text, type ReportSheet } from '../cells.t
 import type { ReportContents } from '../contents.ts';
 import { computedFrom, titleOf } from '../words.ts';
 import { basisCells } from './earnings.ts';
-import type { Row } from './layout.ts';
+import { dated, type Row } from './layout.ts';
 import { offerTerms } from './offers.ts';
 
 /** The number of amounts with more digits than a spreadsheet keeps. */
@@ -46,7 +46,7 @@ export function summarySheet(contents: ReportContents): ReportSheet {
       [],
       ...(basis
         ? [
-            [text(`Earnings of ${basis.period}`, { bold: true })],
+            [text(`Earnings of ${dated(basis.period, basis)}`, { bold: true, wrap: true, span: 2 }), null],
             ...figure('Revenue', 'revenue', basis.revenue),
             ...figure('Reported EBITDA', 'ebitda', basis.reported_ebitda),
             ...figure('Adjusted EBITDA', 'adjusted_ebitda', basis.adjusted_ebitda),
