@@ -80,7 +80,7 @@ async function computedFor(caller: string) {
     basis: worth?.basis?.adjusted_ebitda,
     byTools: [
       qoe?.ebitda_bridge?.adjusted_ebitda,
-      periods?.summary?.earnings.map((one: string[]) => [one[0], one[5]]),
+      periods?.summary?.earnings.map((one: string[]) => [one[0], one[7]]),
       customers?.summary?.total,
       offers?.summary?.basis?.adjusted_ebitda,
     ],
