@@ -155,6 +155,19 @@ test('the dates of a period stand beside its name, in files and tools, too', asy
   for (const name of ['Offers', 'Add-backs']) expect(sheets.get(name)?.flat().join()).toContain(written);
 });
 
+test('rows of one label are added up only where they follow on each other', async () => {
+  const deal = await dealWith([
+    file([
+      'Season | 2024-06-01 | 2024-08-15 | 100 | 10',
+      'Season | 2025-06-01 | 2025-07-15 | 100 | 20',
+      'Season | 2025-07-16 | 2025-08-15 | 100 | 30',
+    ]),
+  ]);
+  const { body } = await (await web.as('broker')).ask(`/deals/${deal}/qoe/bridge?period_label=Season`);
+  const figures = { period_count: 2, reported_ebitda: '50' };
+  expect(body).toMatchObject({ first: '2025-06-01', last: '2025-08-15', ...figures });
+});
+
 test('the last twelve months and a year of the same dates have the same adjusted EBITDA', async () => {
   // Each month earned 50 and paid the owner 10. Of the add-backs, 29 and 40 were recorded for the year, 5 for the last
   // twelve months, and 40 for both, which is one amount: 600 + 29 + 40 + 5 = 674.

@@ -3,8 +3,8 @@
  * earnings (docs/books.md).
  */
 
-import type { Adjustment, Books } from './books.ts';
-import { byText, type Day } from './calendar.ts';
+import type { Adjustment, BookedPeriod, Books } from './books.ts';
+import { byText, dayAfter, type Day } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
 import { bridgeLabel, comparedWith, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
 import { memoized } from './caches.ts';
@@ -47,6 +47,12 @@ interface Start {
 const adjustmentsOf = ({ adjustments }: Books, label: string | null): Adjustment[] =>
   adjustments.filter(({ period_label }) => period_label === label);
 
+/** The last of these rows, and those that lead up to it without a gap: "Q1" of several years is not one period. */
+function latestRun(rows: readonly BookedPeriod[]): readonly BookedPeriod[] {
+  const gap = rows.findLastIndex(({ first }, place) => place > 0 && dayAfter(rows[place - 1]?.last ?? '') !== first);
+  return gap < 0 ? rows : rows.slice(gap);
+}
+
 /**
  * The periods that a bridge can start from, by label: every period of the earnings, and other rows under their own
  * labels.
@@ -62,7 +68,8 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
     bridgeLabel,
   );
   return new Map([
-    ...[...own].flatMap(([label, its]): [string, Start][] => {
+    ...[...own].flatMap(([label, all]): [string, Start][] => {
+      const its = latestRun(all);
       const reported = together(its.map(({ amounts }) => ebitdaOf(amounts)));
       if (!reported) return [];
       const isMonth = its.every(isMonthRow);
