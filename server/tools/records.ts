@@ -94,6 +94,8 @@ export const snapshotRow = z.strictObject({
 export const ebitdaBridge = z
   .strictObject({
     period_label: z.string(),
+    period_start_date: day.optional(),
+    period_end_date: day.optional(),
     currency: z.string(),
     reported_ebitda: amount,
     adjustments: z.array(z.strictObject({ category: z.string(), amount })),
@@ -234,7 +236,15 @@ const multiples = z.strictObject({
  */
 export const offersSummary = z
   .strictObject({
-    basis: z.strictObject({ period: z.string(), currency: z.string(), ...multiples.shape }).optional(),
+    basis: z
+      .strictObject({
+        period: z.string(),
+        period_start_date: day,
+        period_end_date: day,
+        currency: z.string(),
+        ...multiples.shape,
+      })
+      .optional(),
     offers: z.array(
       z.strictObject({
         offer_id: id,

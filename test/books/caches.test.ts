@@ -6,10 +6,9 @@ import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
 import { contradictions } from '../../server/domain/diligence/contradictions.ts';
 import { concentration, customerBridge } from '../../server/domain/diligence/customers.ts';
 import { writtenOrNull, writtenOut } from '../../server/domain/diligence/decimals.ts';
-import { earnings } from '../../server/domain/diligence/earnings.ts';
+import { comparedWith, earnings } from '../../server/domain/diligence/earnings.ts';
 import type { ListedPeriod } from '../../server/domain/diligence/period-list.ts';
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
-import { comparedWith } from '../../server/domain/offers/assessment.ts';
 import { periodsInColumns } from '../../server/tools/compact-rows.ts';
 import { callers } from '../policies/scene.ts';
 import { addToken, caller as toolCaller } from '../tools/scene.ts';
@@ -81,7 +80,7 @@ async function computedFor(caller: string) {
     basis: worth?.basis?.adjusted_ebitda,
     byTools: [
       qoe?.ebitda_bridge?.adjusted_ebitda,
-      periods?.summary?.earnings.map((one: string[]) => [one[0], one[5]]),
+      periods?.summary?.earnings.map((one: string[]) => [one[0], one[7]]),
       customers?.summary?.total,
       offers?.summary?.basis?.adjusted_ebitda,
     ],

@@ -52,6 +52,7 @@ test('the summary is of the period of the listed rows, even if other periods con
     total: '100',
     hhi: '5200',
     revenue_of_period: '200',
+    ebitda_of_period: '40',
     ebitda_without_largest: '10',
   });
   const year = await ask('2125-03-15');
@@ -59,7 +60,7 @@ test('the summary is of the period of the listed rows, even if other periods con
   expect(year).toMatchObject({
     period_start_date: '2125-01-01',
     customers: [{ customer_name: 'Anvil', revenue_share: '0.75' }, { customer_name: 'Birch' }],
-    summary: { total: '1200', revenue_of_period: '2000', largest_share_of_revenue: '0.45' },
+    summary: { total: '1200', revenue_of_period: '2000', ebitda_of_period: '400', largest_share_of_revenue: '0.45' },
   });
   // This change is that of the latest two months, one of which ends with the year; the year has none.
   expect(year.summary['since']).toBeUndefined();
@@ -135,8 +136,13 @@ test('amounts of a summary are in the currency that it states', async () => {
   expect(summary['currency']).toBe('USD');
 
   await upload(customers(['Anvil,USD,70,2125-09']), 'customer_revenue');
-  expect((await ask()).summary['ebitda']).toMatchObject({ FY2125: '400' });
+  // September has no profit and loss of its own, and the EBITDA of the year says whose it is.
+  const september = (await ask()).summary;
+  expect(september['ebitda_trend']).toEqual([
+    { period: 'FY2125', period_start_date: '2125-01-01', period_end_date: '2125-12-31', ebitda: '400' },
+  ]);
+  expect(september).not.toHaveProperty('ebitda_of_period');
   await upload(customers(['Fjord,EUR,70,2125-09']), 'customer_revenue');
   const told = await ask();
-  expect([told['currency'], told.summary['total'], told.summary['ebitda']]).toEqual(['EUR', '70', undefined]);
+  expect([told['currency'], told.summary['total'], told.summary['ebitda_trend']]).toEqual(['EUR', '70', undefined]);
 });

@@ -5,10 +5,9 @@ import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts
 import { monthAfter } from '../../server/domain/diligence/calendar.ts';
 import { add, equals, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
 import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
-import { basisOf, earnings, resolved, rowsYearBefore } from '../../server/domain/diligence/earnings.ts';
+import { basisOf, comparedWith, earnings, resolved, rowsYearBefore } from '../../server/domain/diligence/earnings.ts';
 import { contradictions } from '../../server/domain/diligence/contradictions.ts';
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
-import { comparedWith } from '../../server/domain/offers/assessment.ts';
 import { cents, cleanBooks, d, monthRow, shuffled } from './clean-books.ts';
 import { random } from './random.ts';
 
@@ -398,7 +397,7 @@ describe('earnings', () => {
     });
     const named = [year('2025-01-01', '2025-12-31', '2025', '100'), ...months('2025-01', 12)];
     expect(bridges(books(named, adjusting('FY2025', '2025')))).toEqual({
-      period_label: '2025',
+      period_label: 'TTM',
       period_labels: ['TTM', '2025'],
       unmatched_labels: ['FY2025'],
     });

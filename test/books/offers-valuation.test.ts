@@ -244,8 +244,11 @@ describe('for each caller', () => {
 describe('for the broker', () => {
   test('the page shows multiples, the price of each add-back, and the certainty of the money', async () => {
     const { body } = await ask('broker');
+    // The last twelve months are that year.
     expect(body.basis).toMatchObject({
-      period: 'FY2025',
+      period: 'TTM',
+      first: '2025-01-01',
+      last: '2025-12-31',
       currency: 'USD',
       revenue: '4800000',
       reported_ebitda: '720000',
@@ -283,10 +286,12 @@ describe('for the broker', () => {
       await call('svc_qoe_get', { deal_id: deal }),
       await call('svc_offers_list', { deal_id: deal }),
     ].map(({ structuredContent }) => structuredContent);
+    const dates = { period_start_date: '2025-01-01', period_end_date: '2025-12-31' };
     const { basis } = offers!['summary'] as { basis: { period: string; adjusted_ebitda: string } };
-    expect(basis).toMatchObject({ period: 'FY2025', adjusted_ebitda: '840000' });
+    expect(basis).toMatchObject({ period: 'TTM', ...dates, adjusted_ebitda: '840000' });
     expect(qoe!['ebitda_bridge']).toEqual({
       period_label: basis.period,
+      ...dates,
       currency: 'USD',
       reported_ebitda: '720000',
       adjustments: [{ category: 'one_time', amount: '120000' }],
@@ -334,8 +339,8 @@ describe('for the broker', () => {
     expect(body.sba_rules.map(({ id }: { id: string }) => id).toSorted()).toEqual(Object.keys(says).toSorted());
     for (const rule of body.sba_rules)
       expect(rule).toMatchObject({ citation: expect.any(String), source: expect.stringMatching(/^https:/) });
-    const other = (await ask('broker', '?period_label=TTM')).body;
-    expect(other.basis).toMatchObject({ period: 'TTM', adjusted_ebitda: '720000' });
+    const other = (await ask('broker', '?period_label=FY2025')).body;
+    expect(other.basis).toMatchObject({ period: 'FY2025', adjusted_ebitda: '840000' });
   });
 
   test('SBA rules ask for financing sources of the buyer’s side, even if the broker has recorded one', async () => {
@@ -484,7 +489,8 @@ describe('for the broker', () => {
     expect(body.deals.find(({ id }: { id: string }) => id === deal)).toMatchObject({
       asking_price: '4410000',
       adjusted_ebitda: '840000',
-      period: 'FY2025',
+      period: 'TTM',
+      dates: { first: '2025-01-01', last: '2025-12-31' },
       multiple: '5.25',
     });
     expect((await (await web.as('outsider')).ask('/home/pipeline')).body).toEqual({ totals: [], deals: [] });
@@ -562,7 +568,7 @@ describe('for the broker', () => {
       { buyer_name: 'other buyer', mine: false, revision_number: 1, is_current: true, currency: 'USD' },
       { buyer_name: 'exclusive buyer', mine: false },
     ]);
-    expect(answered.period).toBe('FY2025');
+    expect(answered.basis).toEqual({ period: 'TTM', first: '2025-01-01', last: '2025-12-31' });
     const short = (found: typeof answered) =>
       found.lines.map((one: Record<string, unknown>) => [
         [one['term'], one['of']].filter(Boolean).join(' '),

@@ -76,9 +76,14 @@ describe('the PDF report', () => {
       expect(text).toContain(`${Number(multiples.adjusted_ebitda).toFixed(2)}×`);
       for (const sentence of coverage.sentences) expect(text).toContain(sentence);
     }
+    const dates = [basis.first, basis.last]
+      .map((day: string) =>
+        new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(day)),
+      )
+      .join(' – ');
     expect(pages[0]).toMatch(/, \d{1,2} \w+ 20\d\d\. Prepared for .+\. Dates are in UTC\./);
     expect(text).toContain(
-      `Compared with ${basis.period}, computed from the uploaded financials: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}`,
+      `Compared with ${basis.period} (${dates}), computed from the uploaded financials: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}`,
     );
     pages.forEach((one, at) => {
       expect(one).toMatch(foot(at, pages));

@@ -607,7 +607,7 @@ describe('text written by users', () => {
       `${label} ${comes}`,
       `Add-backs of the owner’s pay in ${label} come to 9, but the owner’s recorded pay is 5: 4 more.`,
       `“One-time” adjustments were made in 2 years: 9 in FY2025 and 9 in ${label}.`,
-      '1 adjustment of 9 is for “never uploaded”, for which no figures were uploaded: it counts nowhere.',
+      '1 adjustment of 9 is for “never uploaded”, but no figures have that label: it counts nowhere.',
     ]);
   });
 

@@ -105,6 +105,8 @@ test('the figures that a view draws are in the structured result', async () => {
   const { ebitda_bridge: bridge } = answer.structuredContent as { ebitda_bridge: object };
   expect(Object.keys(bridge)).toEqual([
     'period_label',
+    'period_start_date',
+    'period_end_date',
     'currency',
     'reported_ebitda',
     'adjustments',

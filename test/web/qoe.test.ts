@@ -167,7 +167,7 @@ describe('computed figures', () => {
       concentration: null,
       bridge: null,
       restatements: { count: 0, items: [] },
-      counted: { rows: 0, superseded: 0, other_currency: 0 },
+      counted: { rows: 0, superseded: 0, not_counted: [] },
     });
     const lost = { adjustment_category: 'other', adjustment_amount: '100.10', rationale: null, period_label: 'FY1998' };
     const added = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, lost);

@@ -5,9 +5,8 @@
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { mostRows, readBooks } from '../diligence/books.ts';
 import { decimalOrNull, writtenOrNull } from '../diligence/decimals.ts';
-import { earnings } from '../diligence/earnings.ts';
+import { comparedWith, earnings, type Earnings } from '../diligence/earnings.ts';
 import { multiple } from '../offers/valuation.ts';
-import { comparedWith } from '../offers/assessment.ts';
 
 /** The deals of one currency that are neither closed nor withdrawn. */
 export interface PipelineTotal {
@@ -29,6 +28,7 @@ interface PipelineDeal {
   /** The currency of the books. */
   earned_in: string | null;
   period: string | null;
+  dates: Pick<Earnings, 'first' | 'last'> | null;
   /** The asking price divided by the adjusted EBITDA, to two digits; null if the currencies differ. */
   multiple: string | null;
 }
@@ -60,7 +60,7 @@ const found = rows<Found, [most: number]>(
 );
 
 function dealOnPage({ id, title, asking_price, currency, books }: Extract<Found, { part: 'deal' }>): PipelineDeal {
-  const period = comparedWith(earnings(readBooks(books)), null);
+  const period = comparedWith(earnings(readBooks(books)));
   const isSame = period?.currency === currency;
   return {
     id,
@@ -70,6 +70,7 @@ function dealOnPage({ id, title, asking_price, currency, books }: Extract<Found,
     adjusted_ebitda: writtenOrNull(period?.adjusted_ebitda ?? null),
     earned_in: period?.currency ?? null,
     period: period?.label ?? null,
+    dates: period && { first: period.first, last: period.last },
     multiple: isSame ? writtenOrNull(multiple(decimalOrNull(asking_price), period.adjusted_ebitda)) : null,
   };
 }

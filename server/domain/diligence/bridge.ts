@@ -3,10 +3,10 @@
  * earnings (docs/books.md).
  */
 
-import type { Books } from './books.ts';
-import { byText } from './calendar.ts';
+import type { Adjustment, BookedPeriod, Books } from './books.ts';
+import { byText, dayAfter, type Day } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
-import { basisOf, bridgeLabel, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
+import { bridgeLabel, comparedWith, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
 import { memoized } from './caches.ts';
 import { adjustmentCategories, type AdjustmentCategory } from './normalizations.ts';
 
@@ -14,6 +14,9 @@ import { adjustmentCategories, type AdjustmentCategory } from './normalizations.
 export interface Bridge {
   currency: string;
   period_label: string | null;
+  /** The first and the last day of the figures; null without any. */
+  first: Day | null;
+  last: Day | null;
   /** The number of profit and loss rows in the reported EBITDA. */
   period_count: number;
   reported_ebitda: string;
@@ -33,9 +36,21 @@ export interface Bridge {
 }
 
 interface Start {
+  readonly first: Day;
+  readonly last: Day;
   readonly reported: Decimal;
   readonly count: number;
   readonly isMonth: boolean;
+  readonly adjustments: readonly Adjustment[];
+}
+
+const adjustmentsOf = ({ adjustments }: Books, label: string | null): Adjustment[] =>
+  adjustments.filter(({ period_label }) => period_label === label);
+
+/** The last of these rows, and those that lead up to it without a gap: "Q1" of several years is not one period. */
+function latestRun(rows: readonly BookedPeriod[]): readonly BookedPeriod[] {
+  const gap = rows.findLastIndex(({ first }, place) => place > 0 && dayAfter(rows[place - 1]?.last ?? '') !== first);
+  return gap < 0 ? rows : rows.slice(gap);
 }
 
 /**
@@ -53,15 +68,19 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
     bridgeLabel,
   );
   return new Map([
-    ...[...own].flatMap(([label, its]): [string, Start][] => {
+    ...[...own].flatMap(([label, all]): [string, Start][] => {
+      const its = latestRun(all);
       const reported = together(its.map(({ amounts }) => ebitdaOf(amounts)));
-      return reported ? [[label, { reported, count: its.length, isMonth: its.every(isMonthRow) }]] : [];
+      if (!reported) return [];
+      const isMonth = its.every(isMonthRow);
+      const [first, last] = [its[0]?.first ?? '', its.at(-1)?.last ?? ''];
+      return [[label, { first, last, reported, count: its.length, isMonth, adjustments: adjustmentsOf(books, label) }]];
     }),
     // Of several periods with one label the latest wins, as in the comparison with prices.
     ...earned
       .toReversed()
-      .flatMap(({ label, reported_ebitda, rows: { length } }): [string, Start][] =>
-        reported_ebitda ? [[label, { reported: reported_ebitda, count: length, isMonth: false }]] : [],
+      .flatMap(({ label, first, last, reported_ebitda: reported, rows: its, adjustments }): [string, Start][] =>
+        reported ? [[label, { first, last, reported, count: its.length, isMonth: false, adjustments }]] : [],
       ),
   ]);
 });
@@ -70,12 +89,18 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
 const labelsOf = memoized(function labelsOf(books: Books) {
   const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
-  const known = [...starts.keys()].toSorted((a, b) => byText(b, a));
-  const starting = earnings(books).filter((found) => starts.has(found.label));
+  const earned = earnings(books);
+  // Earnings first, whole years before partial ones, then other rows; of each, the latest first.
+  const [partial = [], whole = []] = [true, false].map((is) =>
+    earned.flatMap(({ kind, label }) => ((kind === 'partial_year') === is && starts.has(label) ? [label] : [])),
+  );
+  const known = [...new Set([...whole, ...partial, ...[...starts.keys()].toReversed()])];
+  const starting = earned.filter((found) => starts.has(found.label));
+  const basis = comparedWith(earned);
   return {
     first:
+      (basis?.reported_ebitda ? basis : comparedWith(starting))?.label ??
       [...adjusted].find((each) => starts.has(each)) ??
-      basisOf(starting)?.label ??
       starting[0]?.label ??
       known[0] ??
       null,
@@ -89,10 +114,12 @@ function bridgeFrom(books: Books, chosen: string | null): Bridge {
   const { first: _, ...labels } = labelsOf(books);
   const start = chosen === null ? undefined : startsOf(books).get(chosen);
   const reported = start?.reported ?? zero;
-  const its = books.adjustments.filter(({ period_label }) => period_label === chosen);
+  const its = start?.adjustments ?? adjustmentsOf(books, chosen);
   return {
     currency: resolved(books).currency,
     period_label: chosen,
+    first: start?.first ?? null,
+    last: start?.last ?? null,
     period_count: start?.count ?? 0,
     reported_ebitda: written(reported),
     adjustments: adjustmentCategories.flatMap((category) => {
@@ -108,8 +135,15 @@ const firstBridge = memoized((books: Books) => bridgeFrom(books, labelsOf(books)
 
 /**
  * The bridge of the period with this label; it starts at zero where the label has no figures. Without a label, the
- * period of the latest adjustment that has figures, otherwise the last twelve months, a whole year, or whatever period
- * there is.
+ * period that offers are compared with ({@link comparedWith}); where no whole period has an EBITDA, that of the latest
+ * adjustment with figures, otherwise the latest there is.
  */
 export const bridgeOf = (books: Books, label: string | null = null): Bridge =>
   label === null ? firstBridge(books) : bridgeFrom(books, label);
+
+/** The adjustments in the bridge that is shown where nobody chose a period, latest first. */
+export function adjustmentsBridged(books: Books): readonly Adjustment[] {
+  const { first } = labelsOf(books);
+  const its = new Set((first === null ? undefined : startsOf(books).get(first))?.adjustments.map(({ id }) => id));
+  return books.adjustments.filter(({ id }) => its.has(id));
+}

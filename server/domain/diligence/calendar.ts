@@ -34,16 +34,31 @@ export function monthsBetween(first: Month, last: Month): bigint {
   return place(last) - place(first) + 1n;
 }
 
-/** The day after this one. */
-export function dayAfter(day: Day): Day {
+function dayFrom(day: Day, count: number): Day {
   const date = new Date(`${day}T00:00:00Z`);
-  date.setUTCDate(date.getUTCDate() + 1);
+  date.setUTCDate(date.getUTCDate() + count);
   return date.toISOString().slice(0, 10);
 }
+
+/** The day after this one. */
+export const dayAfter = (day: Day): Day => dayFrom(day, 1);
+/** The day before this one. */
+export const dayBefore = (day: Day): Day => dayFrom(day, -1);
 
 /** The number of days from `first` to `last`, both included. */
 export const daysFrom = (first: Day, last: Day): bigint =>
   (BigInt(Date.parse(last)) - BigInt(Date.parse(first))) / 86_400_000n + 1n;
+
+/**
+ * Whether a period is a year: twelve whole calendar months, or 52 or 53 weeks, as fiscal years that always end on the
+ * same day of the week have, or a year from any other day on (364 to 371 days).
+ */
+export function isYearLong(first: Day, last: Day): boolean {
+  const months = wholeMonths(first, last);
+  if (months !== null) return months === 12n;
+  const days = daysFrom(first, last);
+  return 364n <= days && days <= 371n;
+}
 
 const thirty = new Set(['04', '06', '09', '11']);
 

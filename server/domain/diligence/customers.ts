@@ -56,6 +56,8 @@ export interface Concentration {
   readonly total: Decimal;
   /** Revenue in the profit and loss of the same dates; null where there is none. */
   readonly revenue: Decimal | null;
+  /** EBITDA in the profit and loss of the same dates; null where there is none. */
+  readonly ebitda: Decimal | null;
   /**
    * Herfindahl–Hirschman index, from near 0 to 10,000 (one customer): the sum of the squared percentage shares, rounded
    * to an integer.
@@ -257,6 +259,7 @@ const concentrated = (books: Books, listing: readonly BookedCustomer[]): Concent
     largest: shareIn(one, { total, revenue, before: zero }),
     total,
     revenue,
+    ebitda,
     hhi: herfindahl(revenues, total),
     hhi_of_revenue: herfindahl(revenues, revenue),
     ebitda_without_largest: without,

@@ -1,13 +1,16 @@
 /**
  * Earnings of a business, computed from its uploaded profit and loss: the last twelve months (TTM) and years, each with
- * its adjustments (docs/books.md). A year has twelve whole months; with fewer, it is a partial year, labeled with their
- * number.
+ * its adjustments (docs/books.md). A year has twelve whole months, or 52 or 53 weeks; with fewer months, it is a partial
+ * year, labeled with their number.
  */
 
 import { agesOf, datesOf, type Adjustment, type BookedPeriod, type Books } from './books.ts';
 import {
   byText,
+  dayAfter,
+  dayBefore,
   daysFrom,
+  isYearLong,
   monthAfter,
   monthOf,
   monthsFrom,
@@ -16,10 +19,10 @@ import {
   type Day,
   type Month,
 } from './calendar.ts';
-import { add, compare, divide, isPositive, sum, subtract, zero, type Decimal } from './decimals.ts';
+import { add, compare, divide, isPositive, sum, subtract, written, zero, type Decimal } from './decimals.ts';
 import { memoized } from './caches.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
-import { coverOf, piecesOf, type Cover, type Pieces } from './spans.ts';
+import { coverOf, piecesOf, weeksOf, weeksUpTo, type Cover, type Pieces, type Weeks } from './spans.ts';
 
 type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
 
@@ -30,7 +33,7 @@ export interface Earnings {
   readonly label: string;
   readonly first: Day;
   readonly last: Day;
-  /** The months that the summed rows cover; empty when one row covers the whole period. */
+  /** The months that the summed rows cover; empty when one row, or rows of weeks, cover the whole period. */
   readonly months: readonly Month[];
   /** The ids of the profit and loss rows that are summed. */
   readonly rows: readonly string[];
@@ -127,7 +130,10 @@ export const shareOf = (part: Decimal | null, all: Decimal | null): Decimal | nu
 export const isMonthRow = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean =>
   wholeMonths(first, last) === 1n;
 
-const isYearRow = ({ first, last }: BookedPeriod): boolean => wholeMonths(first, last) === 12n;
+const isYearRow = ({ first, last }: BookedPeriod): boolean => isYearLong(first, last);
+
+/** Whether dates, of a year for instance, begin and end on other days than a month. */
+const isOfWeeks = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean => wholeMonths(first, last) === null;
 
 /** Whether a row is labeled TTM or LTM. Only the latest such row is the last twelve months. */
 export const isTtm = ({ label }: Pick<BookedPeriod, 'label'>): boolean => /^(ttm|ltm)$/i.test(label);
@@ -139,15 +145,40 @@ interface Span extends Pick<Cover, 'rows' | 'months'> {
 
 const less = (a: Decimal, b: Decimal): boolean => compare(a, b) < 0;
 
-function earningsOf({ kind, label, rows, months }: Span, currency: string, all: readonly Adjustment[]): Earnings {
-  const [first] = rows;
+/** The first and the last day of a span. */
+const daysOfSpan = ({ rows }: Span): Pick<BookedPeriod, 'first' | 'last'> => ({
+  first: rows[0]?.first ?? '',
+  last: rows.at(-1)?.last ?? '',
+});
+
+/**
+ * The adjustments of a period: those with its label, and those with the label of another whole period of the same dates
+ * (the last twelve months can be a year), unless the same amount of the same category was recorded under its own label,
+ * too.
+ */
+function adjustmentsOf(label: string, twins: readonly string[], all: readonly Adjustment[]): Adjustment[] {
+  const inOrderOfIds = all.toSorted((a, b) => byText(a.id, b.id));
+  const own = inOrderOfIds.filter(({ period_label }) => period_label === label);
+  if (twins.length === 0) return own;
+  const same = ({ category, amount }: Adjustment) => `${category} ${written(amount)}`;
+  const recorded = new Map([...Map.groupBy(own, same)].map(([one, its]) => [one, its.length]));
+  const others = inOrderOfIds.filter((one) => {
+    if (!twins.includes(one.period_label)) return false;
+    const count = recorded.get(same(one)) ?? 0;
+    recorded.set(same(one), count - 1);
+    return count <= 0;
+  });
+  return [...own, ...others].toSorted((a, b) => byText(a.id, b.id));
+}
+
+function earningsOf(span: Span, currency: string, adjustments: readonly Adjustment[]): Earnings {
+  const { kind, label, rows, months } = span;
   const amounts = Object.fromEntries(
     plAmounts.map((name) => {
       const of = name === 'ebitda' ? ebitdaOf : name === 'gross_profit' ? grossProfitOf : null;
       return [name, together(rows.map((row) => (of ? of(row.amounts) : row.amounts[name])))];
     }),
   ) as Earnings['amounts'];
-  const adjustments = all.filter(({ period_label }) => period_label === label).toSorted((a, b) => byText(a.id, b.id));
   const reported = amounts.ebitda;
   const adjusted = reported && add(reported, sum(adjustments.map(({ amount }) => amount)));
   const ownerAdded = sum(adjustments.filter(({ category }) => category === 'owner_comp').map(({ amount }) => amount));
@@ -156,8 +187,7 @@ function earningsOf({ kind, label, rows, months }: Span, currency: string, all: 
   return {
     kind,
     label,
-    first: first?.first ?? '',
-    last: rows.at(-1)?.last ?? '',
+    ...daysOfSpan(span),
     months,
     rows: rows.map(({ id }) => id),
     currency,
@@ -191,10 +221,13 @@ export function bridgeLabel({ label, first, last }: Pick<BookedPeriod, 'label' |
 interface Ledger {
   /** Rows of twelve whole months by their first month; the row that ends last comes last. */
   readonly years: ReadonlyMap<Month, BookedPeriod>;
-  /** Twelve-month rows labeled TTM or LTM, latest last, also where the same row counts as a year. */
+  /** Rows of a year that is not twelve whole months, latest last. */
+  readonly yearsOfWeeks: readonly BookedPeriod[];
+  /** Rows of a year labeled TTM or LTM, latest last, also where the same row counts as a year. */
   readonly ttms: readonly BookedPeriod[];
   /** Rows of fewer than twelve months. */
   readonly pieces: Pieces;
+  readonly weeks: Weeks;
 }
 
 /**
@@ -212,10 +245,13 @@ function ledgerOf({ rows, superseded }: Resolved): Ledger {
       const label = called.get(row.id);
       return label === undefined ? [] : [{ ...row, label }];
     });
+  const years = under(false);
   return {
-    years: new Map(under(false).map((row) => [monthOf(row.first), row])),
+    years: new Map(years.filter((row) => !isOfWeeks(row)).map((row) => [monthOf(row.first), row])),
+    yearsOfWeeks: years.filter(isOfWeeks),
     ttms: under(true),
     pieces: piecesOf(rows, 12n),
+    weeks: weeksOf(rows),
   };
 }
 
@@ -236,28 +272,35 @@ const yearsTouched = ({ pieces }: Ledger): string[] => [
   ...new Set([...pieces].flatMap(([first, its]) => [yearOf(first), ...its.map(({ end }) => yearOf(end))])),
 ];
 
+/** The latest of these days or months; empty without any. */
+const latestOf = (days: readonly Day[]): Day => days.toSorted(byText).at(-1) ?? '';
+
 /**
  * An uploaded TTM row, under its own label, if it ends no earlier than any shorter row; otherwise the twelve months up
- * to the end of the latest shorter row. Empty where an uploaded year ends later.
+ * to the end of the latest shorter row, or the 52 or 53 weeks up to it where that row has whole weeks. Empty where an
+ * uploaded year ends later.
  */
 function lastTwelve(ledger: Ledger): Span[] {
-  const last =
-    [...ledger.pieces.values()]
-      .flatMap((its) => its.map(({ end }) => end))
-      .toSorted(byText)
-      .at(-1) ?? '';
+  const last = latestOf([...ledger.pieces.values()].flatMap((its) => its.map(({ row }) => row.last)));
+  const year = latestOf([...ledger.years.values(), ...ledger.yearsOfWeeks].map((row) => row.last));
+  const byMonths = last === '' ? null : twelveMonths(monthOf(last), { ...ledger, years: new Map() });
+  const weekEnd = latestOf([...ledger.weeks.keys()]);
+  const isLater = weekEnd > last || (weekEnd === last && !byMonths);
+  const byWeeks = isLater ? weeksUpTo(weekEnd, ledger.weeks) : null;
   const uploaded = ledger.ttms.at(-1);
-  const year = monthOf([...ledger.years.values()].at(-1)?.last ?? '');
-  if (uploaded && monthOf(uploaded.last) >= last && monthOf(uploaded.last) >= year)
-    return spanned('ttm', uploaded.label, { rows: [uploaded], months: [] });
-  if (last === '' || last < year) return [];
-  return spanned('ttm', 'TTM', twelveMonths(last, { ...ledger, years: new Map() }));
+  const isUploadedLatest =
+    uploaded &&
+    [last, year].every((other) => monthOf(uploaded.last) >= monthOf(other)) &&
+    (!byWeeks || uploaded.last >= weekEnd);
+  if (isUploadedLatest) return spanned('ttm', uploaded.label, { rows: [uploaded], months: [] });
+  if (byWeeks) return weekEnd < year ? [] : spanned('ttm', 'TTM', { rows: byWeeks, months: [] });
+  return monthOf(last) < monthOf(year) ? [] : spanned('ttm', 'TTM', byMonths);
 }
 
 /** Calendar years, and partial years for those without twelve months. */
 function calendarYears(ledger: Ledger): Span[] {
   const yearRows = [...ledger.years.values()];
-  const yearLabels = new Set(yearRows.map(({ label }) => label));
+  const yearLabels = new Set([...yearRows, ...ledger.yearsOfWeeks].map(({ label }) => label));
   const years = new Set([
     ...yearsTouched(ledger),
     ...yearRows.filter(({ first }) => first.endsWith('-01-01')).map(({ first }) => yearOf(first)),
@@ -276,14 +319,16 @@ function calendarYears(ledger: Ledger): Span[] {
 }
 
 /**
- * Fiscal years that do not end in December: uploaded ones under their own label and, when all of these end in one
- * month, sums of shorter rows, labeled with that month.
+ * Fiscal years that do not end in December, or are not twelve whole months: uploaded ones under their own label and,
+ * when all those of twelve months end in one month, sums of shorter rows, labeled with that month.
  */
 function fiscalYears(ledger: Ledger): Span[] {
   const uploaded = [...ledger.years.values()].filter(({ first }) => !first.endsWith('-01-01'));
   const ends = new Set(uploaded.map(({ last }) => last.slice(5, 7)));
   const [end] = ends;
-  const own = uploaded.flatMap((row) => spanned('fiscal_year', row.label, { rows: [row], months: [] }));
+  const own = [...uploaded, ...ledger.yearsOfWeeks].flatMap((row) =>
+    spanned('fiscal_year', row.label, { rows: [row], months: [] }),
+  );
   if (end === undefined || ends.size > 1) return own;
   const lasts = new Set(uploaded.map(({ last }) => monthOf(last)));
   const summed = yearsTouched(ledger)
@@ -302,10 +347,15 @@ const mostPeriods = 100;
  * rows, otherwise a TTM row that ended then. Null for partial years.
  */
 function yearBefore(
-  { kind, last }: Pick<Earnings, 'kind' | 'last'>,
+  { kind, first, last }: Pick<Earnings, 'kind' | 'first' | 'last'>,
   ledger: Ledger,
 ): Pick<Cover, 'rows' | 'months'> | null {
   if (kind === 'partial_year') return null;
+  if (isOfWeeks({ first, last })) {
+    const uploaded = [...ledger.yearsOfWeeks, ...ledger.ttms].find((row) => dayAfter(row.last) === first);
+    const rows = uploaded ? [uploaded] : weeksUpTo(dayBefore(first), ledger.weeks);
+    return rows && { rows, months: [] };
+  }
   const ended = monthAfter(monthOf(last), -12n);
   const made = twelveMonths(ended, ledger);
   if (made) return made;
@@ -325,6 +375,15 @@ export function rowsYearBefore(
   return earned.map((one) => (yearBefore(one, ledger)?.rows ?? []).map(({ id }) => id));
 }
 
+const spansOf = (ledger: Ledger): Span[] => [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
+
+/** The ids of the rows that are in a total, of however many periods. */
+export const rowsInTotals = memoized(function rowsInTotals(
+  books: Pick<Books, 'currency' | 'uploads' | 'periods'>,
+): ReadonlySet<string> {
+  return new Set(spansOf(ledgerOf(resolved(books))).flatMap(({ rows }) => rows.map(({ id }) => id)));
+});
+
 /**
  * The earnings of every period, latest first and at most a hundred: the last twelve months, fiscal years, calendar
  * years and partial years.
@@ -335,14 +394,24 @@ export const earnings = memoized(function earnings(
   const counting = resolved(books);
   const { currency } = counting;
   const ledger = ledgerOf(counting);
-  const spans = [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
+  const spans = spansOf(ledger);
   const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
-  const lastOf = (span: Span) => span.rows.at(-1)?.last ?? '';
+  const lastOf = (span: Span) => daysOfSpan(span).last;
+  const spansByDates = Map.groupBy(
+    spans.filter(({ kind }) => kind !== 'partial_year'),
+    (span) => datesOf(daysOfSpan(span)),
+  );
+  const twinsOf = (span: Span): string[] =>
+    span.kind === 'partial_year'
+      ? []
+      : (spansByDates.get(datesOf(daysOfSpan(span))) ?? []).flatMap(({ label }) =>
+          label === span.label ? [] : [label],
+        );
   return spans
     .toSorted((a, b) => byText(lastOf(b), lastOf(a)) || order.indexOf(a.kind) - order.indexOf(b.kind))
     .slice(0, mostPeriods)
     .map((span): Earnings => {
-      const found = earningsOf(span, currency, books.adjustments);
+      const found = earningsOf(span, currency, adjustmentsOf(span.label, twinsOf(span), books.adjustments));
       const before = yearBefore(found, ledger);
       if (!before) return found;
       return {
@@ -353,12 +422,20 @@ export const earnings = memoized(function earnings(
     });
 });
 
-/**
- * The period that a price is compared with: the last twelve months, otherwise the latest whole year; null without
- * either.
- */
+/** The last twelve months, otherwise the latest whole year; null without either. */
 export const basisOf = (periods: readonly Earnings[]): Earnings | null =>
   periods.find(({ kind }) => kind === 'ttm') ?? periods.find(({ kind }) => kind !== 'partial_year') ?? null;
+
+/**
+ * The period that a business is judged by, the same everywhere: in the bridge, in reports and beside prices. It is the
+ * requested period; otherwise, among the complete periods with adjustments, the last twelve months in preference to a
+ * year; otherwise the last twelve months, or the latest year.
+ */
+export function comparedWith(periods: readonly Earnings[], label: string | null = null): Earnings | null {
+  const asked = label === null ? undefined : periods.find((one) => one.label === label);
+  const adjusted = periods.filter(({ kind, adjustments }) => kind !== 'partial_year' && adjustments.length > 0);
+  return asked ?? basisOf(adjusted) ?? basisOf(periods);
+}
 
 interface SeasonMonth {
   /** "01" to "12". */

@@ -15,6 +15,7 @@ import {
 import { writtenOut } from './decimals.ts';
 import { earnings, resolved, seasonality } from './earnings.ts';
 import { memoized } from './caches.ts';
+import { notCounted } from './not-counted.ts';
 import { restatements } from './restatements.ts';
 
 /** The maximum length of each list; the total count is returned along with the list. */
@@ -104,7 +105,8 @@ const shown = (found: readonly ContradictionSummary[]) => ({
 
 /** The computed figures that are the same for everybody who sees these books. */
 const forAll = memoized(function forAll(books: Books) {
-  const { currency, superseded, otherCurrency, rows } = resolved(books);
+  const { currency, superseded } = resolved(books);
+  const { rows, sentences } = notCounted(books);
   const restated = restatements(books);
   return writtenOut({
     currency,
@@ -113,7 +115,7 @@ const forAll = memoized(function forAll(books: Books) {
     seasonality: seasonality(books),
     ...customersOf(books),
     restatements: { count: restated.length, items: restated.slice(0, most.restated) },
-    counted: { rows: rows.length, superseded: superseded.length, other_currency: otherCurrency.length },
+    counted: { rows, superseded: superseded.length, not_counted: sentences },
   });
 });
 

@@ -4,7 +4,17 @@
  */
 
 import type { BookedPeriod } from './books.ts';
-import { byText, monthOf, monthsFrom, wholeMonths, type Day, type Month } from './calendar.ts';
+import {
+  byText,
+  dayBefore,
+  daysFrom,
+  isYearLong,
+  monthOf,
+  monthsFrom,
+  wholeMonths,
+  type Day,
+  type Month,
+} from './calendar.ts';
 
 interface Piece {
   readonly row: BookedPeriod;
@@ -100,4 +110,42 @@ export function rowsCovering(
   const months = monthsFrom(monthOf(first), 12).filter((month) => month <= monthOf(last));
   const made = coverOf(months, pieces, options);
   return made.isWhole ? made.rows : null;
+}
+
+/** Days in the longest period of weeks that is not a year: a quarter of 14 weeks. */
+const mostDaysOfWeeks = 98n;
+
+/** Rows of whole weeks, up to a quarter, by their last day: periods of four or five weeks, quarters of 13. */
+export type Weeks = ReadonlyMap<Day, readonly BookedPeriod[]>;
+
+/** The rows of whole weeks; of those that end on one day, the longest comes first. */
+export function weeksOf(rows: readonly BookedPeriod[]): Weeks {
+  const its = rows.filter(({ first, last }) => {
+    const days = daysFrom(first, last);
+    return days % 7n === 0n && days <= mostDaysOfWeeks;
+  });
+  return Map.groupBy(
+    its.toSorted((a, b) => byText(a.first, b.first)),
+    ({ last }) => last,
+  );
+}
+
+/**
+ * The consecutive rows of whole weeks that make up a year of 52 or 53 weeks up to this day, earliest first; null where
+ * there are none. Of several rows that end on one day, the longest with which the year can be made up counts.
+ */
+export function weeksUpTo(last: Day, weeks: Weeks): readonly BookedPeriod[] | null {
+  const failed = new Set<Day>();
+  const upTo = (day: Day): readonly BookedPeriod[] | null => {
+    if (failed.has(day)) return null;
+    for (const row of weeks.get(day) ?? []) {
+      const days = daysFrom(row.first, last);
+      if (isYearLong(row.first, last) && days % 7n === 0n) return [row];
+      const before = days < 364n ? upTo(dayBefore(row.first)) : null;
+      if (before) return [...before, row];
+    }
+    failed.add(day);
+    return null;
+  };
+  return upTo(last);
 }

@@ -11,12 +11,13 @@ import { concentrationIn, customerBridge, differenceOf, type Concentration, type
 import { round, writtenOut, type Decimal } from './decimals.ts';
 import { earnings, resolved } from './earnings.ts';
 import { memoized } from './caches.ts';
+import { notCounted } from './not-counted.ts';
 
 /**
- * Limits of a summary: periods, contradictions, contradictions of one kind, names, characters of an answer, and
+ * Limits of a summary: periods, periods in a trend, contradictions, contradictions of one kind, names, characters of an answer, and
  * characters of all contradictions.
  */
-const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
+const brief = { periods: 4, trend: 3, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
 
 const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
 
@@ -25,15 +26,28 @@ const inWords = ({ sentence, answer }: ContradictionSummary): string =>
   answer ? `${sentence} ${answerInShort(answer, brief.why)}` : sentence;
 
 const latestEarnings = memoized(function latestEarnings(books: Books) {
+  const { currency } = resolved(books);
   const found = earnings(books);
-  if (found.length === 0) return null;
+  if (found.length === 0) return { currency };
   const whole = found.filter(({ kind }) => kind !== 'partial_year');
   const shown = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
   return writtenOut({
-    currency: resolved(books).currency,
-    columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
+    currency,
+    columns: [
+      'period',
+      'period_start_date',
+      'period_end_date',
+      'revenue',
+      'gross_margin',
+      'ebitda',
+      'ebitda_margin',
+      'adjusted_ebitda',
+      'sde',
+    ],
     earnings: shown.map((one) => [
       one.label,
+      one.first,
+      one.last,
       one.amounts.revenue,
       inShort(one.gross_margin),
       one.reported_ebitda,
@@ -44,10 +58,12 @@ const latestEarnings = memoized(function latestEarnings(books: Books) {
   });
 });
 
-/** A summary for assistants: earnings of the latest periods, and contradictions. Null without figures. */
+/**
+ * A summary for assistants: earnings of the latest periods, which rows are in no total, and contradictions. Null without
+ * any of these.
+ */
 export function earningsInShort(books: Books, sight: AnswersInSight) {
   const latest = latestEarnings(books);
-  if (!latest) return null;
   const { open, explained } = contradictionsSummary(books, sight);
   const all = [...open, ...explained];
   let length = 0;
@@ -56,8 +72,11 @@ export function earningsInShort(books: Books, sight: AnswersInSight) {
     .slice(0, brief.contradictions)
     .map(inWords)
     .filter((text, place) => (length += text.length) <= brief.characters || place === 0);
+  const { sentences: left } = notCounted(books);
+  if (!('earnings' in latest) && all.length === 0 && left.length === 0) return null;
   return {
     ...latest,
+    ...(left.length > 0 ? { left_out: left } : {}),
     ...(named.length > 0 ? { contradictions: named } : {}),
     ...(named.length < all.length ? { contradictions_in_all: all.length } : {}),
   };
@@ -80,7 +99,15 @@ function shortOf(books: Books, found: Concentration) {
   );
   return writtenOut({
     ...(earned.length > 0
-      ? { ebitda: Object.fromEntries(earned.slice(0, 3).map(({ label, reported_ebitda }) => [label, reported_ebitda])) }
+      ? {
+          // Of other dates than the customers, therefore with their own.
+          ebitda_trend: earned.slice(0, brief.trend).map(({ label, first, last, reported_ebitda: ebitda }) => ({
+            period: label,
+            period_start_date: first,
+            period_end_date: last,
+            ebitda,
+          })),
+        }
       : {}),
     // The rows are in several currencies; these figures are in one.
     ...(found.left_out.length > 0 ? { currency: found.currency } : {}),
@@ -88,6 +115,7 @@ function shortOf(books: Books, found: Concentration) {
     total: found.total,
     half_of_it_from_largest: found.half,
     ...(found.revenue ? { revenue_of_period: found.revenue } : {}),
+    ...(found.ebitda ? { ebitda_of_period: found.ebitda } : {}),
     ...(found.largest.share_of_revenue ? { largest_share_of_revenue: found.largest.share_of_revenue } : {}),
     hhi: found.hhi,
     ...(found.ebitda_without_largest ? { ebitda_without_largest: found.ebitda_without_largest } : {}),

@@ -1,8 +1,9 @@
 /** Compares offers with the books of their deal, using only what the caller may see of both. */
 
 import { row } from '../../database/statement.ts';
+import type { Day } from '../diligence/calendar.ts';
 import { absolute, compare, decimal, sum, written, writtenOrNull, type Decimal } from '../diligence/decimals.ts';
-import { basisOf, earnings, type Earnings } from '../diligence/earnings.ts';
+import { comparedWith, earnings, type Earnings } from '../diligence/earnings.ts';
 import { isDecimal, type AdjustmentCategory } from '../diligence/normalizations.ts';
 import { judged, rulesOn, type SbaAnswer, type SbaRule } from '../diligence/sba-rules.ts';
 import {
@@ -92,16 +93,6 @@ export function amountsOf(payload: OfferPayload): OfferAmounts {
   };
 }
 
-/**
- * Returns the period to compare offers with: the requested period; otherwise, among the complete periods with
- * adjustments, the last twelve months in preference to a year; otherwise the last twelve months, or the latest year.
- */
-export function comparedWith(periods: readonly Earnings[], label: string | null): Earnings | null {
-  const asked = label === null ? undefined : periods.find((one) => one.label === label);
-  const adjusted = periods.filter(({ kind, adjustments }) => kind !== 'partial_year' && adjustments.length > 0);
-  return asked ?? basisOf(adjusted) ?? basisOf(periods);
-}
-
 /** At most this many add-backs, the largest, are listed separately; the others are added up. */
 const mostAddBacks = 50;
 /** The id of the sum of the smaller add-backs. */
@@ -142,6 +133,8 @@ export interface ValuationSummary {
 
 export interface BasisSummary {
   readonly period: string;
+  readonly first: Day;
+  readonly last: Day;
   readonly currency: string;
   readonly revenue: string | null;
   readonly reported_ebitda: string | null;
@@ -257,6 +250,8 @@ function valuationOf(offer: AssessedOffer, against: Against | null, given: Given
 function basisSummary({ period, basis: { addBacks, ...basis } }: Against): BasisSummary {
   return {
     period: basis.period,
+    first: period.first,
+    last: period.last,
     currency: basis.currency,
     revenue: writtenOrNull(basis.revenue),
     reported_ebitda: writtenOrNull(basis.reportedEbitda),

@@ -12,7 +12,7 @@ import {
   type Decimal,
 } from '../diligence/decimals.ts';
 import { moneyParts, type MoneyPart } from './valuation.ts';
-import { amountsOf, assessed, type Given, type ValuationSummary } from './assessment.ts';
+import { amountsOf, assessed, type BasisSummary, type Given, type ValuationSummary } from './assessment.ts';
 import { leastCoverage } from './debt.ts';
 import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision } from './offers.ts';
 
@@ -78,7 +78,7 @@ export interface TwoOffers {
   readonly first: ComparedOffer;
   readonly second: ComparedOffer;
   /** The period that the offers are compared with; null when the caller sees no earnings. */
-  readonly period: string | null;
+  readonly basis: Pick<BasisSummary, 'period' | 'first' | 'last'> | null;
   readonly lines: readonly ComparedLine[];
 }
 
@@ -256,7 +256,7 @@ export function twoOffers(first: OfferRevision, second: OfferRevision, { caller,
   return {
     first: sides[0],
     second: sides[1],
-    period: basis?.period ?? null,
+    basis: basis && { period: basis.period, first: basis.first, last: basis.last },
     lines: lines.filter(isKnown).map(lineOf),
   };
 }

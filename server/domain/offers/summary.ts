@@ -18,7 +18,10 @@ import {
 
 /** The short summary of a deal's offers. Shares are from 0 to 1, most certain part first. */
 export interface Summary {
-  readonly basis?: Omit<BasisSummary, 'add_backs'>;
+  readonly basis?: Omit<BasisSummary, 'add_backs' | 'first' | 'last'> & {
+    readonly period_start_date: string;
+    readonly period_end_date: string;
+  };
   /** Highest price first, at most {@link mostSummarized}. */
   readonly offers: {
     readonly offer_id: string;
@@ -61,6 +64,14 @@ function inShort(
   };
 }
 
+const basisInShort = ({
+  period,
+  first: period_start_date,
+  last: period_end_date,
+  add_backs: _addBacks,
+  ...figures
+}: BasisSummary): NonNullable<Summary['basis']> => ({ period, period_start_date, period_end_date, ...figures });
+
 /**
  * Returns the summary of a deal's offers, compared with the books as the same caller sees them; null without offers.
  */
@@ -76,9 +87,8 @@ export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOff
     // Assistants read the currency as a code, as in every other amount they get.
     sayMoney: (amount, currency) => `${currency} ${spoken(amount)}`,
   });
-  const { add_backs: _addBacks, ...figures } = basis ?? { add_backs: [] };
   return {
-    ...(basis ? { basis: figures as Omit<BasisSummary, 'add_backs'> } : {}),
+    ...(basis ? { basis: basisInShort(basis) } : {}),
     offers: offers.slice(0, mostSummarized).map(({ offer_id, multiples, money, coverage }) => {
       const [covered] = coverage?.sentences ?? [];
       const [without] = coverage?.without_largest?.sentences ?? [];

@@ -9,7 +9,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { knownName, knownPerson } from '../deals/participants.ts';
 import { booksOf } from '../diligence/books.ts';
-import { bridgeOf } from '../diligence/bridge.ts';
+import { adjustmentsBridged, bridgeOf } from '../diligence/bridge.ts';
 import { answersInSight } from '../diligence/contradiction-answers.ts';
 import {
   concentration,
@@ -269,6 +269,7 @@ export function reportContents(input: ReportInput) {
     periods: countingRows(books),
     adjustments: writtenOut(books.adjustments),
     bridge: bridgeOf(books),
+    bridged: writtenOut(adjustmentsBridged(books)),
     customers: customersOf(books),
     changes: changesOf(customerBridge(books)),
     offers: offersOf(offers, { books, funding: sources, day }),

@@ -2,6 +2,8 @@
 
 import { answerInWords } from '../diligence/contradiction-answers.ts';
 import { absolute, compare, decimal, multiply, round, spoken, sum, whole, written } from '../diligence/decimals.ts';
+import { monthOf } from '../diligence/calendar.ts';
+import { isMonthRow } from '../diligence/earnings.ts';
 import { lineWords } from '../diligence/snapshots.ts';
 import type { ReportContents } from './contents.ts';
 import { Pages, type Column, type Fonts, type TableRow } from './pdf-layout.ts';
@@ -60,7 +62,16 @@ const dayOf = (day: string): string => {
   const date = new Date(`${day.slice(0, 10)}T00:00:00Z`);
   return Number.isNaN(date.getTime()) ? day : dayFormat.format(date);
 };
-const span = ({ first, last }: { first: string; last: string }): string => `${dayOf(first)} – ${dayOf(last)}`;
+interface Dates {
+  first: string;
+  last: string;
+}
+const span = ({ first, last }: Dates): string => `${dayOf(first)} – ${dayOf(last)}`;
+/** A period with its dates: "TTM (1 Aug 2025 – 31 Jul 2026)". */
+const dated = (label: string, dates: Dates): string => `${label} (${span(dates)})`;
+/** An uploaded period; the label of a month says its dates. */
+const datedRow = ({ label, ...dates }: Dates & { label: string }): string =>
+  isMonthRow(dates) && label === monthOf(dates.first) ? label : dated(label, dates);
 const andMore = (pages: Pages, count: number): void => {
   if (count > 0) pages.soft(`And ${spoken(whole(BigInt(count)))} more, in the workbook.`);
 };
@@ -76,6 +87,8 @@ const left = (head: string, of: number): Column => ({ head, share: of });
 type Earned = ReportContents['computed']['earnings'][number];
 
 const earningLines: readonly [label: string, of: (one: Earned) => string, look?: Pick<TableRow, 'sub' | 'strong'>][] = [
+  ['From', ({ first }) => dayOf(first), { sub: true }],
+  ['To', ({ last }) => dayOf(last), { sub: true }],
   ['Revenue', ({ amounts }) => money(amounts.revenue)],
   ['Revenue growth', (one) => share(one.revenue_growth), { sub: true }],
   ['Gross profit', ({ amounts }) => money(amounts.gross_profit)],
@@ -112,16 +125,23 @@ function writeEarnings(pages: Pages, { computed: { earnings, currency, seasonali
     );
 }
 
-function writeBridge(pages: Pages, { bridge, adjustments, computed: { earnings } }: ReportContents): void {
-  if (bridge.period_label === null || earnings.length === 0) return;
-  const its = adjustments.filter(({ period_label }) => period_label === bridge.period_label);
-  if (its.length === 0)
-    return pages.soft(`Nothing was adjusted in ${bridge.period_label}: adjusted EBITDA equals reported EBITDA.`);
+/** Names the rows that are in no total: below the earnings, or in their place. */
+function writeNotCounted(pages: Pages, { computed: { counted, earnings } }: ReportContents): void {
+  for (const sentence of counted.not_counted)
+    if (earnings.length > 0) pages.soft(sentence);
+    else pages.paragraph(sentence);
+}
+
+function writeBridge(pages: Pages, { bridge, bridged: its }: ReportContents): void {
+  const { period_label: label, first, last } = bridge;
+  if (label === null || first === null || last === null) return;
+  const period = dated(label, { first, last });
+  if (its.length === 0) return pages.soft(`Nothing was adjusted in ${period}: adjusted EBITDA equals reported EBITDA.`);
   const sizeOf = ({ amount }: (typeof its)[number]) => decimal(amount);
   const isLong = its.length > most.adjustments;
   const largest = isLong ? its.toSorted((a, b) => compare(absolute(sizeOf(b)), absolute(sizeOf(a)))) : its;
   const [shown, others] = [largest.slice(0, most.adjustments), largest.slice(most.adjustments)];
-  pages.section('From reported to adjusted EBITDA', `${bridge.period_label}, in ${bridge.currency}.`);
+  pages.section('From reported to adjusted EBITDA', `${period}, in ${bridge.currency}.`);
   pages.table(
     [left('', 1.3), left('Why', 2.6), right('Amount', 1.1)],
     [
@@ -164,9 +184,9 @@ function writePeriods(pages: Pages, { periods, computed: { currency } }: ReportC
   );
   pages.table(
     [left('Period', 1.1), ...printedLines.map((line) => right(lineWords[line]))],
-    shown.map(({ label, amounts, ebitda, gross_profit }) => {
+    shown.map(({ label, first, last, amounts, ebitda, gross_profit }) => {
       const lines = { ...amounts, ebitda, gross_profit };
-      return { cells: [label, ...printedLines.map((line) => money(lines[line]))] };
+      return { cells: [datedRow({ label, first, last }), ...printedLines.map((line) => money(lines[line]))] };
     }),
   );
   andMore(pages, periods.length - shown.length);
@@ -339,7 +359,7 @@ function writeOffers(pages: Pages, contents: ReportContents): void {
   pages.section(
     offersTitle(contents),
     basis
-      ? `${worthWords.against} ${basis.period}, ${worthWords.computed} ${basis.currency} ${money(basis.adjusted_ebitda)}, SDE ${money(basis.sde)}.`
+      ? `${worthWords.against} ${dated(basis.period, basis)}, ${worthWords.computed} ${basis.currency} ${money(basis.adjusted_ebitda)}, SDE ${money(basis.sde)}.`
       : worthWords.partsOnly,
   );
   for (const some of beside(items, most.offers))
@@ -411,7 +431,7 @@ function writeRestated(pages: Pages, { computed: { restatements } }: ReportConte
   pages.table(
     [left('Period', 1), left('Line', 1.6), right('Before'), right('Now'), right('Difference')],
     shown.map((one) => ({
-      cells: [one.label, lineWords[one.line], money(one.old), money(one.new), signed(one.difference)],
+      cells: [datedRow(one), lineWords[one.line], money(one.old), money(one.new), signed(one.difference)],
     })),
   );
   andMore(pages, count - shown.length);
@@ -450,11 +470,11 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   const of = isOfOffers(contents) ? 'Offers' : 'Quality of earnings';
   pages.title(deal.brokerage, deal.title, `${of}, ${dayOf(day)}. Prepared for ${reader}. Dates are in UTC.`);
   const { basis } = offers;
-  const hasFigures = computed.earnings.length > 0 || contents.customers !== null;
+  const hasFigures = contents.periods.length > 0 || contents.customers !== null;
   pages.facts([
     ...(basis
       ? [
-          { label: `Revenue, ${basis.period}`, value: money(basis.revenue), isAmount: true },
+          { label: `Revenue, ${dated(basis.period, basis)}`, value: money(basis.revenue), isAmount: true },
           { label: 'Reported EBITDA', value: money(basis.reported_ebitda), isAmount: true },
           { label: 'Adjusted EBITDA', value: money(basis.adjusted_ebitda), isAmount: true },
           { label: 'SDE', value: money(basis.sde), isAmount: true },
@@ -468,6 +488,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   pages.soft(computedFrom);
   if (!hasFigures && offers.items.length === 0) pages.paragraph('There are no figures yet that you may see.');
   writeEarnings(pages, contents);
+  writeNotCounted(pages, contents);
   writeBridge(pages, contents);
   writeContradictions(pages, contents);
   writeCustomers(pages, contents);

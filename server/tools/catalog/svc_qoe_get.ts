@@ -5,19 +5,21 @@ import { booksOf, type Adjustment } from '../../domain/diligence/books.ts';
 import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
 import { written } from '../../domain/diligence/decimals.ts';
-import { earnings } from '../../domain/diligence/earnings.ts';
 import { recordedAdjustments } from '../../domain/diligence/normalizations.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { lengths } from '../../domain/lengths.ts';
-import { comparedWith } from '../../domain/offers/assessment.ts';
 import { sharing, withoutNulls } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { cutHint } from '../filters.ts';
 import { dealId, text } from '../inputs.ts';
 import { beside, ebitdaBridge, hint, latestAdjustments, people, progressRow, snapshotRow } from '../records.ts';
 
-const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge, period_label: string) => ({
+const shownBridge = (
+  { first, last, currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge,
+  period_label: string,
+) => ({
   period_label,
+  ...withoutNulls({ period_start_date: first, period_end_date: last }),
   currency,
   reported_ebitda,
   adjustments,
@@ -76,9 +78,7 @@ export const svcQoeGet = defineTool({
     recordedAdjustments(deal_id, mostAdjustments),
   ],
   answer: (progress, snapshots, books, recorded) => {
-    // The period whose adjusted EBITDA the multiples of svc_offers_list use.
-    const basis = comparedWith(earnings(books), null);
-    const bridge = bridgeOf(books, basis?.reported_ebitda ? basis.label : null);
+    const bridge = bridgeOf(books);
     const adjustments = books.adjustments.slice(0, mostAdjustments);
     const records = new Map(recorded.map(({ id, ...record }) => [id, record]));
     return {

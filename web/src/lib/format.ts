@@ -113,6 +113,10 @@ export function formatDay(day: Day): string {
   return dayFormat.format(new Date(`${day}T00:00:00Z`));
 }
 
+/** "1 Jan 2025 – 31 Dec 2025". */
+export const formatDates = ({ first, last }: { readonly first: Day; readonly last: Day }): string =>
+  `${formatDay(first)} – ${formatDay(last)}`;
+
 /** "Jan 26", the label of a month in a chart. */
 export function formatMonth(day: Day): string {
   return monthFormat.format(new Date(`${day}T00:00:00Z`));

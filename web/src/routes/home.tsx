@@ -18,7 +18,7 @@ import { QueueList } from '../components/queue-list.tsx';
 import { EmptyState, Loaded, Loading, Skeleton, SkeletonCard, SkeletonRows } from '../components/states.tsx';
 import { Countdown, Time } from '../components/time.tsx';
 import { toast, toastError } from '../components/toast.tsx';
-import { formatCount, formatMultiple, plural } from '../lib/format.ts';
+import { formatCount, formatDates, formatMultiple, plural } from '../lib/format.ts';
 import { dealPath, dealStates, roleInWords } from '../lib/states.ts';
 
 function Invitation({ invitation }: { invitation: DealInvitation }) {
@@ -172,7 +172,8 @@ function PipelineValue({ deals: most }: { deals: number }) {
                   'No full-year EBITDA yet'
                 ) : (
                   <>
-                    Adjusted EBITDA <Money amount={deal.adjusted_ebitda} currency={deal.earned_in} /> ({deal.period})
+                    Adjusted EBITDA <Money amount={deal.adjusted_ebitda} currency={deal.earned_in} /> ({deal.period}
+                    {deal.dates && `, ${formatDates(deal.dates)}`})
                   </>
                 )}
               </span>

@@ -99,7 +99,7 @@ export function periodsIn(answer: Row): Period[] {
 
 export type Bridge = Pick<
   EbitdaBridge,
-  'currency' | 'period_label' | 'reported_ebitda' | 'adjustments' | 'adjusted_ebitda'
+  'currency' | 'period_label' | 'first' | 'last' | 'reported_ebitda' | 'adjustments' | 'adjusted_ebitda'
 >;
 
 /** Returns the EBITDA bridge in a result of svc_qoe_get; null when there is none. */
@@ -116,6 +116,8 @@ export function bridgeIn(answer: Row): Bridge | null {
   return {
     currency: currencyIn(bridge, {}),
     period_label: label,
+    first: dayOf(bridge['period_start_date']),
+    last: dayOf(bridge['period_end_date']),
     reported_ebitda: reported,
     adjustments,
     adjusted_ebitda: adjusted,

@@ -12,7 +12,7 @@ import { Decision, Price, Standing } from '../components/offers/terms.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { Time } from '../components/time.tsx';
 import { sum } from '../lib/decimal.ts';
-import { formatCount, formatDay, formatTime } from '../lib/format.ts';
+import { formatCount, formatDates, formatTime } from '../lib/format.ts';
 import { charted } from '../lib/periods.ts';
 import { conditionStates } from '../lib/states.ts';
 import { useBreakpoint } from '../lib/use-media.ts';
@@ -57,7 +57,7 @@ function nameOf(periods: readonly Period[]): string {
       .toSorted()
       .at(-1) ?? '';
   const completed = periods[0]?.completed_at;
-  return `${formatDay(first)} – ${formatDay(last)}${completed ? `, uploaded ${formatTime(completed)}` : ''}`;
+  return `${formatDates({ first, last })}${completed ? `, uploaded ${formatTime(completed)}` : ''}`;
 }
 
 /** Revenue and EBITDA by month, from one snapshot of the books; another one can be chosen when there are several. */
@@ -249,7 +249,7 @@ export const views: Readonly<Record<ViewName, View>> = {
     page: paths.dealQoe,
     draw: ({ answer }) => {
       const { customers, first, last } = customersIn(answer);
-      const period = first && last ? `${formatDay(first)} – ${formatDay(last)}` : null;
+      const period = first && last ? formatDates({ first, last }) : null;
       return customers.length > 0 ? <Customers customers={customers} period={period} /> : null;
     },
     empty: 'There is no revenue by customer to show.',

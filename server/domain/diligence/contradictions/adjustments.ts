@@ -1,7 +1,7 @@
 /** Finds adjustments that do not fit the figures that they adjust, or each other. */
 
 import { plural } from '../../../lib/plural.ts';
-import type { BookedPeriod } from '../books.ts';
+import { datesOf, type BookedPeriod } from '../books.ts';
 import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
 import { compare, isNegative, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
 import { bridgeLabel } from '../earnings.ts';
@@ -23,8 +23,15 @@ export function ownerPayOff({ earned, rows, books }: View): Found[] {
     books.adjustments.filter(({ category }) => category === 'owner_comp'),
     (one) => one.period_label,
   );
-  return [...added].flatMap(([label, its]): Found[] => {
+  const named = new Set<string>();
+  return [...added].flatMap(([label, own]): Found[] => {
     const pay = pays.get(label);
+    // The last twelve months and a year of the same dates have the same adjustments, which are reported once.
+    const period = earned.find((found) => found.label === label);
+    const its = (period?.adjustments ?? own).filter(({ category }) => category === 'owner_comp');
+    const dates = period ? datesOf(period) : label;
+    if (named.has(dates)) return [];
+    named.add(dates);
     const total = sum(its.map(({ amount }) => amount));
     // Pay below zero is already reported for its sign.
     if (!pay || isNegative(pay) || compare(total, pay) <= 0) return [];
@@ -98,7 +105,7 @@ function labelsWithoutGaps({ rows, otherCurrency, earned }: View): string[] {
   return [...missing.map((year) => `FY${year}`), ...(!hasTtm && monthsBetween(first, last) >= 12n ? ['TTM'] : [])];
 }
 
-/** Adjustments of periods for which no figures were uploaded. */
+/** Adjustments with a label that no figures have. */
 export function periodsUnmatched(view: View): Found[] {
   const known = new Set([...datesByLabel(view).keys(), ...labelsWithoutGaps(view)]);
   const lost = Map.groupBy(
@@ -111,7 +118,7 @@ export function periodsUnmatched(view: View): Found[] {
       kind: 'period_unmatched',
       of: label,
       says: [`${its.length}`],
-      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} for ${quoted(label)}, for which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
+      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} for ${quoted(label)}, but no figures have that label: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
       ask: 'Ask which period is meant, and enter it under the label of that period.',
       amounts: { total },
       rows: its.map(({ id }) => id).toSorted(byText),

@@ -4,7 +4,7 @@ import { at, downFrom, fixed, formula, head, text, type ReportSheet, type SheetC
 import type { ReportContents } from '../contents.ts';
 import { categoryWords, smallerAddBacks } from '../words.ts';
 import { basisCells } from './earnings.ts';
-import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
+import { below, dated, firstRow, titled, widthFor, type Row } from './layout.ts';
 import { apportioned, offerRow, offerWidth } from './offers.ts';
 
 /** The sheet of add-backs and how much of each price is paid for them; null when no offer's price can be divided. */
@@ -48,7 +48,7 @@ export function addBacksSheet(contents: ReportContents): ReportSheet | null {
     rows: [
       ...titled(
         'What is paid for each add-back',
-        `At the multiple of adjusted EBITDA of ${basis.period}, and the price at the same multiple without it.`,
+        `At the multiple of adjusted EBITDA of ${dated(basis.period, basis)}, and the price at the same multiple without it.`,
         [
           head('Add-back', false),
           head('Why', false),

@@ -5,22 +5,42 @@ import type { ReportContents } from '../contents.ts';
 import { categoryWords } from '../words.ts';
 import { below, titled, widthFor } from './layout.ts';
 
+/** The column with the other period of the same dates in which an adjustment counts, too. */
+export const alsoColumn = 4;
+
+/** The name of that period, by the id of the adjustment: the last twelve months can be a year. */
+const otherPeriods = ({ computed: { earnings } }: Pick<ReportContents, 'computed'>): ReadonlyMap<string, string> =>
+  new Map(
+    earnings.flatMap(({ label, adjustments }) =>
+      adjustments.flatMap(({ id, period_label }): [string, string][] => (period_label === label ? [] : [[id, label]])),
+    ),
+  );
+
 /** Returns the sheet of adjustments. */
 export function adjustmentsSheet({ adjustments, computed }: ReportContents): ReportSheet {
+  const others = otherPeriods({ computed });
+  const isWide = others.size > 0;
   return {
     name: 'Adjustments',
-    widths: [16, 20, Math.max(16, widthFor(adjustments.map((one) => one.amount))), 70],
+    widths: [16, 20, Math.max(16, widthFor(adjustments.map((one) => one.amount))), 70, ...(isWide ? [16] : [])],
     rows: [
       ...titled(
         'Add-backs and adjustments',
-        `In ${computed.currency}. Each counts toward the period with exactly the same name.`,
-        [head('Period', false), head('Category', false), head('Amount'), head('Why', false, { indent: true })],
+        `In ${computed.currency}. Each counts toward the period with exactly the same name${isWide ? ', and toward another of the same dates' : ''}.`,
+        [
+          head('Period', false),
+          head('Category', false),
+          head('Amount'),
+          head('Why', false, { indent: true }),
+          ...(isWide ? [head('Also counts in', false)] : []),
+        ],
       ),
       ...adjustments.map((one) => [
         text(one.period_label, { wrap: true }),
         text(categoryWords[one.category]),
         amount(one.amount),
         text(one.rationale ?? '', { wrap: true, indent: true }),
+        ...(isWide ? [text(others.get(one.id) ?? '', { wrap: true })] : []),
       ]),
     ],
     frozen: below,

@@ -6,6 +6,7 @@ import { lineWords, plAmounts, type PlAmount } from '../../diligence/snapshots.t
 import { at, day, downFrom, fixed, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { categoryWords } from '../words.ts';
+import { alsoColumn } from './adjustments.ts';
 import { below, firstRow, listed, titled, widthFor } from './layout.ts';
 import { amountColumn } from './periods.ts';
 
@@ -44,7 +45,10 @@ function earningCells(one: Earned, column: number, contents: ReportContents): (S
   const adjusted = (category: (typeof adjustmentCategories)[number]) => {
     const its = one.adjustments.filter((each) => each.category === category).map((each) => each.amount);
     if (contents.adjustments.length === 0) return formula('0', '0');
-    const label = `--EXACT(Adjustments!${downFrom(0, firstRow, last)},${at(column, firstRow - 1)})`;
+    const named = (place: number) =>
+      `EXACT(Adjustments!${downFrom(place, firstRow, last)},${at(column, firstRow - 1)})`;
+    const hasOthers = one.adjustments.some(({ period_label }) => period_label !== one.label);
+    const label = hasOthers ? `${named(0)}+${named(alsoColumn)}` : `--${named(0)}`;
     const kind = `--(Adjustments!${downFrom(1, firstRow, last)}="${categoryWords[category]}")`;
     return formula(`SUMPRODUCT(${label},${kind},Adjustments!${downFrom(2, firstRow, last)})`, sumOf(its));
   };

@@ -20,6 +20,10 @@ export const below = { rows: firstRow - 1, columns: 1 };
 /** "2025-01-01 to 2025-12-31". */
 export const dashed = (first: string, last: string): string => `${first} to ${last}`;
 
+/** A period with its dates: "TTM (2025-08-01 to 2026-07-31)". */
+export const dated = (label: string, { first, last }: { first: string; last: string }): string =>
+  `${label} (${dashed(first, last)})`;
+
 /** The references to these rows of a column, "A1:A12,A14": consecutive rows become one range. */
 export function listed(sheet: string, column: number, rows: readonly number[]): string {
   const runs: [number, number][] = [];

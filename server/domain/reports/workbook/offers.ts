@@ -6,7 +6,7 @@ import { amount, at, count, day, fixed, formula, head, text, type ReportSheet, t
 import type { ReportContents } from '../contents.ts';
 import { moreOffers, multipleWords, offersTitle, standingOf, termWords, worthWords } from '../words.ts';
 import { basisCells } from './earnings.ts';
-import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
+import { below, dated, firstRow, titled, widthFor, type Row } from './layout.ts';
 
 type Offer = ReportContents['offers']['items'][number];
 
@@ -151,7 +151,7 @@ export function offersSheet(contents: ReportContents): ReportSheet | null {
   if (items.length === 0) return null;
   const columns = items.map((offer, place) => offerCells(offer, 1 + place, contents));
   const against = basis
-    ? `Multiples of ${basis.period} figures. The debt is what is recorded as borrowed (if nothing is, all cash except the buyer’s own money), plus the seller note.`
+    ? `Multiples of the figures of ${dated(basis.period, basis)}. The debt is what is recorded as borrowed (if nothing is, all cash except the buyer’s own money), plus the seller note.`
     : 'There are no earnings to compare them with.';
   return {
     name: 'Offers',

@@ -1,7 +1,7 @@
 /** The sheet of figures that a later upload restated. */
 
 import { lineWords } from '../../diligence/snapshots.ts';
-import { amount, at, formula, head, text, type ReportSheet } from '../cells.ts';
+import { amount, at, day, formula, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { restatedSentence } from '../words.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
@@ -13,10 +13,12 @@ export function restatedSheet({ computed: { restatements } }: ReportContents): R
   const all = restatements.items.flatMap((one) => [one.old, one.new, one.difference]);
   return {
     name: 'Restated',
-    widths: [16, 32, 10, ...[0, 1, 2].map(() => Math.max(16, widthFor(all)))],
+    widths: [16, 11, 11, 32, 10, ...[0, 1, 2].map(() => Math.max(16, widthFor(all)))],
     rows: [
       ...titled('Restated figures', restatedSentence, [
         head('Period', false),
+        head('From', false),
+        head('To', false),
         head('Line', false),
         head('Currency', false),
         head('Before'),
@@ -25,15 +27,17 @@ export function restatedSheet({ computed: { restatements } }: ReportContents): R
       ]),
       ...restatements.items.map((one, place): Row => [
         text(one.label, { wrap: true }),
+        day(one.first),
+        day(one.last),
         text(lineWords[one.line]),
         text(one.currency),
         amount(one.old),
         amount(one.new),
-        formula(`${at(4, firstRow + place)}-${at(3, firstRow + place)}`, one.difference),
+        formula(`${at(6, firstRow + place)}-${at(5, firstRow + place)}`, one.difference),
       ]),
       ...(more > 0 ? [[text(`And ${more} more.`, { faint: true })]] : []),
     ],
     frozen: below,
-    landscape: false,
+    landscape: true,
   };
 }

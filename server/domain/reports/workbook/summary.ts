@@ -5,7 +5,7 @@ import { amount, day, formula, isKept, text, type ReportSheet } from '../cells.t
 import type { ReportContents } from '../contents.ts';
 import { computedFrom, titleOf } from '../words.ts';
 import { basisCells } from './earnings.ts';
-import type { Row } from './layout.ts';
+import { dated, type Row } from './layout.ts';
 import { offerTerms } from './offers.ts';
 
 /** The number of amounts with more digits than a spreadsheet keeps. */
@@ -46,13 +46,24 @@ export function summarySheet(contents: ReportContents): ReportSheet {
       [],
       ...(basis
         ? [
-            [text(`Earnings of ${basis.period}`, { bold: true })],
+            [text(`Earnings of ${dated(basis.period, basis)}`, { bold: true, wrap: true, span: 2 }), null],
             ...figure('Revenue', 'revenue', basis.revenue),
             ...figure('Reported EBITDA', 'ebitda', basis.reported_ebitda),
             ...figure('Adjusted EBITDA', 'adjusted_ebitda', basis.adjusted_ebitda),
             ...figure('SDE', 'sde', basis.sde),
           ]
-        : [[text('There are no earnings for twelve months that you may see.')]]),
+        : [
+            [
+              text(
+                contents.periods.length > 0
+                  ? 'The uploaded figures do not make up a year.'
+                  : 'There are no figures of a year that you may see.',
+              ),
+            ],
+          ]),
+      ...(computed.counted.not_counted.length > 0
+        ? [[], ...computed.counted.not_counted.map((sentence): Row => [text(sentence, { wrap: true, span: 2 }), null])]
+        : []),
       ...(cut > 0
         ? [
             [],

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Decimal, EbitdaBridge } from '../../api/shapes.ts';
 import { sum } from '../../lib/decimal.ts';
 import { toPixels } from '../../lib/pixels.ts';
-import { formatMoney } from '../../lib/format.ts';
+import { formatDates, formatMoney } from '../../lib/format.ts';
 import { adjustmentCategories } from '../../lib/states.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { MoneyGrid, moneyTick, narrow, Plot, widthOf } from './plot.tsx';
@@ -10,7 +10,7 @@ import { scaleOf } from './scale.ts';
 import { Tip } from './tip.tsx';
 
 interface BridgeChartProps {
-  bridge: Pick<EbitdaBridge, 'currency' | 'reported_ebitda' | 'adjustments' | 'adjusted_ebitda'>;
+  bridge: Pick<EbitdaBridge, 'first' | 'last' | 'currency' | 'reported_ebitda' | 'adjustments' | 'adjusted_ebitda'>;
   title?: string;
   /** For instance a picker for the period, beside the title. */
   actions?: ReactNode;
@@ -162,7 +162,7 @@ function horizontal(steps: readonly Step[], currency: string, width: number) {
 
 /** From reported to adjusted EBITDA: each category of add-back as a step up or down between the two. */
 export function BridgeChart({ bridge, title = 'From reported to adjusted EBITDA', actions }: BridgeChartProps) {
-  const { currency } = bridge;
+  const { first, last, currency } = bridge;
   const steps = stepsOf(bridge);
   const inFull = ({ amount, signed }: Step) => formatMoney(amount, currency, { signed });
   const tipOf = (place: number) => {
@@ -172,6 +172,7 @@ export function BridgeChart({ bridge, title = 'From reported to adjusted EBITDA'
   return (
     <ChartFrame
       title={title}
+      description={first && last && formatDates({ first, last })}
       height={height}
       actions={actions}
       legend={[

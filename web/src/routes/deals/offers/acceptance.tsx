@@ -15,6 +15,7 @@ import { Notice } from '../../../components/notice.tsx';
 import { DayText } from '../../../components/time.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
 import { compare } from '../../../lib/decimal.ts';
+import { formatDates } from '../../../lib/format.ts';
 import { useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 import { termNames, type TermName } from './search.ts';
@@ -153,7 +154,7 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
           {is === 'recorded'
             ? 'of debt, as recorded in its financing, with the seller note'
             : 'of debt (cash and seller note, because you see no loan recorded by the buyer’s side)'}
-          . Based on adjusted EBITDA of {basis.period}, assumed to stay the same each year.
+          . Based on adjusted EBITDA of {basis.period} ({formatDates(basis)}), assumed to stay the same each year.
         </>
       }
     >

@@ -22,7 +22,7 @@ import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { isMissing, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { daysAfter, formatMultiple, formatPoints, formatShare, plural } from '../../../lib/format.ts';
+import { daysAfter, formatDates, formatMultiple, formatPoints, formatShare, plural } from '../../../lib/format.ts';
 import { useBreakpoint } from '../../../lib/use-media.ts';
 import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
@@ -280,6 +280,7 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
   const query = useQuery({ ...againstQuery(deal.id, first ?? '', second ?? '', typed), enabled: isChosen });
   const choices = useChoices(offers, query.data, alone);
   if (!isChosen) return null;
+  const against = query.data?.basis;
   const choose = (one: Id, two: Id) =>
     void navigate({
       to: paths.dealOffers,
@@ -296,7 +297,7 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
       description={
         <>
           What differs, and by how much the first offer is higher. Amounts that an offer does not state count as zero.
-          {query.data?.period && ` ${worthWords.against} ${query.data.period}.`}
+          {against && ` ${worthWords.against} ${against.period} (${formatDates(against)}).`}
         </>
       }
     >

@@ -11,7 +11,7 @@ import { parts, termWords, worthWords } from '../../../components/offers/payload
 import { none } from '../../../components/offers/terms.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { formatMultiple, formatShare, plural } from '../../../lib/format.ts';
+import { formatDates, formatMultiple, formatShare, plural } from '../../../lib/format.ts';
 import { adjustmentCategories } from '../../../lib/states.ts';
 
 /**
@@ -104,7 +104,7 @@ export function OfferValuations({
       description={
         basis ? (
           <>
-            {worthWords.against} {basis.period}, {worthWords.computed}{' '}
+            {worthWords.against} {basis.period} ({formatDates(basis)}), {worthWords.computed}{' '}
             <Money amount={basis.adjusted_ebitda} currency={basis.currency} />, SDE{' '}
             <Money amount={basis.sde} currency={basis.currency} />.
           </>

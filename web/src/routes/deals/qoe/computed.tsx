@@ -11,7 +11,15 @@ import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { EmptyState, Loaded, SkeletonCard, SkeletonRows } from '../../../components/states.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { compare } from '../../../lib/decimal.ts';
-import { formatCount, formatDay, formatMonth, formatMonthOfYear, formatShare, plural } from '../../../lib/format.ts';
+import {
+  formatCount,
+  formatDates,
+  formatDay,
+  formatMonth,
+  formatMonthOfYear,
+  formatShare,
+  plural,
+} from '../../../lib/format.ts';
 import { plLines } from '../../../lib/states.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 
@@ -85,7 +93,7 @@ function PartialYears({ earnings }: { earnings: readonly Earnings[] }) {
       Partial years:{' '}
       {partial
         .map(({ label, months, first, last }) =>
-          months.length > 0 ? `${label} (${inRuns(months)})` : `${label} (${formatDay(first)} – ${formatDay(last)})`,
+          months.length > 0 ? `${label} (${inRuns(months)})` : `${label} (${formatDates({ first, last })})`,
         )
         .join('; ')}
       .
@@ -128,7 +136,9 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
         {({ earnings, seasonality, counted }) =>
           earnings.length === 0 ? (
             <EmptyState icon={Calculator} title="No earnings yet">
-              They show here once a profit and loss has been uploaded.
+              {counted.not_counted.length === 0
+                ? 'They show here once a profit and loss has been uploaded.'
+                : counted.not_counted.join(' ')}
             </EmptyState>
           ) : (
             <>
@@ -143,10 +153,11 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
                         <th
                           key={`${one.kind} ${one.first} ${one.last}`}
                           scope="col"
-                          title={`${formatDay(one.first)} – ${formatDay(one.last)}`}
                           className={cx(cell, 'font-medium')}
                         >
                           {one.label}
+                          <span className="block text-xs font-normal">{formatDay(one.first)} –</span>
+                          <span className="block text-xs font-normal">{formatDay(one.last)}</span>
                         </th>
                       ))}
                     </tr>
@@ -175,13 +186,12 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
               </ScrollRegion>
               <PartialYears earnings={columns} />
               <Seasons seasonality={seasonality} />
-              {(counted.superseded > 0 || counted.other_currency > 0) && (
+              {(counted.superseded > 0 || counted.not_counted.length > 0) && (
                 <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
                   Computed from {plural(counted.rows, 'row')}.
                   {counted.superseded > 0 &&
                     ` Later uploads of the same dates replaced ${plural(counted.superseded, 'row')}.`}
-                  {counted.other_currency > 0 &&
-                    ` Left out because they are in another currency: ${plural(counted.other_currency, 'row')}.`}
+                  {counted.not_counted.map((sentence) => ` ${sentence}`)}
                 </p>
               )}
             </>
@@ -232,11 +242,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   const { largest, currency } = concentration;
   const left = (bridge ?? concentration).left_out;
   return (
-    <Card
-      title="Customer concentration in detail"
-      description={`${formatDay(concentration.first)} – ${formatDay(concentration.last)}. ${computedFrom}`}
-      flush
-    >
+    <Card title="Customer concentration in detail" description={`${formatDates(concentration)}. ${computedFrom}`} flush>
       <Facts className="border-t border-line px-4 py-4 sm:px-5">
         <Fact label="Half of the uploaded revenue comes from">{plural(concentration.half, 'customer')}</Fact>
         {concentration.hhi !== null && (
@@ -263,7 +269,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
       {bridge && (
         <>
           <p className="border-t border-line px-4 py-2 text-sm text-faint sm:px-5">
-            From {formatDay(bridge.before.first)} – {formatDay(bridge.before.last)} (
+            From {formatDates(bridge.before)} (
             <Money amount={bridge.before.total} currency={bridge.currency} />) to the period of the same length ending{' '}
             {formatDay(bridge.after.last)} (<Money amount={bridge.after.total} currency={bridge.currency} />)
           </p>
@@ -293,7 +299,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
           {left.items.map(({ name, first, last, revenue, currency: its }, place) => (
             <Fragment key={`${name} ${last} ${its}`}>
               {place > 0 && ', '}
-              {name} in {formatDay(first)} – {formatDay(last)} (<Money amount={revenue} currency={its} />)
+              {name} in {formatDates({ first, last })} (<Money amount={revenue} currency={its} />)
             </Fragment>
           ))}
           {left.count > left.items.length && ` and ${formatCount(left.count - left.items.length)} more`}.

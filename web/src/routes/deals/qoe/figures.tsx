@@ -12,7 +12,7 @@ import { Select } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../../components/states.tsx';
-import { formatCount, formatDay, plural } from '../../../lib/format.ts';
+import { formatCount, formatDates, plural } from '../../../lib/format.ts';
 import { charted } from '../../../lib/periods.ts';
 
 /** Revenue and EBITDA by month. */
@@ -130,7 +130,7 @@ export function CustomersCard({ dealId }: { dealId: Id }) {
                     onChange={(dates) => setChosen(periods.find((one) => datesOf(one) === dates) ?? null)}
                     options={periods.map((one) => ({
                       value: datesOf(one),
-                      label: `${formatDay(one.first)} – ${formatDay(one.last)}`,
+                      label: formatDates(one),
                     }))}
                   />
                 )
