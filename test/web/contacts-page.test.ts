@@ -1,5 +1,6 @@
 /** The page of contacts in a real browser. */
 
+import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
@@ -168,20 +169,28 @@ test('a file is previewed before it is imported', async () => {
   const dialog = page.getByRole('dialog');
   const choose = (csv: string) =>
     dialog.locator('input[type=file]').setInputFiles({ name: 'c.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
-  await choose(`name,email\nYuri ${own},yuri-${own}@example.test\n,nobody@\n`);
+  await choose(`name,email\n,nobody@\n`);
   await dialog.getByText('Nothing can be imported yet').waitFor();
   await dialog.getByText('This is not an e-mail address.').waitFor();
   expect(await dialog.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true);
   await expectAccessible(page);
 
-  await choose(`name,email\nYuri ${own},yuri-${own}@example.test\nYuri again,YURI-${own}@example.test\nXan ${own},\n`);
+  await choose(
+    `name,email\nYuri ${own},yuri-${own}@example.test\nYuri again,YURI-${own}@example.test\nXan ${own},\nBad,nobody@\n`,
+  );
   await dialog.getByText('2 contacts can be imported').waitFor();
+  await dialog.getByText('1 row with errors will be left out.').waitFor();
+  await dialog.getByText('Bad: nobody@').waitFor();
+  const leftOut = page.waitForEvent('download');
+  await dialog.getByRole('button', { name: 'Download the rows left out' }).click();
+  expect(await readFile(await (await leftOut).path(), 'utf8')).toMatch(/The same as row 2[^]*nobody@/);
+  await expectAccessible(page);
   await dialog.getByText('Same as row 2').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Keep editing' }).click();
   await page.getByRole('alertdialog').waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Import 2 contacts' }).click();
-  await page.getByText('2 contacts imported').first().waitFor();
+  await page.getByText('2 contacts imported, 2 rows left out').first().waitFor();
   await page.getByRole('searchbox', { name: 'Search contacts' }).fill(`yuri ${own}`);
   await row(`Yuri ${own}`).waitFor();
 

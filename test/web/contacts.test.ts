@@ -54,8 +54,9 @@ async function send(
   path: string,
   csv: string | Uint8Array<ArrayBuffer>,
   brokerage = scene.brokerage,
+  options = '',
 ): Promise<Answer> {
-  const response = await fetch(`${service.origin}/api/web${path}?brokerage_id=${brokerage}`, {
+  const response = await fetch(`${service.origin}/api/web${path}?brokerage_id=${brokerage}${options}`, {
     method: 'POST',
     headers: { ...as(name).headers, 'content-type': 'text/csv' },
     body: csv,
@@ -418,12 +419,19 @@ describe('importing', () => {
         },
       ],
       faults: [
-        { row: 4, column: 'display_name', message: 'Enter a name.' },
-        { row: 5, column: 'type', message: 'Choose person or company.' },
-        { row: 5, column: 'email', message: 'This is not an e-mail address.' },
+        { row: 4, column: 'display_name', message: 'Enter a name.', name: '', value: '' },
+        { row: 5, column: 'type', message: 'Choose person or company.', name: 'Wrong', value: 'cat' },
+        { row: 5, column: 'email', message: 'This is not an e-mail address.', name: 'Wrong', value: 'nowhere' },
       ],
       left_out: ['Notes'],
       imported: 0,
+      rows_left_out: [
+        '\ufeffRow,Why it was left out,Name,Kind,E-mail address,Phone,Notes',
+        '2,Already in contacts.,Known Kit,person,KIT@example.test,,met in May',
+        '4,Name: Enter a name.,,company,,,',
+        '5,Type: Choose person or company. E-mail: This is not an e-mail address.,Wrong,cat,nowhere,,',
+        '',
+      ].join('\r\n'),
     });
     expect(await wholeList({})).toEqual(before);
   });
@@ -452,6 +460,80 @@ describe('importing', () => {
       `select action, details from audit_records where action = 'contact.import' order by at desc, id desc limit 1`,
     );
     expect(record).toEqual({ action: 'contact.import', details: { added: 2 } });
+  });
+
+  test('stores the rows without errors where that is asked for, and gives the others to correct', async () => {
+    const csv = [
+      'name,email,notes',
+      'Skip One,one@skip.test,',
+      'Skip Two,two@skip,"=1+1, twice"',
+      `Skip Three,${'x'.repeat(1_100)},${'n'.repeat(1_100)}`,
+      'Skip, Four,',
+    ].join('\n');
+    const { rows_left_out: file } = (await send('broker', '/contacts/import/preview', csv)).body;
+    expect(file.split('\r\n')).toEqual([
+      '\ufeffRow,Why it was left out,name,email,notes',
+      `3,E-mail: This is not an e-mail address.,Skip Two,two@skip,"'=1+1, twice"`,
+      `4,"E-mail: A cell can have at most 1,000 characters: shorten it, or add this contact by hand.",Skip Three,${'x'.repeat(1_100)},${'n'.repeat(1_100)}`,
+      '5,E-mail: This is not an e-mail address.,Skip, Four,',
+      '',
+    ]);
+    const skipping = (text: string) => send('broker', '/contacts/import', text, scene.brokerage, '&skip_faults=true');
+    expect(await skipping(csv)).toMatchObject({ status: 200, body: { row_count: 4, imported: 1 } });
+    expect((await wholeList({ search: 'skip' })).map(({ display_name }) => display_name)).toEqual(['Skip One']);
+
+    const corrected = file.replace('two@skip', 'two@skip.test');
+    const { rows_left_out: again } = (await send('broker', '/contacts/import/preview', corrected)).body;
+    expect(again.split('\r\n').map((line: string) => line.slice(0, 30))).toEqual([
+      '\ufeffRow,Why it was left out,name,',
+      '3,"E-mail: A cell can have at ',
+      '4,E-mail: This is not an e-mai',
+      '',
+    ]);
+    expect(await skipping(corrected)).toMatchObject({ body: { imported: 1 } });
+    expect(await wholeList({ search: 'skip' })).toHaveLength(2);
+  });
+
+  test('takes the first of several addresses, and knows how people write that there is none', async () => {
+    const cells = [
+      'a@x.test; b@y.test',
+      'a@x.test ::: b@y.test',
+      '"Kim, Sarah <s@x.test>"',
+      'mailto:s@x.test',
+      'a@x.test b@y.test',
+      'n/a',
+      '-',
+      'None',
+      'ana kim@x.test',
+    ];
+    const csv = ['name;email;phone', ...cells.map((cell, n) => `N${n};${cell.replaceAll(/.*;.*/g, '"$&"')};`)];
+    csv.push('P1;;555 1 ::: 555 2', 'P2;;N/A');
+    expect(await look(csv.join('\n'))).toEqual({
+      contacts: [
+        'person|N0|a@x.test|',
+        'person|N1|a@x.test|',
+        'person|N2|s@x.test|',
+        'person|N3|s@x.test|',
+        'person|N4|a@x.test|',
+        ...[5, 6, 7].map((n) => `person|N${n}||`),
+        'person|P1||555 1',
+        'person|P2||',
+      ],
+      faults: [
+        {
+          row: 10,
+          column: 'email',
+          message: 'This is not an e-mail address.',
+          name: 'N8',
+          value: 'ana kim@x.test',
+        },
+      ],
+      left_out: ['email (all but the first)', 'phone (all but the first)'],
+    });
+    expect(await look('name,email 1,email 2\nAna,n/a,a@x.test\n')).toMatchObject({
+      contacts: ['person|Ana|a@x.test|'],
+      left_out: [],
+    });
   });
 
   test('a second time adds nobody, and brings nobody back who was archived', async () => {
@@ -596,14 +678,14 @@ describe('importing', () => {
       'This row has more cells than the first line: put quotation marks around a cell that contains a comma or semicolon.';
     expect(await look('name\nKim, Sarah\nAna,\n')).toEqual({
       contacts: ['person|Ana||'],
-      faults: [{ row: 2, column: null, message }],
+      faults: [{ row: 2, column: null, message, name: 'Kim, Sarah', value: '' }],
       left_out: [],
     });
     expect(await send('broker', '/contacts/import', 'name\nKim, Sarah')).toMatchObject({ status: 409 });
     // A row whose cells are in the wrong columns gets no further errors.
     expect(await look('name,email,\nKim, Sarah,s@x.test')).toMatchObject({
       contacts: [],
-      faults: [{ row: 2, column: null, message }],
+      faults: [{ row: 2, column: null, message, name: 'Kim, Sarah, s@x.test', value: '' }],
     });
   });
 
@@ -616,7 +698,7 @@ describe('importing', () => {
     await as('broker').ask(`/contacts/${id}/archive`, {});
     const before = await wholeList({});
     const { body } = await send('broker', '/contacts/import/preview', csv);
-    expect(body.faults).toEqual([
+    expect(body.faults).toMatchObject([
       { row, column: 'display_name', message },
       { row, column: 'phone', message },
     ]);
@@ -630,7 +712,7 @@ describe('importing', () => {
     const most = 'm'.repeat(1_000);
     const file = `name,email,notes\n${most},${'e'.repeat(1_001)},\n,x,\n${most}${' '.repeat(500)},,${'unread'.repeat(200)}\n`;
     const read = (await send('broker', '/contacts/import/preview', file)).body;
-    expect(read.faults).toEqual([
+    expect(read.faults).toMatchObject([
       { row: 2, column: 'email', message },
       { row: 3, column: 'display_name', message: 'Enter a name.' },
       { row: 3, column: 'email', message: 'This is not an e-mail address.' },

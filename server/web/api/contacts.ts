@@ -24,7 +24,7 @@ import { recordExport } from '../../domain/audit/audited.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
-import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
+import { contactCells, contactHeading, contactInput, faultWords, readContactCsv, writeLeftOut } from './contact-csv.ts';
 import { csvExport, csvText } from './csv.ts';
 import { listPages } from './list-pages.ts';
 import { body, id, pageCursor, pageSize, pathId, query, searchText } from './input.ts';
@@ -44,6 +44,11 @@ const List = z.object({
 const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
 const Brokerage = z.object({ brokerage_id: id });
+const Import = z.object({
+  brokerage_id: id,
+  /** Whether rows with errors are left out; otherwise nothing is imported if there are any. */
+  skip_faults: z.enum(['true', 'false'], 'Send true or false.').default('false'),
+});
 const Exported = List.pick({ brokerage_id: true, search: true, archived: true });
 
 /** Throws 404 unless the person is a member of the brokerage, as if it did not exist. */
@@ -65,7 +70,8 @@ export function contactRoutes(services: Services) {
     const file = await boundedBytes(c, largestContactFile.bytes);
     if (file === null) throw tooLarge(`The file is larger than ${largestContactFile.words}: split it.`);
     const csv = csvText(file, 'Save the file as CSV in UTF-8 and try again.');
-    const { rows, faults, count, leftOut } = await readContactCsv(csv);
+    const contents = await readContactCsv(csv);
+    const { rows, faults, count, leftOut } = contents;
     const [memberships, known] = await asPerson(
       services,
       c,
@@ -83,7 +89,21 @@ export function contactRoutes(services: Services) {
       /** Whether the contact that it duplicates is archived. */
       duplicate_archived: byPlace.get(place)?.archived ?? false,
     }));
-    return { rows: marked, faults, count, left_out: leftOut };
+    return { contents, rows: marked, faults, count, left_out: leftOut };
+  };
+
+  /** The rows that would not be imported, as a file with the reasons; null when there are none. */
+  const leftOutOf = ({ contents, rows, faults }: Awaited<ReturnType<typeof read>>): string | null => {
+    const reasons = new Map<number, string>();
+    for (const { row, duplicate_of, duplicate_archived, same_as } of rows)
+      if (duplicate_of !== null)
+        reasons.set(row, duplicate_archived ? 'Already in contacts, archived.' : 'Already in contacts.');
+      else if (same_as !== null) reasons.set(row, `The same as row ${same_as}.`);
+    for (const fault of faults) {
+      const before = reasons.get(fault.row);
+      reasons.set(fault.row, `${before === undefined ? '' : `${before} `}${faultWords(fault)}`);
+    }
+    return reasons.size === 0 ? null : writeLeftOut(contents, reasons);
   };
 
   return (
@@ -142,14 +162,15 @@ export function contactRoutes(services: Services) {
       })
 
       .post('/contacts/import/preview', query(Brokerage), async (c) => {
-        const { rows, faults, count, left_out } = await read(c, c.req.valid('query').brokerage_id);
-        return c.json({ row_count: count, rows, faults, left_out, imported: 0 });
+        const file = await read(c, c.req.valid('query').brokerage_id);
+        const { rows, faults, count, left_out } = file;
+        return c.json({ row_count: count, rows, faults, left_out, imported: 0, rows_left_out: leftOutOf(file) });
       })
 
-      .post('/contacts/import', query(Brokerage), async (c) => {
-        const { brokerage_id } = c.req.valid('query');
+      .post('/contacts/import', query(Import), async (c) => {
+        const { brokerage_id, skip_faults } = c.req.valid('query');
         const { rows, faults, count, left_out } = await read(c, brokerage_id);
-        if (faults.length > 0)
+        if (faults.length > 0 && skip_faults === 'false')
           throw new Problem(
             409,
             'faults_in_file',

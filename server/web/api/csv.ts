@@ -205,12 +205,12 @@ export function csvText(bytes: Uint8Array, advice: string): string {
 
 /**
  * Returns the rows of a CSV file, including empty ones; cells are cut to 1,000 characters. `cut` is called with the
- * position of each cut cell; `mostRows` is the limit that the message of a much longer file names. Throws 400 when the
+ * position and the whole text of each cut cell; `mostRows` is the limit that the message of a much longer file names. Throws 400 when the
  * file is not CSV or too large.
  */
 export async function parseCsv(
   csv: string,
-  { cut, mostRows }: { cut?: (row: number, column: number) => void; mostRows?: number } = {},
+  { cut, mostRows }: { cut?: (row: number, column: number, whole: string) => void; mostRows?: number } = {},
 ): Promise<string[][]> {
   checkLines(csv, mostRows);
   const [head = '', named] = namedDelimiter.exec(csv) ?? [];
@@ -225,7 +225,7 @@ export async function parseCsv(
     if (row.length > limits.columns)
       throw unreadable(`A file can have at most ${limits.columns} columns: remove those that are not needed.`);
     if (cells > limits.cells) throw unreadable(`A file can have at most ${limits.cells} cells: split it.`);
-    row.forEach((cell, column) => isCut(cell) && cut?.(rows.length, column));
+    row.forEach((cell, column) => isCut(cell) && cut?.(rows.length, column, cell));
     rows.push(row.map(cellText));
     return null;
   };

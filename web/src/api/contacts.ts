@@ -8,7 +8,7 @@ import {
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
-import type { Contact, ContactImport, ContactInput, Id, Items, SharedBounds } from './shapes.ts';
+import type { Contact, ContactInput, ContactPreview, Id, Items, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
 
 /** Maximum size of a file of contacts. */
@@ -92,14 +92,15 @@ export function useContactActions(brokerageId: Id) {
       },
     }),
     importFile: useMutation({
-      mutationFn: (file: File) => upload('/web/contacts/import', file, { query: { brokerage_id: brokerageId } }),
+      mutationFn: (file: File) =>
+        upload('/web/contacts/import', file, { query: { brokerage_id: brokerageId, skip_faults: 'true' } }),
       onSuccess: again,
     }),
   };
 }
 
 /** The content and the errors of a file; stores nothing. */
-export const previewImport = (brokerageId: Id, file: File): Promise<ContactImport> =>
+export const previewImport = (brokerageId: Id, file: File): Promise<ContactPreview> =>
   upload('/web/contacts/import/preview', file, { query: { brokerage_id: brokerageId } });
 
 /** The URL of a file with the brokerage's contacts that match the search, the archived ones instead if asked for. */
