@@ -5,6 +5,7 @@ import { renewForAnotherTry } from '../another-try.ts';
 import { openService, type TestService } from '../harness.ts';
 import type { Scene } from '../policies/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
+import { archive, workbook } from './workbook.ts';
 
 const nowhere = '01900000-0000-7000-8000-000000000000';
 
@@ -240,7 +241,7 @@ describe('everybody else', () => {
   test.each([
     ['too large', `name\n${'x'.repeat(2_200_000)}`],
     ['not in UTF-8', new Uint8Array([0x6e, 0xff, 0xfe])],
-    ['without a column that is known', 'first,last\na,b'],
+    ['without a column that is known', 'who,what\na,b'],
     ['of too many rows', `name\n${'x\n'.repeat(5001)}`],
   ])('gets 404 before their file is read: one that is %s', async (_, file) => {
     for (const path of ['/contacts/import/preview', '/contacts/import'])
@@ -420,16 +421,16 @@ describe('importing', () => {
       ],
       faults: [
         { row: 4, column: 'display_name', message: 'Enter a name.', name: '', value: '' },
-        { row: 5, column: 'type', message: 'Choose person or company.', name: 'Wrong', value: 'cat' },
         { row: 5, column: 'email', message: 'This is not an e-mail address.', name: 'Wrong', value: 'nowhere' },
       ],
-      left_out: ['Notes'],
+      left_out: ['Notes', 'Kind (where it is neither person nor company)'],
       imported: 0,
+      heading_row: 1,
       rows_left_out: [
         '\ufeffRow,Why it was left out,Name,Kind,E-mail address,Phone,Notes',
         '2,Already in contacts.,Known Kit,person,KIT@example.test,,met in May',
         '4,Name: Enter a name.,,company,,,',
-        '5,Type: Choose person or company. E-mail: This is not an e-mail address.,Wrong,cat,nowhere,,',
+        '5,E-mail: This is not an e-mail address.,Wrong,cat,nowhere,,',
         '',
       ].join('\r\n'),
     });
@@ -653,6 +654,36 @@ describe('importing', () => {
     });
   });
 
+  test.each([
+    ['Pipedrive', 'Person - Name,Person - Organization,Person - Email - Work,Person - Phone - Work'],
+    ['Zoho', 'Contact Name,Account Name,Email,Mobile'],
+    ['a list of buyers', 'Buyer Name,Buyer Company,Buyer Email,Buyer Phone'],
+    ['German programs', 'Name;Firma;E-Mail-Adresse;Telefon geschäftlich'],
+  ])('recognizes the columns of %s', async (_, heading) => {
+    const mark = heading.includes(';') ? ';' : ',';
+    const rows = [heading, 'Ana Ruiz,Acme,a@x.test,555 1', ',Bloom,b@x.test,'].map((one) => one.replaceAll(',', mark));
+    expect(await look(rows.join('\n'))).toMatchObject({
+      contacts: ['person|Ana Ruiz|a@x.test|555 1', 'company|Bloom|b@x.test|'],
+      faults: [],
+    });
+  });
+
+  test('takes a type that it does not know for none, and skips a title above the headings', async () => {
+    expect(
+      await look(
+        'All buyers\n\nExported on,2026-05-01\nVorname,Nachname,Company,Type\nAna,Ruiz,,Buyer\n,,Acme,Buyer\n,,Bloom,Individual\n',
+      ),
+    ).toEqual({
+      contacts: ['person|Ana Ruiz||', 'company|Acme||', 'person|Bloom||'],
+      faults: [],
+      left_out: ['Type (where it is neither person nor company)'],
+    });
+    const { body } = await send('broker', '/contacts/import/preview', 'All buyers\nname,email\nAna,nowhere\nEva,\n');
+    expect(body).toMatchObject({ heading_row: 2, row_count: 2, rows: [{ row: 4 }], faults: [{ row: 3 }] });
+    // A row of contacts is never taken for the heading.
+    expect((await send('broker', '/contacts/import/preview', 'who,kind\nAna,Company\n')).status).toBe(400);
+  });
+
   test('reads each row of a file with mixed line ends, and line ends in quotation marks', async () => {
     expect(await look('name,phone\r\nAlpha Loss,1\nBeta Loss\r\nGamma Loss,2\r"Delta\nLoss","3\r\n4"\n')).toMatchObject(
       {
@@ -725,7 +756,12 @@ describe('importing', () => {
       const { status, body } = await send('broker', '/contacts/import/preview', csv);
       return `${status} ${body.error.message}`;
     };
-    expect(await faultOf('first,last\na,b')).toMatch(/^400 The first line must name the columns/);
+    expect(await faultOf('who,what\na,b')).toMatch(
+      /^400 The first line must name the columns, and none of these is known to be a name: “who”, “what”\. Call one “Name”/,
+    );
+    expect(await faultOf(new Uint8Array(archive(workbook({ People: [['name'], ['Ana']] }))))).toMatch(
+      /^400 This is a workbook\. Save it as CSV/,
+    );
     expect(await faultOf('name\n"open')).toMatch(/^400 Line 2: quotation marks around a cell/);
     for (const csv of [
       'name,phone\r\nok,"1\n2"\rok too\n"5" Pipe Co",1\n"fine",2',
@@ -738,14 +774,14 @@ describe('importing', () => {
     expect(await faultOf(`name\n${'x\n'.repeat(5001)}`)).toMatch(/^400 .*limit is 5,?000/);
     // A file that would take long to parse is not parsed.
     expect(await faultOf(`name\n${'\n'.repeat(1_000_000)}`)).toMatch(
-      /^400 .*more than 20000 lines.*limit is 5000 rows/,
+      /^400 .*more than 20000 lines.*limit is 5000 rows: remove columns of long texts/,
     );
     expect(await faultOf(`name\n${'x,'.repeat(100_000)}`)).toMatch(/^400 This is not a CSV file: line 2 /);
     expect(await faultOf(`name\n"${`${'x'.repeat(999)}\n`.repeat(120)}"`)).toMatch(
       /^400 This is not a CSV file: line /,
     );
     expect(await faultOf(new Uint8Array([0x6e, 0xff, 0xfe]))).toMatch(/^400 Save the file as CSV in UTF-8/);
-    expect(await faultOf(`name\n${'x'.repeat(2_200_000)}`)).toMatch(/^413/);
+    expect(await faultOf(`name\n${'x'.repeat(2_200_000)}`)).toMatch(/^413 .*remove other columns, such as notes/);
   });
 });
 

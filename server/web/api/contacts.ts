@@ -24,8 +24,16 @@ import { recordExport } from '../../domain/audit/audited.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
-import { contactCells, contactHeading, contactInput, faultWords, readContactCsv, writeLeftOut } from './contact-csv.ts';
-import { csvExport, csvText } from './csv.ts';
+import {
+  contactCells,
+  contactHeading,
+  contactInput,
+  contactText,
+  faultWords,
+  readContactCsv,
+  writeLeftOut,
+} from './contact-csv.ts';
+import { csvExport } from './csv.ts';
 import { listPages } from './list-pages.ts';
 import { body, id, pageCursor, pageSize, pathId, query, searchText } from './input.ts';
 import { orNotFound } from './problems.ts';
@@ -68,9 +76,11 @@ export function contactRoutes(services: Services) {
     const [before] = await asPerson(services, c, listMemberships());
     checkMember(before, brokerageId);
     const file = await boundedBytes(c, largestContactFile.bytes);
-    if (file === null) throw tooLarge(`The file is larger than ${largestContactFile.words}: split it.`);
-    const csv = csvText(file, 'Save the file as CSV in UTF-8 and try again.');
-    const contents = await readContactCsv(csv);
+    if (file === null)
+      throw tooLarge(
+        `The file is larger than ${largestContactFile.words}. Only name, type, e-mail and phone are read: remove other columns, such as notes, or split it.`,
+      );
+    const contents = await readContactCsv(contactText(file));
     const { rows, faults, count, leftOut } = contents;
     const [memberships, known] = await asPerson(
       services,
@@ -164,7 +174,16 @@ export function contactRoutes(services: Services) {
       .post('/contacts/import/preview', query(Brokerage), async (c) => {
         const file = await read(c, c.req.valid('query').brokerage_id);
         const { rows, faults, count, left_out } = file;
-        return c.json({ row_count: count, rows, faults, left_out, imported: 0, rows_left_out: leftOutOf(file) });
+        return c.json({
+          row_count: count,
+          rows,
+          faults,
+          left_out,
+          imported: 0,
+          /** The row that names the columns; what is above it is ignored. */
+          heading_row: file.contents.headingRow,
+          rows_left_out: leftOutOf(file),
+        });
       })
 
       .post('/contacts/import', query(Import), async (c) => {

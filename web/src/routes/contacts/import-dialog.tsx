@@ -106,7 +106,7 @@ export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id
       toast(`${plural(imported, 'contact')} imported${left > 0 ? `, ${plural(left, 'row')} left out` : ''}`);
     },
   });
-  const { rows = [], faults = [], rows_left_out: others = null } = look.preview ?? {};
+  const { rows = [], faults = [], rows_left_out: others = null, heading_row: heading = 1 } = look.preview ?? {};
   const leftOut = leftOutWords(look.preview?.left_out ?? []);
   return (
     <ImportDialog
@@ -132,6 +132,9 @@ export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id
         >
           Download the rows left out
         </Button>
+      )}
+      {heading > 1 && (
+        <p className="text-soft">Row {formatCount(heading)} names the columns. What is above it is ignored.</p>
       )}
       {leftOut && <p className="text-soft">{leftOut}</p>}
       {rows.length > 0 && <Rows rows={rows} />}
