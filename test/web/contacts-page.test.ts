@@ -183,9 +183,10 @@ test('a file is previewed before it is imported', async () => {
   await dialog.getByText('Bad: nobody@').waitFor();
   const leftOut = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Download the rows left out' }).click();
-  expect(await readFile(await (await leftOut).path(), 'utf8')).toMatch(/The same as row 2[^]*nobody@/);
+  expect(await readFile(await (await leftOut).path(), 'utf8')).toMatch(/Same address as row 2[^]*nobody@/);
   await expectAccessible(page);
-  await dialog.getByText('Same as row 2').waitFor();
+  await dialog.getByRole('region', { name: 'Rows left out' }).getByText('Same address as row 2').waitFor();
+  await dialog.getByRole('region', { name: 'New contacts' }).getByText(`Xan ${own}`).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Keep editing' }).click();
   await page.getByRole('alertdialog').waitFor({ state: 'detached' });
@@ -195,6 +196,12 @@ test('a file is previewed before it is imported', async () => {
   await row(`Yuri ${own}`).waitFor();
 
   await page.getByRole('button', { name: 'Import' }).first().click();
+  const shared = Array.from({ length: 30 }, (_, n) => `Staff ${n},info-${own}@example.test`);
+  const others = Array.from({ length: 60 }, (_, n) => `Other ${n} ${own},`);
+  await choose(['name,email', ...others, ...shared].join('\n'));
+  const leftOutRows = dialog.getByRole('region', { name: 'Rows left out' });
+  await leftOutRows.getByText('Staff 29', { exact: true }).waitFor();
+  expect(await leftOutRows.getByText('Same address as row 62').count()).toBe(29);
   await choose(`name,email\nXan ${own},\nYuri,yuri-${own}@example.test\n`);
   await dialog.getByText('Nothing new in this file').waitFor();
   expect(await dialog.getByText('Already in contacts').count()).toBe(2);

@@ -105,10 +105,10 @@ export function contactRoutes(services: Services) {
   /** The rows that would not be imported, as a file with the reasons; null when there are none. */
   const leftOutOf = ({ contents, rows, faults }: Awaited<ReturnType<typeof read>>): string | null => {
     const reasons = new Map<number, string>();
-    for (const { row, duplicate_of, duplicate_archived, same_as } of rows)
+    for (const { row, contact, duplicate_of, duplicate_archived, same_as } of rows)
       if (duplicate_of !== null)
         reasons.set(row, duplicate_archived ? 'Already in contacts, archived.' : 'Already in contacts.');
-      else if (same_as !== null) reasons.set(row, `The same as row ${same_as}.`);
+      else if (same_as !== null) reasons.set(row, `Same${contact.email === null ? '' : ' address'} as row ${same_as}.`);
     for (const fault of faults) {
       const before = reasons.get(fault.row);
       reasons.set(fault.row, `${before === undefined ? '' : `${before} `}${faultWords(fault)}`);

@@ -1,4 +1,5 @@
 import { Download } from 'lucide-react';
+import { useId } from 'react';
 import { largestContactFile, mostContactRows, previewImport, useContactActions } from '../../api/contacts.ts';
 import type { ContactImport, ContactPreview, Id } from '../../api/shapes.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -15,11 +16,13 @@ const columnNames: Record<string, string> = { display_name: 'Name', type: 'Type'
 
 const isNew = ({ duplicate_of, same_as }: ContactImport['rows'][number]) => duplicate_of === null && same_as === null;
 
-function Rows({ rows }: Pick<ContactImport, 'rows'>) {
+function Rows({ rows, title }: Pick<ContactImport, 'rows'> & { title: string }) {
+  const headingId = useId();
+  if (rows.length === 0) return null;
   return (
-    <section aria-labelledby="import-rows">
-      <h3 id="import-rows" className="mb-2 font-medium">
-        What is in the file
+    <section aria-labelledby={headingId}>
+      <h3 id={headingId} className="mb-2 font-medium">
+        {title}
       </h3>
       <div className="overflow-hidden rounded-lg border border-line">
         <table className="w-full text-left">
@@ -57,7 +60,9 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
                     <Badge tone="warn">{line.duplicate_archived ? 'Archived' : 'Already in contacts'}</Badge>
                   )}
                   {line.duplicate_of === null && line.same_as !== null && (
-                    <Badge tone="warn">Same as row {line.same_as}</Badge>
+                    <Badge tone="warn">
+                      {line.contact.email === null ? 'Same' : 'Same address'} as row {line.same_as}
+                    </Badge>
                   )}
                 </td>
               </tr>
@@ -137,7 +142,8 @@ export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id
         <p className="text-soft">Row {formatCount(heading)} names the columns. What is above it is ignored.</p>
       )}
       {leftOut && <p className="text-soft">{leftOut}</p>}
-      {rows.length > 0 && <Rows rows={rows} />}
+      <Rows title="Rows left out" rows={rows.filter((line) => !isNew(line))} />
+      <Rows title="New contacts" rows={rows.filter(isNew)} />
     </ImportDialog>
   );
 }
