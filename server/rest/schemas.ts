@@ -19,11 +19,12 @@ const type = z
 
 // The pattern is only for the OpenAPI document.
 const displayName = text('Send a text.')
+  .overwrite((value) => value.trim())
   .refine((value) => !isBlank(value), { error: blank })
   .meta({
     minLength: 1,
     pattern: visible,
-    description: `The name to show. ${asLongAsTheBody}`,
+    description: `The name to show, stored without surrounding spaces. ${asLongAsTheBody}`,
     examples: ['Ron Halvorsen'],
   });
 
@@ -42,10 +43,12 @@ const email = (sentence: string) =>
     });
 
 const phone = (sentence: string) =>
-  text(sentence).meta({
-    examples: ['+1 614-555-0112'],
-    description: `Not validated, because numbers are written in many ways. ${asLongAsTheBody}`,
-  });
+  text(sentence)
+    .overwrite((value) => value.trim())
+    .meta({
+      examples: ['+1 614-555-0112'],
+      description: `Not validated, because numbers are written in many ways; stored without surrounding spaces. ${asLongAsTheBody}`,
+    });
 
 const orLeaveOut = 'Send a text, or leave the property out.';
 

@@ -99,6 +99,21 @@ describe('PATCH of a contact', () => {
     expect(entry(put).phone).toBeNull();
   });
 
+  test('names and phone numbers are stored without surrounding space, however they are sent', async () => {
+    const sent = { type: 'person', displayName: ' Ada \t\u00a0', phone: '\n5 5 ' };
+    const [made, blank] = [await add(sent.displayName, sent), await add('Blank', { phone: '  ' })];
+    expect([made.displayName, made.phone, blank.phone]).toEqual(['Ada', '5 5', null]);
+    expect(entry(await one(made.id))).toMatchObject({ displayName: 'Ada', phone: '5 5' });
+    const item = { action: 'upsert', externalId: 'spaced', contact: sent };
+    const batch = await call('POST', '/contacts/batch', { items: [item] });
+    for (const written of [
+      (batch.body as unknown as { results: { contact: ContactRecord }[] }).results[0]!.contact,
+      entry(await call('PUT', '/contacts/by-external-id/spaced', sent)),
+      entry(await call('PATCH', `/contacts/${blank.id}`, sent)),
+    ])
+      expect(written).toMatchObject({ displayName: 'Ada', phone: '5 5' });
+  });
+
   test('with the same values leaves updatedAt and the ETag as they are, so two systems do not loop', async () => {
     const made = await add('Quiet', { phone: '1' });
     const before = await one(made.id);

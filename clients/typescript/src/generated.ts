@@ -177,22 +177,22 @@ export type ContactBatchUpsert = {
 export type ContactCreate = {
   /** Whether this is a person or a company. */
   type: 'person' | 'company';
-  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** The name to show, stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName: string;
   /** An ASCII mailbox (RFC 5321) whose domain contains a dot or is an IPv4 or IPv6 address in brackets. */
   email?: string | undefined;
-  /** Not validated, because numbers are written in many ways. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** Not validated, because numbers are written in many ways; stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   phone?: string | undefined;
 };
 
 export type ContactCreateWithExternalId = {
   /** Whether this is a person or a company. */
   type: 'person' | 'company';
-  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** The name to show, stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName: string;
   /** An ASCII mailbox (RFC 5321) whose domain contains a dot or is an IPv4 or IPv6 address in brackets. */
   email?: string | undefined;
-  /** Not validated, because numbers are written in many ways. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** Not validated, because numbers are written in many ways; stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   phone?: string | undefined;
   /** The id of the contact in another system, unique in the brokerage. */
   externalId?: string | undefined;
@@ -219,7 +219,7 @@ export type ContactNotFoundError = ErrorEnvelope & {
 export type ContactPatch = {
   /** Whether this is a person or a company. */
   type?: 'person' | 'company' | undefined;
-  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** The name to show, stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName?: string | undefined;
   email?: string | null | undefined;
   phone?: string | null | undefined;
