@@ -379,6 +379,7 @@ describe('merging', () => {
       await call('POST', `/contacts/restore/${id}`),
       await call('PATCH', `/contacts/${id}`, { displayName: 'Gone' }),
       await call('POST', `/contacts/merge/${kept.id}`, { from: id }),
+      await call('POST', `/contacts/merge/${id}`, { from: kept.id }),
     ])
       expect(answer).toMatchObject({
         status: 409,
@@ -404,7 +405,10 @@ describe('merging', () => {
     expect(codeOf(await merge(kept.id, company.id))).toEqual([409, 'conflict']);
     const archived = await merge(kept.id, gone.id);
     expect([...codeOf(archived), archived.body?.error.details]).toEqual([409, 'conflict', { contactId: gone.id }]);
-    for (const id of [gone.id, foreigner.id, crypto.randomUUID(), 'x'])
+    const into = await merge(gone.id, kept.id);
+    expect([...codeOf(into), into.body?.error.details]).toEqual([409, 'conflict', { contactId: gone.id }]);
+    expect(into.body?.error.message).toContain('The contact to merge into is archived');
+    for (const id of [foreigner.id, crypto.randomUUID(), 'x'])
       expect(codeOf(await merge(id, kept.id))).toEqual([404, 'contact_not_found']);
     for (const id of [kept.id, company.id]) expect(entry(await one(id)).archivedAt).toBeNull();
     const stale = await call('POST', `/contacts/merge/${kept.id}`, { from: company.id }, { 'If-Match': '"x"' });
@@ -418,7 +422,7 @@ describe('merging', () => {
       call('POST', `/contacts/merge/${a.id}`, { from: b.id }),
       call('POST', `/contacts/merge/${b.id}`, { from: a.id }),
     ]);
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 404]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
   });
 
   test('waits for a batch with the same contacts in another order', async () => {
