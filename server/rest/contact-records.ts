@@ -107,6 +107,9 @@ function itemOf(value: unknown): BatchItem {
       return { change: { act: 'change', id: item.id, given: written(item.contact), tags }, faults: [] };
     case 'upsert':
       return { change: { act: 'put', externalId: item.externalId, given: put(item.contact), tags }, faults: [] };
+    case 'archive':
+    case 'restore':
+      return { change: { act: item.action, id: item.id, tags }, faults: [] };
   }
 }
 

@@ -530,6 +530,41 @@ describe('batches', () => {
     });
   });
 
+  test('archives and restores, on condition if asked', async () => {
+    const [a, b] = [await add('To archive'), await add('Changed')];
+    const old = tagOf(await one(b.id));
+    await call('PATCH', `/contacts/${b.id}`, { phone: '1' });
+    const send = async (...items: object[]) =>
+      results(await call('POST', '/contacts/batch', { items })).map(({ status, contact }) => [
+        status,
+        contact && contact.archivedAt !== null,
+      ]);
+    const item = (action: string, id: string, more: object = {}) => ({ action, id, ...more });
+    expect(
+      await send(
+        item('archive', a.id),
+        item('archive', b.id, { ifMatch: old }),
+        item('archive', crypto.randomUUID()),
+        item('archive', b.id, { contact: { phone: '2' } }),
+      ),
+    ).toEqual([
+      [200, true],
+      [412, undefined],
+      [404, undefined],
+      [400, undefined],
+    ]);
+    expect((await call('GET', `/contacts/${a.id}`)).status).toBe(404);
+    expect(await send(item('restore', a.id), item('restore', b.id))).toEqual([
+      [200, false],
+      [200, false],
+    ]);
+    expect((await recorded(a.id)).map(({ action }) => action)).toEqual([
+      'contact.create',
+      'contact.archive',
+      'contact.restore',
+    ]);
+  });
+
   test('takes 1 to 200 items and at most a megabyte, and counts each item against the rate limit', async () => {
     for (const items of [[], undefined, {}, Array.from({ length: 201 }, () => ({}))])
       expect(codeOf(await call('POST', '/contacts/batch', { items }))).toEqual([400, 'validation_error']);

@@ -125,13 +125,21 @@ export type ContactBatch = {
   items: ContactBatchItem[];
 };
 
+/** Like POST /contacts/archive/{contactId} and POST /contacts/restore/{contactId}. */
+export type ContactBatchArchive = {
+  action: 'archive' | 'restore';
+  id: string;
+  /** Change the contact only if this is its current entity tag, as with the header If-Match. */
+  ifMatch?: string | undefined;
+};
+
 /** Like POST /contacts, optionally with an external id. */
 export type ContactBatchCreate = {
   action: 'create';
   contact: ContactCreateWithExternalId;
 };
 
-export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | ContactBatchUpsert;
+export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | ContactBatchUpsert | ContactBatchArchive;
 
 export type ContactBatchItemResult = {
   /** The status that the change would have had on its own. */
