@@ -87,6 +87,41 @@ test('a contact is added, found, edited, archived, and restored by undo', async 
   expect(testPage.complaints).toEqual([]);
 });
 
+test('several contacts are archived and restored at once', async () => {
+  const { page } = testPage;
+  const own = crypto.randomUUID().slice(0, 8);
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'Several ' || n || ' ' || $2 from generate_series(1, 6) n`,
+    [service.demo.brokerage_id, own],
+  );
+  await testPage.go(`/contacts?search=${own}`);
+  const box = (name: string) => page.getByRole('checkbox', { name });
+  await box(`Select Several 2 ${own}`).click();
+  await box(`Select Several 5 ${own}`).click({ modifiers: ['Shift'] });
+  await announced('4 contacts selected').waitFor();
+  await box(`Select Several 3 ${own}`).press('Space');
+  await announced('3 contacts selected').waitFor();
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Archive selected' }).click();
+  await page.getByText('3 contacts archived').first().waitFor();
+  await row(`Several 5 ${own}`).waitFor({ state: 'detached' });
+  for (const n of [1, 3, 6]) await row(`Several ${n} ${own}`).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row(`Several 5 ${own}`).waitFor();
+
+  await box('Select all contacts shown').click();
+  await announced('6 contacts selected').waitFor();
+  await page.getByRole('button', { name: 'Archive selected' }).click();
+  await page.getByText('No matching contacts').waitFor();
+  await testPage.go(`/contacts?archived=true&search=${own}`);
+  await box('Select all contacts shown').click();
+  await page.getByRole('button', { name: 'Restore selected' }).click();
+  await page.getByText('6 contacts restored').first().waitFor();
+  await page.getByText('No matching contacts').waitFor();
+  expect(testPage.complaints).toEqual([]);
+});
+
 test('an admin erases a contact for good, and others are not offered it', async () => {
   const { page } = testPage;
   const own = crypto.randomUUID().slice(0, 8);

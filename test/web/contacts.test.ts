@@ -122,6 +122,41 @@ describe('members of the brokerage', () => {
     expect(JSON.stringify(records)).not.toMatch(/Ruiz|example\.test/);
   });
 
+  test('archive and restore many at once, with an audit record for each, but restore none that was erased', async () => {
+    const [a, b, erased] = [await add(), await add(), await add()];
+    expect((await as('admin').ask(`/contacts/${erased}/erase`, {})).status).toBe(204);
+    const put = (archived: boolean, ids: string[], brokerage_id = scene.brokerage) =>
+      as('broker').ask('/contacts/archived', { brokerage_id, ids, archived });
+    const there = async () => {
+      const found = await service.sql<{ id: string }>(
+        'select id from contacts where id = any ($1) and archived_at is null order by id',
+        [[a, b, erased, elsewhere.contact]],
+      );
+      return found.map(({ id }) => id);
+    };
+    const all = [a, b, erased, elsewhere.contact, nowhere];
+    expect((await put(true, all)).body.ids.toSorted()).toEqual([a, b].toSorted());
+    expect(await there()).toEqual([elsewhere.contact]);
+    expect((await put(true, all)).body).toEqual({ ids: [] });
+    expect((await put(false, all)).body.ids.toSorted()).toEqual([a, b].toSorted());
+    expect(await there()).toEqual([a, b, elsewhere.contact].toSorted());
+    expect((await put(true, [elsewhere.contact], elsewhere.brokerage)).status).toBe(404);
+    expect(await there()).toHaveLength(3);
+    for (const ids of [[], ['x'], Array.from({ length: 1001 }, () => nowhere)])
+      expect((await put(true, ids)).status).toBe(400);
+    const records = await service.sql<{ action: string; by: string }>(
+      `select action, user_id as by from audit_records where subject_id = any ($1) and action <> 'contact.create'
+         and brokerage_id = $2 order by action, id`,
+      [[a, b], scene.brokerage],
+    );
+    expect(records.map(({ action }) => action)).toEqual([
+      'contact.archive',
+      'contact.archive',
+      'contact.restore',
+      'contact.restore',
+    ]);
+  });
+
   test('who are admins erase a contact with its duplicates, and others may not', async () => {
     const id = await add({ display_name: 'Zenobia Oldcontact', email: 'zenobia@example.test' });
     const duplicate = await add({ display_name: 'Zenobia (twice)', email: null, phone: '+1 555 0177' });
@@ -209,6 +244,7 @@ describe('members of the brokerage', () => {
       ['POST', '/contacts'],
       ['PATCH', `/contacts/${id}`],
       ['POST', `/contacts/${id}/archive`],
+      ['POST', '/contacts/archived'],
       ['POST', `/contacts/import?brokerage_id=${scene.brokerage}`],
     ] as const)
       expect((await fetch(`${service.origin}/api/web${path}`, { method, headers })).status).toBe(403);
@@ -232,6 +268,8 @@ describe('everybody else', () => {
           await person.ask(`/contacts/${nowhere}${path}`, body, method),
         );
       expect((await exported(name)).status).toBe(404);
+      const many = { brokerage_id: scene.brokerage, ids: [id], archived: true };
+      expect((await person.ask('/contacts/archived', many)).status).toBe(404);
       for (const path of ['/contacts/import/preview', '/contacts/import'])
         expect((await send(name, path, 'name\nAna')).status).toBe(404);
     },

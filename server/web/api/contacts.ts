@@ -8,6 +8,7 @@ import { searchWords, type Place } from '../../database/paging.ts';
 import {
   addContact,
   archiveContact,
+  archiveContacts,
   changeContact,
   contactList,
   contactSorts,
@@ -40,6 +41,8 @@ import { orNotFound } from './problems.ts';
 
 /** Maximum size of a file of contacts, in bytes and in words. The page states it, too. */
 export const largestContactFile = { bytes: 2_097_152, words: '2 MB' } as const;
+/** Maximum number of contacts that are archived or restored together. The page states it, too. */
+export const mostContactsAtOnce = 1_000;
 
 const List = z.object({
   brokerage_id: id,
@@ -51,6 +54,11 @@ const List = z.object({
 });
 const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
+const Archived = z.strictObject({
+  brokerage_id: id,
+  ids: z.array(id).min(1, 'Choose at least one.').max(mostContactsAtOnce, `Choose at most ${mostContactsAtOnce}.`),
+  archived: z.boolean(),
+});
 const Brokerage = z.object({ brokerage_id: id });
 const Import = z.object({
   brokerage_id: id,
@@ -146,6 +154,18 @@ export function contactRoutes(services: Services) {
         const given = c.req.valid('json');
         const [changed] = await asPerson(services, c, changeContact(pathId(c), given, originOf(c)));
         return c.json(orNotFound(changed));
+      })
+
+      .post('/contacts/archived', body(Archived), async (c) => {
+        const { brokerage_id, ids, archived } = c.req.valid('json');
+        const [memberships, , changed] = await asPerson(
+          services,
+          c,
+          listMemberships(),
+          ...archiveContacts(brokerage_id, ids, archived, originOf(c)),
+        );
+        checkMember(memberships, brokerage_id);
+        return c.json({ ids: changed });
       })
 
       .post('/contacts/:id/archive', async (c) => {

@@ -14,6 +14,7 @@ import { upload } from './upload.ts';
 /** Maximum size of a file of contacts. */
 export const largestContactFile: SharedBounds['largestContactFile']['words'] = '2 MB';
 export const mostContactRows: SharedBounds['mostContactRows'] = 5000;
+export const mostContactsAtOnce: SharedBounds['mostContactsAtOnce'] = 1000;
 
 export type ContactFilter = Omit<RequestQuery<'get', '/web/contacts'>, 'brokerage_id' | 'cursor'>;
 
@@ -83,6 +84,14 @@ export function useContactActions(brokerageId: Id) {
     restore: useMutation({
       mutationFn: (id: Id) => api.post('/web/contacts/:id/restore', { param: { id } }),
       onSuccess: changed,
+    }),
+    putMany: useMutation({
+      mutationFn: (chosen: { ids: Id[]; archived: boolean }) =>
+        api.post('/web/contacts/archived', { json: { ...chosen, brokerage_id: brokerageId } }),
+      onSuccess: ({ ids }) => {
+        for (const id of ids) client.removeQueries(contactQuery(id));
+        return again();
+      },
     }),
     erase: useMutation({
       mutationFn: (id: Id) => api.post('/web/contacts/:id/erase', { param: { id } }),
