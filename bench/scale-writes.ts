@@ -289,6 +289,9 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | 
     body: { brokerage_id: brokerage_id ?? nothing, type: 'person', display_name: 'Somebody New' },
   }),
   'PATCH /api/web/contacts/:id': ({ contact_id }) => ({ at: { id: contact_id }, body: { phone: null } }),
+  'POST /api/web/contacts/archived': ({ contact_id }, { brokerage_id }) => ({
+    body: { brokerage_id, ids: [contact_id], archived: true },
+  }),
   'POST /api/web/contacts/:id/archive': ({ contact_id }) => ({ at: { id: contact_id } }),
   'POST /api/web/contacts/:id/restore': ({ archived_id }) => ({ at: { id: archived_id } }),
   'POST /api/web/contacts/:id/erase': ({ archived_id }) => ({ at: { id: archived_id } }),

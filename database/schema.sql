@@ -11500,10 +11500,12 @@ begin
   -- As app.write_contacts, which locks contacts in the order of its items.
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('contacts ' || brokerage, 0));
   perform from public.contacts k where k.id in (kept, other) and k.brokerage_id = brokerage order by k.id for update;
-  select k.* into c from public.contacts k where k.id = kept and k.brokerage_id = brokerage and k.archived_at is null;
+  select k.* into c from public.contacts k where k.id = kept and k.brokerage_id = brokerage;
   select k.* into o from public.contacts k where k.id = other and k.brokerage_id = brokerage;
   if c.id is null then
     outcome := 'not_found';
+  elsif c.archived_at is not null then
+    outcome := case when c.erased_at is null then 'archived' else 'erased' end;
   elsif not (array[app.contact_tag(c.id, c.version, c.updated_at), '*'] && tags) then
     outcome := 'stale';
   elsif o.merged_into = c.id then
@@ -17987,3 +17989,4 @@ $function$;
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- 9b51bfcf5ab5febf579dc6e20b6edb21bff688bc4180b07d527655ef88f5af3e  890_names_of_opened_documents.sql
 -- f5e1cbb1f770fa94ed044a4eef014181c2e0ce7fd85ad1a7176c0e34406145e8  903_hosts_of_clients_by_document.sql
+-- 6f3b32ae8dd8549ad7f6aa9b8ea7c03c3cdb35a3d344fbc0617b253a967b5981  885_merges_into_archived_contacts.sql

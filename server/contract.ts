@@ -22,7 +22,7 @@ import type { longestTerms } from './domain/offers/offers.ts';
 import type { longestEmailAddress } from './lib/email-address.ts';
 import type { mostMembers } from './domain/people/members.ts';
 import type { mostContactRows } from './web/api/contact-csv.ts';
-import type { largestContactFile } from './web/api/contacts.ts';
+import type { largestContactFile, mostContactsAtOnce } from './web/api/contacts.ts';
 import type { largestBooksFile } from './web/api/qoe-import.ts';
 import type { ApiRoutes } from './web/api/routes.ts';
 
@@ -98,6 +98,7 @@ export interface SharedBounds {
   readonly longestTerms: typeof longestTerms;
   readonly mostClients: typeof mostClients;
   readonly mostContactRows: typeof mostContactRows;
+  readonly mostContactsAtOnce: typeof mostContactsAtOnce;
   readonly mostDocumentsOfSource: typeof mostDocumentsOfSource;
   readonly mostFindings: typeof mostFindings;
   readonly mostMembers: typeof mostMembers;

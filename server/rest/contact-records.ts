@@ -108,6 +108,9 @@ function itemOf(value: unknown): BatchItem {
       return { change: { act: 'change', id: item.id, given: written(item.contact), tags }, faults: [] };
     case 'upsert':
       return { change: { act: 'put', externalId: item.externalId, given: put(item.contact), tags }, faults: [] };
+    case 'archive':
+    case 'restore':
+      return { change: { act: item.action, id: item.id, tags }, faults: [] };
   }
 }
 
@@ -174,6 +177,10 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
         answer: ([merged]) => {
           if (merged?.outcome === 'other_not_found')
             throw invalid([{ in: 'body', path: 'from', message: 'There is no such contact.' }]);
+          if (merged?.outcome === 'archived' && merged.contact?.id === kept.toLowerCase())
+            throw conflict('The contact to merge into is archived: restore it first, or merge into another one.', {
+              contactId: merged.contact.id,
+            });
           if (merged?.outcome === 'of_another_type') throw conflict('A person and a company cannot be merged.');
           return answerTo(merged);
         },

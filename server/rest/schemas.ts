@@ -19,11 +19,12 @@ const type = z
 
 // The pattern is only for the OpenAPI document.
 const displayName = text('Send a text.')
+  .overwrite((value) => value.trim())
   .refine((value) => !isBlank(value), { error: blank })
   .meta({
     minLength: 1,
     pattern: visible,
-    description: `The name to show. ${asLongAsTheBody}`,
+    description: `The name to show, stored without surrounding spaces. ${asLongAsTheBody}`,
     examples: ['Ron Halvorsen'],
   });
 
@@ -42,10 +43,12 @@ const email = (sentence: string) =>
     });
 
 const phone = (sentence: string) =>
-  text(sentence).meta({
-    examples: ['+1 614-555-0112'],
-    description: `Not validated, because numbers are written in many ways. ${asLongAsTheBody}`,
-  });
+  text(sentence)
+    .overwrite((value) => value.trim())
+    .meta({
+      examples: ['+1 614-555-0112'],
+      description: `Not validated, because numbers are written in many ways; stored without surrounding spaces. ${asLongAsTheBody}`,
+    });
 
 const orLeaveOut = 'Send a text, or leave the property out.';
 
@@ -137,6 +140,8 @@ const ifMatch = z
     examples: ['"019ac2b17d3e7c529f045b8e6a1d2c30.3.1795190400123"'],
   });
 
+const idOfContact = z.uuid({ error: absent('Send the id of the contact.') });
+
 /** One change of a batch. */
 export const contactBatchItem = z
   .discriminatedUnion(
@@ -148,7 +153,7 @@ export const contactBatchItem = z
       z
         .strictObject({
           action: z.literal('update'),
-          id: z.uuid({ error: absent('Send the id of the contact.') }),
+          id: idOfContact,
           ifMatch: ifMatch.optional(),
           contact: contactPatch,
         })
@@ -156,8 +161,12 @@ export const contactBatchItem = z
       z
         .strictObject({ action: z.literal('upsert'), externalId, ifMatch: ifMatch.optional(), contact: contactCreate })
         .meta({ id: 'ContactBatchUpsert', description: 'Like PUT /contacts/by-external-id/{externalId}.' }),
+      z.strictObject({ action: z.enum(['archive', 'restore']), id: idOfContact, ifMatch: ifMatch.optional() }).meta({
+        id: 'ContactBatchArchive',
+        description: 'Like POST /contacts/archive/{contactId} and POST /contacts/restore/{contactId}.',
+      }),
     ],
-    { error: () => 'Send a JSON object whose action is "create", "update" or "upsert".' },
+    { error: () => 'Send a JSON object whose action is "create", "update", "upsert", "archive" or "restore".' },
   )
   .meta({ id: 'ContactBatchItem' });
 

@@ -99,6 +99,21 @@ describe('PATCH of a contact', () => {
     expect(entry(put).phone).toBeNull();
   });
 
+  test('names and phone numbers are stored without surrounding space, however they are sent', async () => {
+    const sent = { type: 'person', displayName: ' Ada \t\u00a0', phone: '\n5 5 ' };
+    const [made, blank] = [await add(sent.displayName, sent), await add('Blank', { phone: '  ' })];
+    expect([made.displayName, made.phone, blank.phone]).toEqual(['Ada', '5 5', null]);
+    expect(entry(await one(made.id))).toMatchObject({ displayName: 'Ada', phone: '5 5' });
+    const item = { action: 'upsert', externalId: 'spaced', contact: sent };
+    const batch = await call('POST', '/contacts/batch', { items: [item] });
+    for (const written of [
+      (batch.body as unknown as { results: { contact: ContactRecord }[] }).results[0]!.contact,
+      entry(await call('PUT', '/contacts/by-external-id/spaced', sent)),
+      entry(await call('PATCH', `/contacts/${blank.id}`, sent)),
+    ])
+      expect(written).toMatchObject({ displayName: 'Ada', phone: '5 5' });
+  });
+
   test('with the same values leaves updatedAt and the ETag as they are, so two systems do not loop', async () => {
     const made = await add('Quiet', { phone: '1' });
     const before = await one(made.id);
@@ -364,6 +379,7 @@ describe('merging', () => {
       await call('POST', `/contacts/restore/${id}`),
       await call('PATCH', `/contacts/${id}`, { displayName: 'Gone' }),
       await call('POST', `/contacts/merge/${kept.id}`, { from: id }),
+      await call('POST', `/contacts/merge/${id}`, { from: kept.id }),
     ])
       expect(answer).toMatchObject({
         status: 409,
@@ -389,7 +405,10 @@ describe('merging', () => {
     expect(codeOf(await merge(kept.id, company.id))).toEqual([409, 'conflict']);
     const archived = await merge(kept.id, gone.id);
     expect([...codeOf(archived), archived.body?.error.details]).toEqual([409, 'conflict', { contactId: gone.id }]);
-    for (const id of [gone.id, foreigner.id, crypto.randomUUID(), 'x'])
+    const into = await merge(gone.id, kept.id);
+    expect([...codeOf(into), into.body?.error.details]).toEqual([409, 'conflict', { contactId: gone.id }]);
+    expect(into.body?.error.message).toContain('The contact to merge into is archived');
+    for (const id of [foreigner.id, crypto.randomUUID(), 'x'])
       expect(codeOf(await merge(id, kept.id))).toEqual([404, 'contact_not_found']);
     for (const id of [kept.id, company.id]) expect(entry(await one(id)).archivedAt).toBeNull();
     const stale = await call('POST', `/contacts/merge/${kept.id}`, { from: company.id }, { 'If-Match': '"x"' });
@@ -403,7 +422,7 @@ describe('merging', () => {
       call('POST', `/contacts/merge/${a.id}`, { from: b.id }),
       call('POST', `/contacts/merge/${b.id}`, { from: a.id }),
     ]);
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 404]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
   });
 
   test('waits for a batch with the same contacts in another order', async () => {
@@ -509,6 +528,41 @@ describe('batches', () => {
       action: 'contact.update',
       details: { changed: ['phone'] },
     });
+  });
+
+  test('archives and restores, on condition if asked', async () => {
+    const [a, b] = [await add('To archive'), await add('Changed')];
+    const old = tagOf(await one(b.id));
+    await call('PATCH', `/contacts/${b.id}`, { phone: '1' });
+    const send = async (...items: object[]) =>
+      results(await call('POST', '/contacts/batch', { items })).map(({ status, contact }) => [
+        status,
+        contact && contact.archivedAt !== null,
+      ]);
+    const item = (action: string, id: string, more: object = {}) => ({ action, id, ...more });
+    expect(
+      await send(
+        item('archive', a.id),
+        item('archive', b.id, { ifMatch: old }),
+        item('archive', crypto.randomUUID()),
+        item('archive', b.id, { contact: { phone: '2' } }),
+      ),
+    ).toEqual([
+      [200, true],
+      [412, undefined],
+      [404, undefined],
+      [400, undefined],
+    ]);
+    expect((await call('GET', `/contacts/${a.id}`)).status).toBe(404);
+    expect(await send(item('restore', a.id), item('restore', b.id))).toEqual([
+      [200, false],
+      [200, false],
+    ]);
+    expect((await recorded(a.id)).map(({ action }) => action)).toEqual([
+      'contact.create',
+      'contact.archive',
+      'contact.restore',
+    ]);
   });
 
   test('takes 1 to 200 items and at most a megabyte, and counts each item against the rate limit', async () => {

@@ -1,5 +1,6 @@
 /** The page of contacts in a real browser. */
 
+import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
@@ -86,6 +87,41 @@ test('a contact is added, found, edited, archived, and restored by undo', async 
   expect(testPage.complaints).toEqual([]);
 });
 
+test('several contacts are archived and restored at once', async () => {
+  const { page } = testPage;
+  const own = crypto.randomUUID().slice(0, 8);
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'Several ' || n || ' ' || $2 from generate_series(1, 6) n`,
+    [service.demo.brokerage_id, own],
+  );
+  await testPage.go(`/contacts?search=${own}`);
+  const box = (name: string) => page.getByRole('checkbox', { name });
+  await box(`Select Several 2 ${own}`).click();
+  await box(`Select Several 5 ${own}`).click({ modifiers: ['Shift'] });
+  await announced('4 contacts selected').waitFor();
+  await box(`Select Several 3 ${own}`).press('Space');
+  await announced('3 contacts selected').waitFor();
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Archive selected' }).click();
+  await page.getByText('3 contacts archived').first().waitFor();
+  await row(`Several 5 ${own}`).waitFor({ state: 'detached' });
+  for (const n of [1, 3, 6]) await row(`Several ${n} ${own}`).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row(`Several 5 ${own}`).waitFor();
+
+  await box('Select all contacts shown').click();
+  await announced('6 contacts selected').waitFor();
+  await page.getByRole('button', { name: 'Archive selected' }).click();
+  await page.getByText('No matching contacts').waitFor();
+  await testPage.go(`/contacts?archived=true&search=${own}`);
+  await box('Select all contacts shown').click();
+  await page.getByRole('button', { name: 'Restore selected' }).click();
+  await page.getByText('6 contacts restored').first().waitFor();
+  await page.getByText('No matching contacts').waitFor();
+  expect(testPage.complaints).toEqual([]);
+});
+
 test('an admin erases a contact for good, and others are not offered it', async () => {
   const { page } = testPage;
   const own = crypto.randomUUID().slice(0, 8);
@@ -168,24 +204,39 @@ test('a file is previewed before it is imported', async () => {
   const dialog = page.getByRole('dialog');
   const choose = (csv: string) =>
     dialog.locator('input[type=file]').setInputFiles({ name: 'c.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
-  await choose(`name,email\nYuri ${own},yuri-${own}@example.test\n,nobody@\n`);
+  await choose(`name,email\n,nobody@\n`);
   await dialog.getByText('Nothing can be imported yet').waitFor();
   await dialog.getByText('This is not an e-mail address.').waitFor();
   expect(await dialog.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true);
   await expectAccessible(page);
 
-  await choose(`name,email\nYuri ${own},yuri-${own}@example.test\nYuri again,YURI-${own}@example.test\nXan ${own},\n`);
+  await choose(
+    `name,email\nYuri ${own},yuri-${own}@example.test\nYuri again,YURI-${own}@example.test\nXan ${own},\nBad,nobody@\n`,
+  );
   await dialog.getByText('2 contacts can be imported').waitFor();
-  await dialog.getByText('Same as row 2').waitFor();
+  await dialog.getByText('1 row with errors will be left out.').waitFor();
+  await dialog.getByText('Bad: nobody@').waitFor();
+  const leftOut = page.waitForEvent('download');
+  await dialog.getByRole('button', { name: 'Download the rows left out' }).click();
+  expect(await readFile(await (await leftOut).path(), 'utf8')).toMatch(/Same address as row 2[^]*nobody@/);
+  await expectAccessible(page);
+  await dialog.getByRole('region', { name: 'Rows left out' }).getByText('Same address as row 2').waitFor();
+  await dialog.getByRole('region', { name: 'New contacts' }).getByText(`Xan ${own}`).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Keep editing' }).click();
   await page.getByRole('alertdialog').waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Import 2 contacts' }).click();
-  await page.getByText('2 contacts imported').first().waitFor();
+  await page.getByText('2 contacts imported, 2 rows left out').first().waitFor();
   await page.getByRole('searchbox', { name: 'Search contacts' }).fill(`yuri ${own}`);
   await row(`Yuri ${own}`).waitFor();
 
   await page.getByRole('button', { name: 'Import' }).first().click();
+  const shared = Array.from({ length: 30 }, (_, n) => `Staff ${n},info-${own}@example.test`);
+  const others = Array.from({ length: 60 }, (_, n) => `Other ${n} ${own},`);
+  await choose(['name,email', ...others, ...shared].join('\n'));
+  const leftOutRows = dialog.getByRole('region', { name: 'Rows left out' });
+  await leftOutRows.getByText('Staff 29', { exact: true }).waitFor();
+  expect(await leftOutRows.getByText('Same address as row 62').count()).toBe(29);
   await choose(`name,email\nXan ${own},\nYuri,yuri-${own}@example.test\n`);
   await dialog.getByText('Nothing new in this file').waitFor();
   expect(await dialog.getByText('Already in contacts').count()).toBe(2);

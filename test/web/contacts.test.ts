@@ -5,6 +5,7 @@ import { renewForAnotherTry } from '../another-try.ts';
 import { openService, type TestService } from '../harness.ts';
 import type { Scene } from '../policies/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
+import { archive, workbook } from './workbook.ts';
 
 const nowhere = '01900000-0000-7000-8000-000000000000';
 
@@ -54,8 +55,9 @@ async function send(
   path: string,
   csv: string | Uint8Array<ArrayBuffer>,
   brokerage = scene.brokerage,
+  options = '',
 ): Promise<Answer> {
-  const response = await fetch(`${service.origin}/api/web${path}?brokerage_id=${brokerage}`, {
+  const response = await fetch(`${service.origin}/api/web${path}?brokerage_id=${brokerage}${options}`, {
     method: 'POST',
     headers: { ...as(name).headers, 'content-type': 'text/csv' },
     body: csv,
@@ -118,6 +120,41 @@ describe('members of the brokerage', () => {
     ]);
     expect(new Set(records.map(({ brokerage_id }) => brokerage_id))).toEqual(new Set([scene.brokerage]));
     expect(JSON.stringify(records)).not.toMatch(/Ruiz|example\.test/);
+  });
+
+  test('archive and restore many at once, with an audit record for each, but restore none that was erased', async () => {
+    const [a, b, erased] = [await add(), await add(), await add()];
+    expect((await as('admin').ask(`/contacts/${erased}/erase`, {})).status).toBe(204);
+    const put = (archived: boolean, ids: string[], brokerage_id = scene.brokerage) =>
+      as('broker').ask('/contacts/archived', { brokerage_id, ids, archived });
+    const there = async () => {
+      const found = await service.sql<{ id: string }>(
+        'select id from contacts where id = any ($1) and archived_at is null order by id',
+        [[a, b, erased, elsewhere.contact]],
+      );
+      return found.map(({ id }) => id);
+    };
+    const all = [a, b, erased, elsewhere.contact, nowhere];
+    expect((await put(true, all)).body.ids.toSorted()).toEqual([a, b].toSorted());
+    expect(await there()).toEqual([elsewhere.contact]);
+    expect((await put(true, all)).body).toEqual({ ids: [] });
+    expect((await put(false, all)).body.ids.toSorted()).toEqual([a, b].toSorted());
+    expect(await there()).toEqual([a, b, elsewhere.contact].toSorted());
+    expect((await put(true, [elsewhere.contact], elsewhere.brokerage)).status).toBe(404);
+    expect(await there()).toHaveLength(3);
+    for (const ids of [[], ['x'], Array.from({ length: 1001 }, () => nowhere)])
+      expect((await put(true, ids)).status).toBe(400);
+    const records = await service.sql<{ action: string; by: string }>(
+      `select action, user_id as by from audit_records where subject_id = any ($1) and action <> 'contact.create'
+         and brokerage_id = $2 order by action, id`,
+      [[a, b], scene.brokerage],
+    );
+    expect(records.map(({ action }) => action)).toEqual([
+      'contact.archive',
+      'contact.archive',
+      'contact.restore',
+      'contact.restore',
+    ]);
   });
 
   test('who are admins erase a contact with its duplicates, and others may not', async () => {
@@ -207,6 +244,7 @@ describe('members of the brokerage', () => {
       ['POST', '/contacts'],
       ['PATCH', `/contacts/${id}`],
       ['POST', `/contacts/${id}/archive`],
+      ['POST', '/contacts/archived'],
       ['POST', `/contacts/import?brokerage_id=${scene.brokerage}`],
     ] as const)
       expect((await fetch(`${service.origin}/api/web${path}`, { method, headers })).status).toBe(403);
@@ -230,6 +268,8 @@ describe('everybody else', () => {
           await person.ask(`/contacts/${nowhere}${path}`, body, method),
         );
       expect((await exported(name)).status).toBe(404);
+      const many = { brokerage_id: scene.brokerage, ids: [id], archived: true };
+      expect((await person.ask('/contacts/archived', many)).status).toBe(404);
       for (const path of ['/contacts/import/preview', '/contacts/import'])
         expect((await send(name, path, 'name\nAna')).status).toBe(404);
     },
@@ -239,7 +279,7 @@ describe('everybody else', () => {
   test.each([
     ['too large', `name\n${'x'.repeat(2_200_000)}`],
     ['not in UTF-8', new Uint8Array([0x6e, 0xff, 0xfe])],
-    ['without a column that is known', 'first,last\na,b'],
+    ['without a column that is known', 'who,what\na,b'],
     ['of too many rows', `name\n${'x\n'.repeat(5001)}`],
   ])('gets 404 before their file is read: one that is %s', async (_, file) => {
     for (const path of ['/contacts/import/preview', '/contacts/import'])
@@ -418,12 +458,19 @@ describe('importing', () => {
         },
       ],
       faults: [
-        { row: 4, column: 'display_name', message: 'Enter a name.' },
-        { row: 5, column: 'type', message: 'Choose person or company.' },
-        { row: 5, column: 'email', message: 'This is not an e-mail address.' },
+        { row: 4, column: 'display_name', message: 'Enter a name.', name: '', value: '' },
+        { row: 5, column: 'email', message: 'This is not an e-mail address.', name: 'Wrong', value: 'nowhere' },
       ],
-      left_out: ['Notes'],
+      left_out: ['Notes', 'Kind (where it is neither person nor company)'],
       imported: 0,
+      heading_row: 1,
+      rows_left_out: [
+        '\ufeffRow,Why it was left out,Name,Kind,E-mail address,Phone,Notes',
+        '2,Already in contacts.,Known Kit,person,KIT@example.test,,met in May',
+        '4,Name: Enter a name.,,company,,,',
+        '5,E-mail: This is not an e-mail address.,Wrong,cat,nowhere,,',
+        '',
+      ].join('\r\n'),
     });
     expect(await wholeList({})).toEqual(before);
   });
@@ -452,6 +499,80 @@ describe('importing', () => {
       `select action, details from audit_records where action = 'contact.import' order by at desc, id desc limit 1`,
     );
     expect(record).toEqual({ action: 'contact.import', details: { added: 2 } });
+  });
+
+  test('stores the rows without errors where that is asked for, and gives the others to correct', async () => {
+    const csv = [
+      'name,email,notes',
+      'Skip One,one@skip.test,',
+      'Skip Two,two@skip,"=1+1, twice"',
+      `Skip Three,${'x'.repeat(1_100)},${'n'.repeat(1_100)}`,
+      'Skip, Four,',
+    ].join('\n');
+    const { rows_left_out: file } = (await send('broker', '/contacts/import/preview', csv)).body;
+    expect(file.split('\r\n')).toEqual([
+      '\ufeffRow,Why it was left out,name,email,notes',
+      `3,E-mail: This is not an e-mail address.,Skip Two,two@skip,"'=1+1, twice"`,
+      `4,"E-mail: A cell can have at most 1,000 characters: shorten it, or add this contact by hand.",Skip Three,${'x'.repeat(1_100)},${'n'.repeat(1_100)}`,
+      '5,E-mail: This is not an e-mail address.,Skip, Four,',
+      '',
+    ]);
+    const skipping = (text: string) => send('broker', '/contacts/import', text, scene.brokerage, '&skip_faults=true');
+    expect(await skipping(csv)).toMatchObject({ status: 200, body: { row_count: 4, imported: 1 } });
+    expect((await wholeList({ search: 'skip' })).map(({ display_name }) => display_name)).toEqual(['Skip One']);
+
+    const corrected = file.replace('two@skip', 'two@skip.test');
+    const { rows_left_out: again } = (await send('broker', '/contacts/import/preview', corrected)).body;
+    expect(again.split('\r\n').map((line: string) => line.slice(0, 30))).toEqual([
+      '\ufeffRow,Why it was left out,name,',
+      '3,"E-mail: A cell can have at ',
+      '4,E-mail: This is not an e-mai',
+      '',
+    ]);
+    expect(await skipping(corrected)).toMatchObject({ body: { imported: 1 } });
+    expect(await wholeList({ search: 'skip' })).toHaveLength(2);
+  });
+
+  test('takes the first of several addresses, and knows how people write that there is none', async () => {
+    const cells = [
+      'a@x.test; b@y.test',
+      'a@x.test ::: b@y.test',
+      '"Kim, Sarah <s@x.test>"',
+      'mailto:s@x.test',
+      'a@x.test b@y.test',
+      'n/a',
+      '-',
+      'None',
+      'ana kim@x.test',
+    ];
+    const csv = ['name;email;phone', ...cells.map((cell, n) => `N${n};${cell.replaceAll(/.*;.*/g, '"$&"')};`)];
+    csv.push('P1;;555 1 ::: 555 2', 'P2;;N/A');
+    expect(await look(csv.join('\n'))).toEqual({
+      contacts: [
+        'person|N0|a@x.test|',
+        'person|N1|a@x.test|',
+        'person|N2|s@x.test|',
+        'person|N3|s@x.test|',
+        'person|N4|a@x.test|',
+        ...[5, 6, 7].map((n) => `person|N${n}||`),
+        'person|P1||555 1',
+        'person|P2||',
+      ],
+      faults: [
+        {
+          row: 10,
+          column: 'email',
+          message: 'This is not an e-mail address.',
+          name: 'N8',
+          value: 'ana kim@x.test',
+        },
+      ],
+      left_out: ['email (all but the first)', 'phone (all but the first)'],
+    });
+    expect(await look('name,email 1,email 2\nAna,n/a,a@x.test\n')).toMatchObject({
+      contacts: ['person|Ana|a@x.test|'],
+      left_out: [],
+    });
   });
 
   test('a second time adds nobody, and brings nobody back who was archived', async () => {
@@ -571,6 +692,36 @@ describe('importing', () => {
     });
   });
 
+  test.each([
+    ['Pipedrive', 'Person - Name,Person - Organization,Person - Email - Work,Person - Phone - Work'],
+    ['Zoho', 'Contact Name,Account Name,Email,Mobile'],
+    ['a list of buyers', 'Buyer Name,Buyer Company,Buyer Email,Buyer Phone'],
+    ['German programs', 'Name;Firma;E-Mail-Adresse;Telefon geschäftlich'],
+  ])('recognizes the columns of %s', async (_, heading) => {
+    const mark = heading.includes(';') ? ';' : ',';
+    const rows = [heading, 'Ana Ruiz,Acme,a@x.test,555 1', ',Bloom,b@x.test,'].map((one) => one.replaceAll(',', mark));
+    expect(await look(rows.join('\n'))).toMatchObject({
+      contacts: ['person|Ana Ruiz|a@x.test|555 1', 'company|Bloom|b@x.test|'],
+      faults: [],
+    });
+  });
+
+  test('takes a type that it does not know for none, and skips a title above the headings', async () => {
+    expect(
+      await look(
+        'All buyers\n\nExported on,2026-05-01\nVorname,Nachname,Company,Type\nAna,Ruiz,,Buyer\n,,Acme,Buyer\n,,Bloom,Individual\n',
+      ),
+    ).toEqual({
+      contacts: ['person|Ana Ruiz||', 'company|Acme||', 'person|Bloom||'],
+      faults: [],
+      left_out: ['Type (where it is neither person nor company)'],
+    });
+    const { body } = await send('broker', '/contacts/import/preview', 'All buyers\nname,email\nAna,nowhere\nEva,\n');
+    expect(body).toMatchObject({ heading_row: 2, row_count: 2, rows: [{ row: 4 }], faults: [{ row: 3 }] });
+    // A row of contacts is never taken for the heading.
+    expect((await send('broker', '/contacts/import/preview', 'who,kind\nAna,Company\n')).status).toBe(400);
+  });
+
   test('reads each row of a file with mixed line ends, and line ends in quotation marks', async () => {
     expect(await look('name,phone\r\nAlpha Loss,1\nBeta Loss\r\nGamma Loss,2\r"Delta\nLoss","3\r\n4"\n')).toMatchObject(
       {
@@ -596,14 +747,14 @@ describe('importing', () => {
       'This row has more cells than the first line: put quotation marks around a cell that contains a comma or semicolon.';
     expect(await look('name\nKim, Sarah\nAna,\n')).toEqual({
       contacts: ['person|Ana||'],
-      faults: [{ row: 2, column: null, message }],
+      faults: [{ row: 2, column: null, message, name: 'Kim, Sarah', value: '' }],
       left_out: [],
     });
     expect(await send('broker', '/contacts/import', 'name\nKim, Sarah')).toMatchObject({ status: 409 });
     // A row whose cells are in the wrong columns gets no further errors.
     expect(await look('name,email,\nKim, Sarah,s@x.test')).toMatchObject({
       contacts: [],
-      faults: [{ row: 2, column: null, message }],
+      faults: [{ row: 2, column: null, message, name: 'Kim, Sarah, s@x.test', value: '' }],
     });
   });
 
@@ -616,7 +767,7 @@ describe('importing', () => {
     await as('broker').ask(`/contacts/${id}/archive`, {});
     const before = await wholeList({});
     const { body } = await send('broker', '/contacts/import/preview', csv);
-    expect(body.faults).toEqual([
+    expect(body.faults).toMatchObject([
       { row, column: 'display_name', message },
       { row, column: 'phone', message },
     ]);
@@ -630,7 +781,7 @@ describe('importing', () => {
     const most = 'm'.repeat(1_000);
     const file = `name,email,notes\n${most},${'e'.repeat(1_001)},\n,x,\n${most}${' '.repeat(500)},,${'unread'.repeat(200)}\n`;
     const read = (await send('broker', '/contacts/import/preview', file)).body;
-    expect(read.faults).toEqual([
+    expect(read.faults).toMatchObject([
       { row: 2, column: 'email', message },
       { row: 3, column: 'display_name', message: 'Enter a name.' },
       { row: 3, column: 'email', message: 'This is not an e-mail address.' },
@@ -643,7 +794,12 @@ describe('importing', () => {
       const { status, body } = await send('broker', '/contacts/import/preview', csv);
       return `${status} ${body.error.message}`;
     };
-    expect(await faultOf('first,last\na,b')).toMatch(/^400 The first line must name the columns/);
+    expect(await faultOf('who,what\na,b')).toMatch(
+      /^400 The first line must name the columns, and none of these is known to be a name: “who”, “what”\. Call one “Name”/,
+    );
+    expect(await faultOf(new Uint8Array(archive(workbook({ People: [['name'], ['Ana']] }))))).toMatch(
+      /^400 This is a workbook\. Save it as CSV/,
+    );
     expect(await faultOf('name\n"open')).toMatch(/^400 Line 2: quotation marks around a cell/);
     for (const csv of [
       'name,phone\r\nok,"1\n2"\rok too\n"5" Pipe Co",1\n"fine",2',
@@ -656,14 +812,14 @@ describe('importing', () => {
     expect(await faultOf(`name\n${'x\n'.repeat(5001)}`)).toMatch(/^400 .*limit is 5,?000/);
     // A file that would take long to parse is not parsed.
     expect(await faultOf(`name\n${'\n'.repeat(1_000_000)}`)).toMatch(
-      /^400 .*more than 20000 lines.*limit is 5000 rows/,
+      /^400 .*more than 20000 lines.*limit is 5000 rows: remove columns of long texts/,
     );
     expect(await faultOf(`name\n${'x,'.repeat(100_000)}`)).toMatch(/^400 This is not a CSV file: line 2 /);
     expect(await faultOf(`name\n"${`${'x'.repeat(999)}\n`.repeat(120)}"`)).toMatch(
       /^400 This is not a CSV file: line /,
     );
     expect(await faultOf(new Uint8Array([0x6e, 0xff, 0xfe]))).toMatch(/^400 Save the file as CSV in UTF-8/);
-    expect(await faultOf(`name\n${'x'.repeat(2_200_000)}`)).toMatch(/^413/);
+    expect(await faultOf(`name\n${'x'.repeat(2_200_000)}`)).toMatch(/^413 .*remove other columns, such as notes/);
   });
 });
 

@@ -125,13 +125,21 @@ export type ContactBatch = {
   items: ContactBatchItem[];
 };
 
+/** Like POST /contacts/archive/{contactId} and POST /contacts/restore/{contactId}. */
+export type ContactBatchArchive = {
+  action: 'archive' | 'restore';
+  id: string;
+  /** Change the contact only if this is its current entity tag, as with the header If-Match. */
+  ifMatch?: string | undefined;
+};
+
 /** Like POST /contacts, optionally with an external id. */
 export type ContactBatchCreate = {
   action: 'create';
   contact: ContactCreateWithExternalId;
 };
 
-export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | ContactBatchUpsert;
+export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | ContactBatchUpsert | ContactBatchArchive;
 
 export type ContactBatchItemResult = {
   /** The status that the change would have had on its own. */
@@ -177,22 +185,22 @@ export type ContactBatchUpsert = {
 export type ContactCreate = {
   /** Whether this is a person or a company. */
   type: 'person' | 'company';
-  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** The name to show, stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName: string;
   /** An ASCII mailbox (RFC 5321) whose domain contains a dot or is an IPv4 or IPv6 address in brackets. */
   email?: string | undefined;
-  /** Not validated, because numbers are written in many ways. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** Not validated, because numbers are written in many ways; stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   phone?: string | undefined;
 };
 
 export type ContactCreateWithExternalId = {
   /** Whether this is a person or a company. */
   type: 'person' | 'company';
-  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** The name to show, stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName: string;
   /** An ASCII mailbox (RFC 5321) whose domain contains a dot or is an IPv4 or IPv6 address in brackets. */
   email?: string | undefined;
-  /** Not validated, because numbers are written in many ways. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** Not validated, because numbers are written in many ways; stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   phone?: string | undefined;
   /** The id of the contact in another system, unique in the brokerage. */
   externalId?: string | undefined;
@@ -219,7 +227,7 @@ export type ContactNotFoundError = ErrorEnvelope & {
 export type ContactPatch = {
   /** Whether this is a person or a company. */
   type?: 'person' | 'company' | undefined;
-  /** The name to show. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
+  /** The name to show, stored without surrounding spaces. Limited only by the size of the request body; no null characters (U+0000) or halves of surrogate pairs. */
   displayName?: string | undefined;
   email?: string | null | undefined;
   phone?: string | null | undefined;

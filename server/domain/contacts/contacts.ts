@@ -276,6 +276,26 @@ export const importContacts = (brokerageId: string, contacts: readonly ContactIn
     mapped(addMany(...from(origin), brokerageId, placed(contacts)), (answer) => answer?.added ?? 0),
   ] as const;
 
+const manyOf = (act: 'archive' | 'restore', set: string, where: string) =>
+  row<{ ids: string[] }>(
+    `${act}_contacts`,
+    `with changed as (
+       update contacts c set archived_at = ${set} where c.brokerage_id = $3 and c.id = any ($4) and ${where} returning c.id)
+     select coalesce(array_agg(changed.id), '{}') as ids from changed ${auditedOf('$3', `contact.${act}`)}`,
+  );
+const archiveMany = manyOf('archive', 'app.now()', 'c.archived_at is null');
+const restoreMany = manyOf('restore', 'null', 'c.archived_at is not null and c.erased_at is null');
+
+/**
+ * Archives or restores contacts of a brokerage that the caller is a member of, except those erased; the second
+ * statement returns the ids of those that it changed.
+ */
+export const archiveContacts = (brokerageId: string, ids: readonly string[], archived: boolean, origin: Origin) =>
+  [
+    lock(brokerageId),
+    mapped((archived ? archiveMany : restoreMany)(...from(origin), brokerageId, ids), (answer) => answer?.ids ?? []),
+  ] as const;
+
 function withoutBrokerage(statement: Statement<ListedContact | null>): Statement<ListedContact | null> {
   return mapped(statement, (found) => {
     if (found === null) return null;

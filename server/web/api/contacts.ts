@@ -8,6 +8,7 @@ import { searchWords, type Place } from '../../database/paging.ts';
 import {
   addContact,
   archiveContact,
+  archiveContacts,
   changeContact,
   contactList,
   contactSorts,
@@ -24,14 +25,24 @@ import { recordExport } from '../../domain/audit/audited.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
-import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
-import { csvExport, csvText } from './csv.ts';
+import {
+  contactCells,
+  contactHeading,
+  contactInput,
+  contactText,
+  faultWords,
+  readContactCsv,
+  writeLeftOut,
+} from './contact-csv.ts';
+import { csvExport } from './csv.ts';
 import { listPages } from './list-pages.ts';
 import { body, id, pageCursor, pageSize, pathId, query, searchText } from './input.ts';
 import { orNotFound } from './problems.ts';
 
 /** Maximum size of a file of contacts, in bytes and in words. The page states it, too. */
 export const largestContactFile = { bytes: 2_097_152, words: '2 MB' } as const;
+/** Maximum number of contacts that are archived or restored together. The page states it, too. */
+export const mostContactsAtOnce = 1_000;
 
 const List = z.object({
   brokerage_id: id,
@@ -43,7 +54,17 @@ const List = z.object({
 });
 const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
+const Archived = z.strictObject({
+  brokerage_id: id,
+  ids: z.array(id).min(1, 'Choose at least one.').max(mostContactsAtOnce, `Choose at most ${mostContactsAtOnce}.`),
+  archived: z.boolean(),
+});
 const Brokerage = z.object({ brokerage_id: id });
+const Import = z.object({
+  brokerage_id: id,
+  /** Whether rows with errors are left out; otherwise nothing is imported if there are any. */
+  skip_faults: z.enum(['true', 'false'], 'Send true or false.').default('false'),
+});
 const Exported = List.pick({ brokerage_id: true, search: true, archived: true });
 
 /** Throws 404 unless the person is a member of the brokerage, as if it did not exist. */
@@ -63,9 +84,12 @@ export function contactRoutes(services: Services) {
     const [before] = await asPerson(services, c, listMemberships());
     checkMember(before, brokerageId);
     const file = await boundedBytes(c, largestContactFile.bytes);
-    if (file === null) throw tooLarge(`The file is larger than ${largestContactFile.words}: split it.`);
-    const csv = csvText(file, 'Save the file as CSV in UTF-8 and try again.');
-    const { rows, faults, count, leftOut } = await readContactCsv(csv);
+    if (file === null)
+      throw tooLarge(
+        `The file is larger than ${largestContactFile.words}. Only name, type, e-mail and phone are read: remove other columns, such as notes, or split it.`,
+      );
+    const contents = await readContactCsv(contactText(file));
+    const { rows, faults, count, leftOut } = contents;
     const [memberships, known] = await asPerson(
       services,
       c,
@@ -83,7 +107,21 @@ export function contactRoutes(services: Services) {
       /** Whether the contact that it duplicates is archived. */
       duplicate_archived: byPlace.get(place)?.archived ?? false,
     }));
-    return { rows: marked, faults, count, left_out: leftOut };
+    return { contents, rows: marked, faults, count, left_out: leftOut };
+  };
+
+  /** The rows that would not be imported, as a file with the reasons; null when there are none. */
+  const leftOutOf = ({ contents, rows, faults }: Awaited<ReturnType<typeof read>>): string | null => {
+    const reasons = new Map<number, string>();
+    for (const { row, contact, duplicate_of, duplicate_archived, same_as } of rows)
+      if (duplicate_of !== null)
+        reasons.set(row, duplicate_archived ? 'Already in contacts, archived.' : 'Already in contacts.');
+      else if (same_as !== null) reasons.set(row, `Same${contact.email === null ? '' : ' address'} as row ${same_as}.`);
+    for (const fault of faults) {
+      const before = reasons.get(fault.row);
+      reasons.set(fault.row, `${before === undefined ? '' : `${before} `}${faultWords(fault)}`);
+    }
+    return reasons.size === 0 ? null : writeLeftOut(contents, reasons);
   };
 
   return (
@@ -118,6 +156,18 @@ export function contactRoutes(services: Services) {
         return c.json(orNotFound(changed));
       })
 
+      .post('/contacts/archived', body(Archived), async (c) => {
+        const { brokerage_id, ids, archived } = c.req.valid('json');
+        const [memberships, , changed] = await asPerson(
+          services,
+          c,
+          listMemberships(),
+          ...archiveContacts(brokerage_id, ids, archived, originOf(c)),
+        );
+        checkMember(memberships, brokerage_id);
+        return c.json({ ids: changed });
+      })
+
       .post('/contacts/:id/archive', async (c) => {
         const [archived] = await asPerson(services, c, archiveContact(pathId(c), originOf(c)));
         return c.json(orNotFound(archived));
@@ -142,14 +192,24 @@ export function contactRoutes(services: Services) {
       })
 
       .post('/contacts/import/preview', query(Brokerage), async (c) => {
-        const { rows, faults, count, left_out } = await read(c, c.req.valid('query').brokerage_id);
-        return c.json({ row_count: count, rows, faults, left_out, imported: 0 });
+        const file = await read(c, c.req.valid('query').brokerage_id);
+        const { rows, faults, count, left_out } = file;
+        return c.json({
+          row_count: count,
+          rows,
+          faults,
+          left_out,
+          imported: 0,
+          /** The row that names the columns; what is above it is ignored. */
+          heading_row: file.contents.headingRow,
+          rows_left_out: leftOutOf(file),
+        });
       })
 
-      .post('/contacts/import', query(Brokerage), async (c) => {
-        const { brokerage_id } = c.req.valid('query');
+      .post('/contacts/import', query(Import), async (c) => {
+        const { brokerage_id, skip_faults } = c.req.valid('query');
         const { rows, faults, count, left_out } = await read(c, brokerage_id);
-        if (faults.length > 0)
+        if (faults.length > 0 && skip_faults === 'false')
           throw new Problem(
             409,
             'faults_in_file',

@@ -125,7 +125,7 @@ function checkLines(csv: string, mostRows: number | undefined): void {
       throw unreadable(
         mostRows === undefined
           ? `A file can have at most ${limits.lines} lines, including empty ones: split it.`
-          : `This file has more than ${limits.lines} lines, including empty ones; the limit is ${mostRows} rows: split it.`,
+          : `This file has more than ${limits.lines} lines, including empty ones; the limit is ${mostRows} rows: remove columns of long texts, such as notes, or split it.`,
       );
   }
 }
@@ -194,6 +194,13 @@ function encodingOf(bytes: Uint8Array): string {
   return !isUtf8(bytes) && bytes.every(isAlike) ? 'windows-1252' : 'utf-8';
 }
 
+const startsWith = (bytes: Uint8Array, first: readonly number[]): boolean =>
+  first.every((one, at) => bytes[at] === one);
+
+/** Whether the file is a workbook, .xlsx, .ods or .xls, instead of CSV. */
+export const isWorkbook = (bytes: Uint8Array): boolean =>
+  startsWith(bytes, [0x50, 0x4b, 0x03, 0x04]) || startsWith(bytes, [0xd0, 0xcf, 0x11, 0xe0]);
+
 /** The text of an uploaded file. Throws 400, with `advice`, when its encoding is not known. */
 export function csvText(bytes: Uint8Array, advice: string): string {
   try {
@@ -205,12 +212,12 @@ export function csvText(bytes: Uint8Array, advice: string): string {
 
 /**
  * Returns the rows of a CSV file, including empty ones; cells are cut to 1,000 characters. `cut` is called with the
- * position of each cut cell; `mostRows` is the limit that the message of a much longer file names. Throws 400 when the
+ * position and the whole text of each cut cell; `mostRows` is the limit that the message of a much longer file names. Throws 400 when the
  * file is not CSV or too large.
  */
 export async function parseCsv(
   csv: string,
-  { cut, mostRows }: { cut?: (row: number, column: number) => void; mostRows?: number } = {},
+  { cut, mostRows }: { cut?: (row: number, column: number, whole: string) => void; mostRows?: number } = {},
 ): Promise<string[][]> {
   checkLines(csv, mostRows);
   const [head = '', named] = namedDelimiter.exec(csv) ?? [];
@@ -224,8 +231,11 @@ export async function parseCsv(
     cells += row.length;
     if (row.length > limits.columns)
       throw unreadable(`A file can have at most ${limits.columns} columns: remove those that are not needed.`);
-    if (cells > limits.cells) throw unreadable(`A file can have at most ${limits.cells} cells: split it.`);
-    row.forEach((cell, column) => isCut(cell) && cut?.(rows.length, column));
+    if (cells > limits.cells)
+      throw unreadable(
+        `A file can have at most ${limits.cells} cells: remove columns that are not needed, or split it.`,
+      );
+    row.forEach((cell, column) => isCut(cell) && cut?.(rows.length, column, cell));
     rows.push(row.map(cellText));
     return null;
   };
@@ -255,7 +265,8 @@ export async function parseCsv(
   return rows;
 }
 
-const isFilled = (cell: string): boolean => cell.trim() !== '';
+/** Whether a cell has content. */
+export const isFilled = (cell: string): boolean => cell.trim() !== '';
 
 /** Whether a row has content beyond the last cell that the heading names. */
 export const isBeyond = (heading: readonly string[], cells: readonly string[]): boolean =>

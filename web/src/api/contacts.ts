@@ -8,12 +8,13 @@ import {
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
-import type { Contact, ContactImport, ContactInput, Id, Items, SharedBounds } from './shapes.ts';
+import type { Contact, ContactInput, ContactPreview, Id, Items, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
 
 /** Maximum size of a file of contacts. */
 export const largestContactFile: SharedBounds['largestContactFile']['words'] = '2 MB';
 export const mostContactRows: SharedBounds['mostContactRows'] = 5000;
+export const mostContactsAtOnce: SharedBounds['mostContactsAtOnce'] = 1000;
 
 export type ContactFilter = Omit<RequestQuery<'get', '/web/contacts'>, 'brokerage_id' | 'cursor'>;
 
@@ -84,6 +85,14 @@ export function useContactActions(brokerageId: Id) {
       mutationFn: (id: Id) => api.post('/web/contacts/:id/restore', { param: { id } }),
       onSuccess: changed,
     }),
+    putMany: useMutation({
+      mutationFn: (chosen: { ids: Id[]; archived: boolean }) =>
+        api.post('/web/contacts/archived', { json: { ...chosen, brokerage_id: brokerageId } }),
+      onSuccess: ({ ids }) => {
+        for (const id of ids) client.removeQueries(contactQuery(id));
+        return again();
+      },
+    }),
     erase: useMutation({
       mutationFn: (id: Id) => api.post('/web/contacts/:id/erase', { param: { id } }),
       onSuccess: (_, id) => {
@@ -92,14 +101,15 @@ export function useContactActions(brokerageId: Id) {
       },
     }),
     importFile: useMutation({
-      mutationFn: (file: File) => upload('/web/contacts/import', file, { query: { brokerage_id: brokerageId } }),
+      mutationFn: (file: File) =>
+        upload('/web/contacts/import', file, { query: { brokerage_id: brokerageId, skip_faults: 'true' } }),
       onSuccess: again,
     }),
   };
 }
 
 /** The content and the errors of a file; stores nothing. */
-export const previewImport = (brokerageId: Id, file: File): Promise<ContactImport> =>
+export const previewImport = (brokerageId: Id, file: File): Promise<ContactPreview> =>
   upload('/web/contacts/import/preview', file, { query: { brokerage_id: brokerageId } });
 
 /** The URL of a file with the brokerage's contacts that match the search, the archived ones instead if asked for. */

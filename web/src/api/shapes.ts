@@ -139,6 +139,7 @@ export type Contact = Item<'/web/contacts'>;
 export type ContactSort = NonNullable<RequestQuery<'get', '/web/contacts'>['sort']>;
 export type ContactInput = Omit<RequestBody<'post', '/web/contacts'>, 'brokerage_id'>;
 export type ContactImport = Answer<'post', '/web/contacts/import'>;
+export type ContactPreview = Answer<'post', '/web/contacts/import/preview'>;
 
 export type Brokerage = Answer<'get', '/web/brokerages/:id'>;
 export type Member = Item<'/web/brokerages/:id/members'>;

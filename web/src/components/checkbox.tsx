@@ -1,6 +1,6 @@
-import { Check } from 'lucide-react';
+import { Check, Minus } from 'lucide-react';
 import { Checkbox as RadixCheckbox, Switch as RadixSwitch } from 'radix-ui';
-import { useId, type ReactNode } from 'react';
+import { useId, type ComponentProps, type ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
 import { describe, Fault } from './field.tsx';
 
@@ -33,29 +33,42 @@ interface CheckboxProps extends SwitchProps {
   error?: string | undefined;
 }
 
+/** The box of a checkbox alone, for a list; name it by `aria-label`. */
+export const CheckboxBox = ({ className, ...rest }: ComponentProps<typeof RadixCheckbox.Root>) => (
+  <RadixCheckbox.Root
+    {...rest}
+    className={cx(
+      'relative grid size-4.5 shrink-0 place-items-center rounded-sm border border-edge bg-surface text-on-accent',
+      'after:absolute after:-inset-2.5 transition-colors hover:border-soft disabled:opacity-55',
+      'not-data-[state=unchecked]:border-accent not-data-[state=unchecked]:bg-accent',
+      className,
+    )}
+  >
+    <RadixCheckbox.Indicator>
+      {rest.checked === 'indeterminate' ? (
+        <Minus className="size-3.5" strokeWidth={3} />
+      ) : (
+        <Check className="size-3.5" strokeWidth={3} />
+      )}
+    </RadixCheckbox.Indicator>
+  </RadixCheckbox.Root>
+);
+
 /** A checkbox. */
 export function Checkbox({ checked, onChange, error, ...rest }: CheckboxProps) {
   const id = useId();
   const { errorId, describedBy } = describe(id, error, rest.hint);
   return (
     <div className="flex items-start gap-2.5 coarse:py-1.5">
-      <RadixCheckbox.Root
+      <CheckboxBox
         id={id}
         checked={checked}
         onCheckedChange={(state) => onChange(state === true)}
         disabled={rest.disabled}
         aria-describedby={describedBy}
         aria-invalid={error ? true : undefined}
-        className={cx(
-          'relative mt-0.5 grid size-4.5 shrink-0 place-items-center rounded-sm border border-edge bg-surface text-on-accent',
-          'after:absolute after:-inset-2.5',
-          'transition-colors hover:border-soft data-[state=checked]:border-accent data-[state=checked]:bg-accent disabled:opacity-55',
-        )}
-      >
-        <RadixCheckbox.Indicator>
-          <Check className="size-3.5" strokeWidth={3} />
-        </RadixCheckbox.Indicator>
-      </RadixCheckbox.Root>
+        className="mt-0.5"
+      />
       <div className="flex min-w-0 flex-col gap-1">
         <Words id={id} {...rest} />
         {error && <Fault id={errorId}>{error}</Fault>}

@@ -34,6 +34,8 @@ export interface Column<Row> {
   from?: Breakpoint;
   /** Shows the header to screen readers only, for instance for a column of buttons. */
   hideHeader?: boolean;
+  /** A control in place of the header, such as a checkbox for all rows; the row is opened by the cell after it. */
+  control?: ReactNode;
 }
 
 /**
@@ -88,7 +90,7 @@ function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
           <Arrow className={cx('size-3.5 shrink-0', sorted === 'none' && 'opacity-60')} aria-hidden />
         </button>
       ) : (
-        <span className={cx('truncate', column.hideHeader && 'sr-only')}>{header}</span>
+        (column.control ?? <span className={cx('truncate', column.hideHeader && 'sr-only')}>{header}</span>)
       )}
     </div>
   );
@@ -149,6 +151,7 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
   const { row, index, top, height, tracks, columns, reachable, link, onOpen, renderCard, measure, onReach, onMove } =
     props;
   const target = link?.(row);
+  const opener = columns.findIndex(({ control }) => control === undefined);
   const linked = (content: ReactNode) =>
     target ? (
       <Link {...target} data-opens tabIndex={-1} className="block min-w-0 after:absolute after:inset-0">
@@ -205,7 +208,7 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
             role="gridcell"
             className={cx('min-w-0 px-3 first:pl-4 last:pr-4', column.align === 'end' && 'text-right')}
           >
-            {place === 0 ? linked(column.cell(row, reachable)) : column.cell(row, reachable)}
+            {place === opener ? linked(column.cell(row, reachable)) : column.cell(row, reachable)}
           </div>
         ))
       )}
@@ -223,7 +226,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, rows, rowKey, columns, more, link, onOpen, renderCard, sort, onSort, rowHeight = 3.25 } = props;
   const width = useBreakpoint();
   const asCards = renderCard !== undefined && width === null;
-  const shown = useMemo(() => columns.filter(({ from }) => !from || reaches(width, from)), [columns, width]);
+  // Cards have no cells for controls; their header is for screen readers only.
+  const shown = useMemo(
+    () => columns.filter(({ from, control }) => (!from || reaches(width, from)) && !(asCards && control)),
+    [columns, width, asCards],
+  );
   const tracks = shown.map((column) => column.width ?? 'minmax(0, 1fr)').join(' ');
   const height = rowHeight * pixelsOf(getComputedStyle(document.documentElement).fontSize);
 

@@ -16,20 +16,26 @@ export const leftOutWords = (columns: readonly string[]): string =>
 
 interface FaultsProps extends Pick<Preview, 'faults'> {
   columnName: (column: string) => string;
+  title: string;
 }
 
-function Faults({ faults, columnName }: FaultsProps) {
+function Faults({ faults, columnName, title }: FaultsProps) {
   return (
     <section aria-labelledby="import-faults">
       <h3 id="import-faults" className="mb-2 font-medium">
-        Fix these
+        {title}
       </h3>
       <ul className="divide-y divide-line rounded-lg border border-line">
-        {faults.slice(0, mostRowsShown).map(({ row, column, message }) => (
+        {faults.slice(0, mostRowsShown).map(({ row, column, message, name, value }) => (
           <li key={`${row} ${column} ${message}`} className="flex flex-wrap gap-x-3 px-3.5 py-2">
             <span className="w-20 shrink-0 text-faint tabular">Row {formatCount(row)}</span>
             {column !== null && <span className="w-32 shrink-0 font-medium">{columnName(column)}</span>}
-            <span className="min-w-0 flex-1 basis-40 text-bad">{message}</span>
+            <span className="min-w-0 flex-1 basis-40">
+              <span className="text-bad">{message}</span>
+              {(name || value) && (
+                <span className="block break-words text-soft">{[name, value].filter(Boolean).join(': ')}</span>
+              )}
+            </span>
           </li>
         ))}
       </ul>
@@ -59,7 +65,7 @@ interface ImportDialogProps extends Omit<DialogProps, 'footer' | 'size'> {
   /** Content above and below the drop area. */
   above?: ReactNode;
   below?: ReactNode;
-  /** The effect of importing a file without errors. */
+  /** The effect of importing the file. */
   summary: ReactNode;
 }
 
@@ -107,15 +113,17 @@ export function ImportDialog(props: ImportDialogProps) {
             </Notice>
           )}
           {reading && !preview && <SkeletonText lines={4} />}
-          {preview && faults.length > 0 && (
+          {preview && faults.length > 0 && count === 0 && (
             <Notice tone="warn" title={`Nothing can be ${done} yet`}>
               {plural(new Set(faults.map(({ row }) => row)).size, 'row')} of {formatCount(preview.row_count)} cannot be
               read. Fix the file and choose it again.
             </Notice>
           )}
-          {preview && faults.length === 0 && !fault && summary}
+          {preview && (faults.length === 0 || count > 0) && !fault && summary}
         </div>
-        {faults.length > 0 && <Faults faults={faults} columnName={columnName} />}
+        {faults.length > 0 && (
+          <Faults faults={faults} columnName={columnName} title={count > 0 ? 'Rows with errors' : 'Fix these'} />
+        )}
         {children}
       </div>
     </Dialog>

@@ -5,12 +5,21 @@ import { useUnsaved } from './use-unsaved.ts';
 /** The server's findings about a file before any of it is stored. */
 export interface Preview {
   row_count: number;
-  faults: readonly { row: number; column: string | null; message: string }[];
+  faults: readonly {
+    row: number;
+    column: string | null;
+    message: string;
+    /** What the row is recognized by, and the content of the cell, where the server says so. */
+    name?: string;
+    value?: string;
+  }[];
 }
 
 interface FilePreviewOptions<P, R> {
-  /** The number of rows that would be stored of a file without errors. */
+  /** The number of rows that would be stored. */
   count: (preview: P) => number;
+  /** Whether a file with errors is stored without the rows that have them; otherwise it is not stored. */
+  skipsFaults?: boolean;
   /** Stores the file. An ApiError's message is shown, and storing can be retried. */
   store: (file: File) => Promise<R>;
   onStored: (result: R) => void;
@@ -63,7 +72,7 @@ export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions
   const [look, setLook] = useState<Look<P> | null>(null);
   const [pending, setPending] = useState(false);
   const { file, preview, fault, unstored, reading } = look ?? nothing;
-  const found = preview !== null && preview.faults.length === 0 ? options.count(preview) : 0;
+  const found = preview !== null && (options.skipsFaults || preview.faults.length === 0) ? options.count(preview) : 0;
   const count = fault === null ? found : 0;
   const { around, done } = useUnsaved({
     // Discarding a file that cannot be stored loses nothing; a file that could not be read again still counts.

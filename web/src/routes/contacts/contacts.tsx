@@ -1,8 +1,14 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { Archive, ContactRound, Download, Plus, SearchX, Upload } from 'lucide-react';
+import { Archive, ArchiveRestore, ContactRound, Download, Plus, SearchX, Upload } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
-import { contactQuery, contactsExport, contactsQuery, useContactActions } from '../../api/contacts.ts';
+import {
+  contactQuery,
+  contactsExport,
+  contactsQuery,
+  mostContactsAtOnce,
+  useContactActions,
+} from '../../api/contacts.ts';
 import { useBrokerage } from '../../api/me.ts';
 import type { Contact, ContactSort, Id } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
@@ -16,10 +22,11 @@ import { itemsOf, PagedList } from '../../components/paged-list.tsx';
 import { EmptyState, SkeletonRows } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { download } from '../../lib/download.ts';
+import { plural } from '../../lib/format.ts';
 import { isUuid } from '../../lib/uuid.ts';
 import { readContactsSearch, type ContactsSearch } from './search.ts';
 import { ContactDialog } from './dialog.tsx';
-import { archiveColumn, contactCard, contactColumns } from './rows.tsx';
+import { archiveColumn, choiceColumn, contactCard, contactColumns } from './rows.tsx';
 import { ImportContactsDialog } from './import-dialog.tsx';
 
 const route = getRouteApi('/app/contacts');
@@ -75,7 +82,7 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
   const navigate = route.useNavigate();
   const [shown, setShown] = useState<Shown>({ asked: undefined, open: null });
   const query = useInfiniteQuery({ ...contactsQuery(brokerageId, filter), placeholderData: keepPreviousData });
-  const { archive, restore, erase } = useContactActions(brokerageId);
+  const { archive, restore, erase, putMany } = useContactActions(brokerageId);
   const change = useCallback(
     (part: SearchChange) => {
       const search = (before: ContactsSearch) => readContactsSearch({ ...before, ...part });
@@ -83,7 +90,7 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
     },
     [navigate],
   );
-  const items = itemsOf(query.data);
+  const items = useMemo(() => itemsOf(query.data), [query.data]);
   // A link can lead to a contact that is not among the rows.
   const isElsewhere = query.isFetched && isUuid(wanted ?? '') && !items.some(({ id }) => id === wanted);
   const elsewhere = useQuery({ ...contactQuery(wanted ?? ''), enabled: isElsewhere });
@@ -126,7 +133,21 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
         close();
       },
     );
-  const table = useMemo(() => [...contactColumns, archiveColumn((contact) => void toggle(contact))], [toggle]);
+  const choice = useChoice(items);
+  const own = useMemo(() => [...contactColumns, archiveColumn((contact) => void toggle(contact))], [toggle]);
+  const table = useMemo(() => [choice.column, ...own], [choice, own]);
+  const putChosen = async () => {
+    const archived = !filter.archived;
+    try {
+      const { ids } = await putMany.mutateAsync({ ids: choice.chosen.map(({ id }) => id), archived });
+      choice.clear();
+      toast(`${plural(ids.length, 'contact')} ${archived ? 'archived' : 'restored'}`, {
+        undo: () => putMany.mutateAsync({ ids, archived: !archived }),
+      });
+    } catch (error) {
+      toastError(error);
+    }
+  };
   const onOpen = useCallback((contact: Contact) => setOpen({ kind: 'contact', contact }), [setOpen]);
   const openNew = (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOpen({ kind: 'new' })}>
@@ -209,6 +230,30 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
             />
           )}
         </PagedList>
+        {choice.chosen.length > 0 && (
+          <div className="sticky bottom-[calc(3.5rem+env(safe-area-inset-bottom))] z-10 flex flex-wrap items-center gap-2 rounded-b-xl border-t border-line bg-surface px-4 py-2.5 lg:bottom-0">
+            <span role="status" className="mr-auto text-soft">
+              {plural(choice.chosen.length, 'contact')} selected
+            </span>
+            <Button kind="quiet" size="sm" onClick={choice.clear}>
+              Clear selection
+            </Button>
+            <Button
+              size="sm"
+              icon={
+                filter.archived ? (
+                  <ArchiveRestore className="size-4" aria-hidden />
+                ) : (
+                  <Archive className="size-4" aria-hidden />
+                )
+              }
+              pending={putMany.isPending}
+              onClick={() => void putChosen()}
+            >
+              {filter.archived ? 'Restore selected' : 'Archive selected'}
+            </Button>
+          </div>
+        )}
       </div>
       {open?.kind === 'import' && <ImportContactsDialog brokerageId={brokerageId} onClose={close} />}
       {(open?.kind === 'new' || open?.kind === 'contact') && (
@@ -227,6 +272,36 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
       )}
     </>
   );
+}
+
+const nothingChosen = { ids: new Set<Id>(), last: null };
+
+/** Which of the contacts shown are chosen: only those are, whatever was chosen in another list. */
+function useChoice(items: readonly Contact[]) {
+  const [{ ids, last }, setChoice] = useState<{ ids: ReadonlySet<Id>; last: Id | null }>(nothingChosen);
+  return useMemo(() => {
+    const choosable = items.filter(({ erased_at }) => erased_at === null);
+    const chosen = choosable.filter(({ id }) => ids.has(id));
+    const isAll = chosen.length > 0 && chosen.length === choosable.length;
+    const set = (changed: readonly Contact[], to: boolean, by: Id | null) => {
+      const rest = chosen.filter((contact) => !changed.includes(contact));
+      const next = [...rest, ...(to ? changed : [])].slice(0, mostContactsAtOnce);
+      setChoice({ ids: new Set(next.map(({ id }) => id)), last: by });
+    };
+    const choose = (contact: Contact, extend: boolean) => {
+      const at = choosable.indexOf(contact);
+      const from = extend ? choosable.findIndex(({ id }) => id === last) : -1;
+      const range = from < 0 ? [contact] : choosable.slice(Math.min(from, at), Math.max(from, at) + 1);
+      set(range, !ids.has(contact.id), contact.id);
+    };
+    const all = isAll || (chosen.length > 0 && ('indeterminate' as const));
+    const chooseAll = () => set(choosable, !isAll, null);
+    return {
+      chosen,
+      column: choiceColumn({ chosen: ids, all, choose, chooseAll }),
+      clear: () => setChoice(nothingChosen),
+    };
+  }, [items, ids, last]);
 }
 
 /** The brokerage's contacts: people and companies outside any deal. */

@@ -1,9 +1,13 @@
+import { Download } from 'lucide-react';
+import { useId } from 'react';
 import { largestContactFile, mostContactRows, previewImport, useContactActions } from '../../api/contacts.ts';
-import type { ContactImport, Id } from '../../api/shapes.ts';
+import type { ContactImport, ContactPreview, Id } from '../../api/shapes.ts';
 import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
 import { ImportDialog, leftOutWords, mostRowsShown } from '../../components/import-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { toast } from '../../components/toast.tsx';
+import { save } from '../../lib/download.ts';
 import { formatCount, plural } from '../../lib/format.ts';
 import { contactTypes } from '../../lib/states.ts';
 import { useFilePreview } from '../../lib/use-file-preview.ts';
@@ -12,11 +16,13 @@ const columnNames: Record<string, string> = { display_name: 'Name', type: 'Type'
 
 const isNew = ({ duplicate_of, same_as }: ContactImport['rows'][number]) => duplicate_of === null && same_as === null;
 
-function Rows({ rows }: Pick<ContactImport, 'rows'>) {
+function Rows({ rows, title }: Pick<ContactImport, 'rows'> & { title: string }) {
+  const headingId = useId();
+  if (rows.length === 0) return null;
   return (
-    <section aria-labelledby="import-rows">
-      <h3 id="import-rows" className="mb-2 font-medium">
-        What is in the file
+    <section aria-labelledby={headingId}>
+      <h3 id={headingId} className="mb-2 font-medium">
+        {title}
       </h3>
       <div className="overflow-hidden rounded-lg border border-line">
         <table className="w-full text-left">
@@ -54,7 +60,9 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
                     <Badge tone="warn">{line.duplicate_archived ? 'Archived' : 'Already in contacts'}</Badge>
                   )}
                   {line.duplicate_of === null && line.same_as !== null && (
-                    <Badge tone="warn">Same as row {line.same_as}</Badge>
+                    <Badge tone="warn">
+                      {line.contact.email === null ? 'Same' : 'Same address'} as row {line.same_as}
+                    </Badge>
                   )}
                 </td>
               </tr>
@@ -69,10 +77,11 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
   );
 }
 
-function Summary({ rows }: Pick<ContactImport, 'rows'>) {
+function Summary({ rows, faults }: Pick<ContactPreview, 'rows' | 'faults'>) {
   const fresh = rows.filter(isNew).length;
   const known = rows.length - fresh;
   const archived = rows.filter(({ duplicate_archived }) => duplicate_archived).length;
+  const faulty = new Set(faults.map(({ row }) => row)).size;
   if (fresh === 0)
     return (
       <Notice title="Nothing new in this file">
@@ -80,10 +89,11 @@ function Summary({ rows }: Pick<ContactImport, 'rows'>) {
       </Notice>
     );
   return (
-    <Notice tone="good" title={`${plural(fresh, 'contact')} can be imported`}>
-      {known > 0
-        ? `${plural(known, 'row')} will be left out: your brokerage already has the contact${archived > 0 ? ` (${formatCount(archived)} archived)` : ''}, or an earlier row is the same.`
-        : 'None of them are in your contacts yet.'}
+    <Notice tone={faulty > 0 ? 'warn' : 'good'} title={`${plural(fresh, 'contact')} can be imported`}>
+      {faulty > 0 && `${plural(faulty, 'row')} with errors will be left out. `}
+      {known > 0 &&
+        `${plural(known, 'row')} will be left out: your brokerage already has the contact${archived > 0 ? ` (${formatCount(archived)} archived)` : ''}, or an earlier row is the same.`}
+      {known === 0 && faulty === 0 && 'None of them are in your contacts yet.'}
     </Notice>
   );
 }
@@ -91,15 +101,17 @@ function Summary({ rows }: Pick<ContactImport, 'rows'>) {
 /** Imports contacts from a CSV file. */
 export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id; onClose: () => void }) {
   const { importFile } = useContactActions(brokerageId);
-  const look = useFilePreview<ContactImport, ContactImport>({
+  const look = useFilePreview<ContactPreview, ContactImport>({
+    skipsFaults: true,
     count: ({ rows }) => rows.filter(isNew).length,
     store: (file) => importFile.mutateAsync(file),
-    onStored: ({ imported }) => {
+    onStored: ({ imported, row_count }) => {
       onClose();
-      toast(`${plural(imported, 'contact')} imported`);
+      const left = row_count - imported;
+      toast(`${plural(imported, 'contact')} imported${left > 0 ? `, ${plural(left, 'row')} left out` : ''}`);
     },
   });
-  const rows = look.preview?.rows ?? [];
+  const { rows = [], faults = [], rows_left_out: others = null, heading_row: heading = 1 } = look.preview ?? {};
   const leftOut = leftOutWords(look.preview?.left_out ?? []);
   return (
     <ImportDialog
@@ -113,11 +125,25 @@ export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id
       hint={`CSV in UTF-8, at most ${formatCount(mostContactRows)} rows and ${largestContactFile}`}
       onChoose={(file) => void look.choose(file, previewImport(brokerageId, file))}
       columnName={(column) => columnNames[column] ?? column}
-      summary={<Summary rows={rows} />}
+      summary={<Summary rows={rows} faults={faults} />}
       onClose={onClose}
     >
+      {others !== null && (
+        <Button
+          size="sm"
+          className="self-start"
+          icon={<Download className="size-4" aria-hidden />}
+          onClick={() => save(new File([others], 'contacts-left-out.csv', { type: 'text/csv' }))}
+        >
+          Download the rows left out
+        </Button>
+      )}
+      {heading > 1 && (
+        <p className="text-soft">Row {formatCount(heading)} names the columns. What is above it is ignored.</p>
+      )}
       {leftOut && <p className="text-soft">{leftOut}</p>}
-      {rows.length > 0 && <Rows rows={rows} />}
+      <Rows title="Rows left out" rows={rows.filter((line) => !isNew(line))} />
+      <Rows title="New contacts" rows={rows.filter(isNew)} />
     </ImportDialog>
   );
 }

@@ -1,7 +1,8 @@
 /** A contact in the list: a table row, or a card on a phone. */
 import { Archive, ArchiveRestore, Building2, UserRound } from 'lucide-react';
-import type { Contact } from '../../api/shapes.ts';
+import type { Contact, Id } from '../../api/shapes.ts';
 import { IconButton } from '../../components/button.tsx';
+import { CheckboxBox } from '../../components/checkbox.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { contactTypes } from '../../lib/states.ts';
@@ -53,6 +54,35 @@ export const contactColumns: Column<Contact>[] = [
     cell: ({ created_at }) => <Time at={created_at} className="text-soft" />,
   },
 ];
+
+interface Choice {
+  chosen: ReadonlySet<Id>;
+  /** Whether every row is chosen, or some are. */
+  all: boolean | 'indeterminate';
+  /** Chooses a row or no longer; `extend` does it to the rows since the last one, too. */
+  choose: (contact: Contact, extend: boolean) => void;
+  chooseAll: () => void;
+}
+
+/** The column with the checkboxes that choose contacts. */
+export const choiceColumn = ({ chosen, all, choose, chooseAll }: Choice): Column<Contact> => ({
+  id: 'choice',
+  header: 'Select',
+  control: <CheckboxBox aria-label="Select all contacts shown" checked={all} onClick={chooseAll} />,
+  width: '2.75rem',
+  cell: (contact, reachable) =>
+    !contact.erased_at && (
+      <CheckboxBox
+        aria-label={`Select ${contact.display_name}`}
+        tabIndex={reachable ? 0 : -1}
+        checked={chosen.has(contact.id)}
+        onClick={(event) => {
+          event.stopPropagation();
+          choose(contact, event.shiftKey);
+        }}
+      />
+    ),
+});
 
 /** The column with the button that archives or restores a contact. */
 export const archiveColumn = (toggle: (contact: Contact) => void): Column<Contact> => ({
