@@ -1778,6 +1778,7 @@ CREATE TABLE public.webhook_deliveries (
 CREATE INDEX answers_by_record ON public.webhook_deliveries USING btree (object_id) WHERE answer IS NOT NULL;
 CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_failing ON public.webhook_deliveries USING btree (endpoint_id, first_attempt_at) WHERE state = 'waiting'::text AND first_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
 CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
 CREATE INDEX webhook_deliveries_undelivered ON public.webhook_deliveries USING btree (endpoint_id, state, created_at DESC, nr DESC) WHERE state = ANY (ARRAY['failed'::text, 'dropped'::text]);
@@ -1817,6 +1818,7 @@ CREATE TABLE public.webhook_endpoints (
     send_at timestamp with time zone DEFAULT app.now(),
     freed integer,
     removed_at timestamp with time zone,
+    failed_in_a_row integer DEFAULT 0 NOT NULL,
     CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
@@ -5129,6 +5131,7 @@ declare
   candidate record;
   in_force boolean;
   this public.webhook_endpoints;
+  alone uuid;
 begin
   for candidate in
     -- Who has waited longest comes first. What was claimed last is the last when it is noted, so that none comes before others, however much it has to take.
@@ -5150,13 +5153,17 @@ begin
       update public.webhook_endpoints e set send_at = case when not app.has_key_ended(e.key_id) then now + interval '10 minutes' end where e.id = this.id;
       continue;
     end if;
+    alone := case when this.failures >= 5 then app.delivery_to_try(this.id, this.succeeded_at) end;
     return query
       select this.id, taken, this.url, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
         from vault.webhook_secrets k where k.endpoint_id = this.id and (k.ends_at is null or k.ends_at > now)) s
-      cross join (select w.* from public.webhook_deliveries w
-        where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
-        order by w.next_attempt_at, w.nr limit case when this.failures >= 5 then 1 else 50 end) d
+      cross join (
+        (select w.* from public.webhook_deliveries w
+          where this.failures < 5 and w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
+          order by w.next_attempt_at, w.nr limit 50)
+        union all
+        select w.* from public.webhook_deliveries w where w.id = alone) d
       order by d.nr;
     if not found then
       update public.webhook_endpoints e set send_at = app.next_attempt_of_webhook(e.id) where e.id = this.id;
@@ -7063,6 +7070,38 @@ AS $function$
       where e.state = 'on' limit 100000) c) d
 $function$;
 GRANT EXECUTE ON FUNCTION app.delivery_state() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.delivery_to_try(endpoint uuid, succeeded_at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  oldest record;
+begin
+  if succeeded_at is null or succeeded_at <= now - interval '3 days' then
+    select d.id, d.first_attempt_at, d.next_attempt_at into oldest from public.webhook_deliveries d
+      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.first_attempt_at is not null
+      order by d.first_attempt_at limit 1;
+    if oldest.first_attempt_at <= now - interval '3 days' and oldest.next_attempt_at <= now then
+      return oldest.id;
+    end if;
+  end if;
+  return coalesce(
+    -- Of those due last, so that no more than these are read, however many wait.
+    (select w.id from (
+      select d.* from public.webhook_deliveries d
+      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
+      order by d.next_attempt_at desc, d.nr desc limit 500) w
+      where w.attempts = w.attempts_before
+      order by w.next_attempt_at desc, w.nr desc limit 1),
+    (select d.id from public.webhook_deliveries d
+      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
+      order by d.next_attempt_at, d.nr limit 1));
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.deny_client(client_id uuid, redirect_uri text, scopes text[], address inet, request_id text)
  RETURNS text
@@ -11836,7 +11875,7 @@ begin
     select e.* into this from public.webhook_endpoints e where e.id = lot.endpoint and e.claim = lot.claim for no key update;
     continue when this.id is null;
     with attempted as (
-      select a.*, d.object_id, d.nr, coalesce(d.first_attempt_at, now) as first_at,
+      select a.*, d.object_id, d.nr, d.attempts_before, coalesce(d.first_attempt_at, now) as first_at,
         case when a.outcome = 'failed' and now < coalesce(d.first_attempt_at, now) + interval '3 days' then 'waiting' else a.outcome end as ends
       from rows from (jsonb_to_recordset(lot.attempts) as (id uuid, nth int, outcome text, url text, bytes int, digest text, status int, error text, answer text,
         answer_type text, millis int)) with ordinality a (id, nth, outcome, url, bytes, digest, status, error, answer, answer_type, millis, place)
@@ -11858,12 +11897,15 @@ begin
         where a.ends <> 'waiting' and d.id = n.id and d.next_attempt_at is null
     )
     select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
-        count(*) filter (where a.outcome = 'failed' and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failures,
+        count(*) filter (where a.outcome = 'failed' and (this.failures >= 5 or a.nth - a.attempts_before = 1)
+          and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failures,
+        count(*) filter (where a.outcome = 'failed' and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failed,
         max(a.first_at) filter (where a.ends = 'failed') as lost_since, max(a.error) filter (where a.ends = 'failed') as error,
         count(*) filter (where a.ends <> 'waiting') as ended
       into noted from attempted a;
     noted.failures := noted.failures + case when noted.taken = 0 then this.failures else 0 end;
-    if noted.taken > 0 and this.failures >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
+    noted.failed := noted.failed + case when noted.taken = 0 then this.failed_in_a_row else 0 end;
+    if noted.taken > 0 and greatest(this.failures, this.failed_in_a_row) >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
       update public.webhook_deliveries d set next_attempt_at = now
         where d.id = any (array(select w.id from public.webhook_deliveries w
           where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at > now and w.last_attempt_at < now order by w.next_attempt_at desc limit 1000));
@@ -11873,6 +11915,7 @@ begin
     update public.webhook_endpoints e set
         succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
         failures = noted.failures,
+        failed_in_a_row = noted.failed,
         rests_until = rests,
         claim = case when not lot.is_over then e.claim end, claimed_until = case when not lot.is_over then e.claimed_until end,
         send_at = case when not lot.is_over then e.send_at else (select greatest(n.at, now, rests) from app.next_attempt_of_webhook(e.id) n (at) where n.at is not null) end,
@@ -17969,3 +18012,5 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
+-- d3ea25c233364d51bae961ae0af8029cd1c79fcb42d10bee2665f67e7a893d9d  908_refused_records_hold_up_no_others.sql
+-- f97a9c186d8c2db076a2b2238e351da2c9958e4c6279f508e765f47ddec5cd55  909_deliveries_by_first_attempt.sql

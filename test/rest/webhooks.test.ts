@@ -217,6 +217,51 @@ describe('a receiver that fails', () => {
     expect(received.at(-1)?.headers['webhook-id']).toBe(failed!.eventId);
   });
 
+  test('by refusing some records delays no others by more than ten minutes, and after the first by nothing', async () => {
+    await webhook();
+    scene.answering = ({ event }, response) =>
+      response.writeHead(event.data?.displayName.startsWith('Refused') ? 422 : 204).end();
+    for (let nth = 0; nth < 12; nth += 1) await contact(`Refused ${nth}`);
+    for (let round = 0; round < 20; round += 1) {
+      await deliver();
+      scene.service.clock.advance(10 * 60_000);
+    }
+    /** How many minutes pass until a new contact is accepted. */
+    const minutesOfNext = async () => {
+      const id = await contact('Taken');
+      for (let minutes = 0; minutes < 60; minutes += 1) {
+        await deliver();
+        if (received.some(({ event }) => event.objectId === id)) return minutes;
+        scene.service.clock.advance(60_000);
+      }
+      return 60;
+    };
+    expect(await minutesOfNext()).toBeLessThanOrEqual(10);
+    for (let nth = 0; nth < 3; nth += 1) {
+      expect(await minutesOfNext()).toBe(0);
+      scene.service.clock.advance(10 * 60_000);
+    }
+  });
+
+  test('for three days has its webhook turned off also while there is always something not yet tried', async () => {
+    const { id } = await webhook();
+    scene.answering = (_request, response) => response.writeHead(410).end();
+    await contacts(60);
+    const state = async () => (await scene.rest('GET', `/webhooks/${id}`)).body?.state;
+    for (let half = 0; half < 6; half += 1) {
+      await deliver();
+      scene.service.clock.advance(12 * hour);
+    }
+    expect(await state()).toBe('on');
+    for (let quarter = 0; quarter < 8; quarter += 1) {
+      await deliver();
+      scene.service.clock.advance(6 * hour);
+    }
+    expect(await state()).toBe('off');
+    expect((await log(id, '?state=failed')).data).toHaveLength(1);
+    expect((await log(id, '?state=waiting')).data.some(({ attempts }) => attempts === 0)).toBe(true);
+  });
+
   test.each([
     ['turned off and on', [{ state: 'off' }, { state: 'on' }]],
     ['given another address', [{ url: '/corrected' }]],

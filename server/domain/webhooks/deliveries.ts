@@ -170,7 +170,7 @@ export interface ClaimedBatch {
   /** Identifies the claim when results are recorded. */
   claim: string;
   url: string;
-  /** Consecutive failed attempts. */
+  /** Consecutive deliveries whose first attempt failed; from five on, also failed retries. */
   failures: number;
   /** The signing secrets, newest first, sealed, and the ids they are sealed for. */
   secret_ids: string[];
