@@ -15361,8 +15361,9 @@ begin
   if app.key_id() is null then
     perform app.check_recent_sign_in();
   end if;
-  delete from vault.webhook_secrets s where s.endpoint_id = this.id and (s.ends_at is not null or overlap <= interval '0');
-  update vault.webhook_secrets s set ends_at = app.now() + least(overlap, interval '7 days') where s.endpoint_id = this.id;
+  delete from vault.webhook_secrets s where s.endpoint_id = this.id and (s.ends_at <= app.now() or overlap <= interval '0'
+    or s.id in (select o.id from vault.webhook_secrets o where o.endpoint_id = this.id order by o.created_at desc, o.id offset 4));
+  update vault.webhook_secrets s set ends_at = app.now() + least(overlap, interval '7 days') where s.endpoint_id = this.id and s.ends_at is null;
   insert into vault.webhook_secrets (id, endpoint_id, secret) values (secret_id, this.id, rotate_webhook_secret.secret);
   update public.webhook_endpoints e set created_by = app.user_id() where e.id = this.id and e.created_by is distinct from app.user_id();
   perform app.audit('webhook.rotate_secret', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
@@ -18014,3 +18015,4 @@ $function$;
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- d3ea25c233364d51bae961ae0af8029cd1c79fcb42d10bee2665f67e7a893d9d  908_refused_records_hold_up_no_others.sql
 -- f97a9c186d8c2db076a2b2238e351da2c9958e4c6279f508e765f47ddec5cd55  909_deliveries_by_first_attempt.sql
+-- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql

@@ -70,6 +70,41 @@ describe('a delivery', () => {
     expect(scene.service.clock.now().getTime() / 1000 - Number(last.headers['webhook-timestamp'])).toBeLessThan(60);
   });
 
+  test('is signed with each secret for the overlap of its own rotation, with five at most', async () => {
+    const { id, secret } = await webhook();
+    const secrets = [secret];
+    const rotate = async (overlapSeconds: number) => {
+      const { body } = await scene.rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds });
+      secrets.push((body as unknown as Made).secret);
+    };
+    /** Which of the secrets, in the order in which they were made, verify the next delivery. */
+    const signing = async () => {
+      await contact('Signed');
+      await deliver();
+      const { headers, text, event } = received.at(-1)!;
+      const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
+      const signatures = String(headers['webhook-signature']).split(' ');
+      const found = secrets.flatMap((one, nth) =>
+        signatures.includes(new Webhook(one).sign(event.id, at, text)) ? nth : [],
+      );
+      expect(signatures).toHaveLength(found.length);
+      return found;
+    };
+    await rotate(7 * 86_400);
+    scene.service.clock.advance(hour);
+    await rotate(3_600);
+    expect(await signing()).toEqual([0, 1, 2]);
+    scene.service.clock.advance(2 * hour);
+    expect(await signing()).toEqual([0, 2]);
+    for (let nth = 0; nth < 4; nth += 1) {
+      scene.service.clock.advance(1_000);
+      await rotate(86_400);
+    }
+    expect(await signing()).toEqual([2, 3, 4, 5, 6]);
+    await rotate(0);
+    expect(await signing()).toEqual([7]);
+  });
+
   test('is made only for the chosen event types', async () => {
     const made = await webhook({ types: ['contact.archived', 'contact.archived'] });
     expect((await scene.rest('GET', `/webhooks/${made.id}`)).body).toMatchObject({ types: ['contact.archived'] });

@@ -1147,7 +1147,7 @@ export type WebhookRedelivery = {
 };
 
 export type WebhookSecretRotation = {
-  /** How long the previous secret also signs. Any older secret stops at once. */
+  /** How long the previous secret also signs. Older ones sign as long as was sent when they were rotated, five secrets in all. 0 ends all of them. */
   overlapSeconds?: number | undefined;
 };
 
