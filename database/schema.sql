@@ -1778,7 +1778,7 @@ CREATE TABLE public.webhook_deliveries (
 CREATE INDEX answers_by_record ON public.webhook_deliveries USING btree (object_id) WHERE answer IS NOT NULL;
 CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
-CREATE INDEX webhook_deliveries_failing ON public.webhook_deliveries USING btree (endpoint_id, first_attempt_at) WHERE state = 'waiting'::text AND first_attempt_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_failing ON public.webhook_deliveries USING btree (endpoint_id, first_attempt_at, nr) WHERE state = 'waiting'::text AND first_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
 CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
 CREATE INDEX webhook_deliveries_undelivered ON public.webhook_deliveries USING btree (endpoint_id, state, created_at DESC, nr DESC) WHERE state = ANY (ARRAY['failed'::text, 'dropped'::text]);
@@ -7084,7 +7084,7 @@ begin
   if succeeded_at is null or succeeded_at <= now - interval '3 days' then
     select d.id, d.first_attempt_at, d.next_attempt_at into oldest from public.webhook_deliveries d
       where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.first_attempt_at is not null
-      order by d.first_attempt_at limit 1;
+      order by d.first_attempt_at, d.nr limit 1;
     if oldest.first_attempt_at <= now - interval '3 days' and oldest.next_attempt_at <= now then
       return oldest.id;
     end if;
@@ -11876,7 +11876,8 @@ begin
     continue when this.id is null;
     with attempted as (
       select a.*, d.object_id, d.nr, d.attempts_before, coalesce(d.first_attempt_at, now) as first_at,
-        case when a.outcome = 'failed' and now < coalesce(d.first_attempt_at, now) + interval '3 days' then 'waiting' else a.outcome end as ends
+        case when a.outcome = 'failed' and (now < coalesce(d.first_attempt_at, now) + interval '3 days' or a.nth - d.attempts_before < 8)
+          then 'waiting' else a.outcome end as ends
       from rows from (jsonb_to_recordset(lot.attempts) as (id uuid, nth int, outcome text, url text, bytes int, digest text, status int, error text, answer text,
         answer_type text, millis int)) with ordinality a (id, nth, outcome, url, bytes, digest, status, error, answer, answer_type, millis, place)
       join public.webhook_deliveries d on d.id = a.id
@@ -11884,7 +11885,7 @@ begin
     ), written as (
       update public.webhook_deliveries d set state = a.ends, attempts = a.nth, first_attempt_at = a.first_at, last_attempt_at = now,
           ended_at = case when a.ends <> 'waiting' then now end,
-          next_attempt_at = case when a.ends = 'waiting' then least(a.first_at + interval '3 days', now
+          next_attempt_at = case when a.ends = 'waiting' then least(case when a.first_at + interval '3 days' > now then a.first_at + interval '3 days' end, now
             + (array['5 s', '30 s', '2 min', '10 min', '30 min', '1 h', '2 h', '4 h', '8 h', '12 h']::interval[])[least(a.nth - d.attempts_before, 10)] * (0.8 + random() * 0.4)) end,
           sent_to = a.url, sent_bytes = a.bytes, sent_digest = a.digest, status = a.status, error = left(a.error, 500), answer = left(a.answer, 4096),
           answer_type = left(a.answer_type, 255), millis = a.millis
@@ -18013,6 +18014,6 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
--- d3ea25c233364d51bae961ae0af8029cd1c79fcb42d10bee2665f67e7a893d9d  908_refused_records_hold_up_no_others.sql
--- f97a9c186d8c2db076a2b2238e351da2c9958e4c6279f508e765f47ddec5cd55  909_deliveries_by_first_attempt.sql
+-- b8b978bcb6d1c26d448c105add93d39b1c71f3285228d7c308acf8e602d9d775  908_refused_records_hold_up_no_others.sql
+-- b59ff67b819780631736b16467ec0eb1e4a34514740b4cfcf673536a387d7daa  909_deliveries_by_first_attempt.sql
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql

@@ -5,6 +5,9 @@
 --
 -- A retry counts no longer in `failures`, by which the webhook rests, until five first attempts in a row have failed; `failed_in_a_row` counts both, to tell when an outage ends. While the webhook rests, the latest delivery that was never tried goes first. As there may always be one, a webhook that has
 -- accepted nothing for three days tries again what failed first, by which it is turned off.
+--
+-- A delivery was given up three days after its first attempt although hardly anybody had tried since: once our own nodes had been away for that time, at the second attempt, and its webhook was turned off.
+-- It takes eight attempts now, which are those of the first four hours.
 
 alter table webhook_endpoints add failed_in_a_row integer not null default 0;
 
@@ -21,7 +24,7 @@ begin
   if succeeded_at is null or succeeded_at <= now - interval '3 days' then
     select d.id, d.first_attempt_at, d.next_attempt_at into oldest from public.webhook_deliveries d
       where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.first_attempt_at is not null
-      order by d.first_attempt_at limit 1;
+      order by d.first_attempt_at, d.nr limit 1;
     if oldest.first_attempt_at <= now - interval '3 days' and oldest.next_attempt_at <= now then
       return oldest.id;
     end if;
@@ -126,7 +129,8 @@ begin
     continue when this.id is null;
     with attempted as (
       select a.*, d.object_id, d.nr, d.attempts_before, coalesce(d.first_attempt_at, now) as first_at,
-        case when a.outcome = 'failed' and now < coalesce(d.first_attempt_at, now) + interval '3 days' then 'waiting' else a.outcome end as ends
+        case when a.outcome = 'failed' and (now < coalesce(d.first_attempt_at, now) + interval '3 days' or a.nth - d.attempts_before < 8)
+          then 'waiting' else a.outcome end as ends
       from rows from (jsonb_to_recordset(lot.attempts) as (id uuid, nth int, outcome text, url text, bytes int, digest text, status int, error text, answer text,
         answer_type text, millis int)) with ordinality a (id, nth, outcome, url, bytes, digest, status, error, answer, answer_type, millis, place)
       join public.webhook_deliveries d on d.id = a.id
@@ -134,7 +138,7 @@ begin
     ), written as (
       update public.webhook_deliveries d set state = a.ends, attempts = a.nth, first_attempt_at = a.first_at, last_attempt_at = now,
           ended_at = case when a.ends <> 'waiting' then now end,
-          next_attempt_at = case when a.ends = 'waiting' then least(a.first_at + interval '3 days', now
+          next_attempt_at = case when a.ends = 'waiting' then least(case when a.first_at + interval '3 days' > now then a.first_at + interval '3 days' end, now
             + (array['5 s', '30 s', '2 min', '10 min', '30 min', '1 h', '2 h', '4 h', '8 h', '12 h']::interval[])[least(a.nth - d.attempts_before, 10)] * (0.8 + random() * 0.4)) end,
           sent_to = a.url, sent_bytes = a.bytes, sent_digest = a.digest, status = a.status, error = left(a.error, 500), answer = left(a.answer, 4096),
           answer_type = left(a.answer_type, 255), millis = a.millis
