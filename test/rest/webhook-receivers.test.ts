@@ -30,3 +30,17 @@ describe('a receiver that fails', () => {
     expect((await scene.rest('GET', `/webhooks/${id}`)).body).toMatchObject({ state: 'off' });
   });
 });
+
+describe('a receiver that accepts an event', () => {
+  test.each([
+    ['breaks off', 'Content-Length: 10\r\n\r\nabc'],
+    ['has a chunk of no length', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ['is longer than announced', 'Content-Length: 2\r\n\r\nabcdef'],
+  ])('does not get it again when the body of its response %s', async (_, rest) => {
+    const { id } = await webhook();
+    scene.answering = (_request, response) => void response.socket!.end(`HTTP/1.1 200 OK\r\n${rest}`);
+    await contact('Accepted');
+    await deliver();
+    expect((await log(id)).data).toMatchObject([{ state: 'delivered', attempts: 1, answer: { status: 200 } }]);
+  });
+});
