@@ -1791,7 +1791,7 @@ CREATE POLICY with_the_endpoint ON public.webhook_deliveries FOR SELECT TO dealk
     USING (( SELECT true
    FROM public.webhook_endpoints e
   WHERE e.id = webhook_deliveries.endpoint_id));
-GRANT SELECT (id, nr, endpoint_id, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis) ON public.webhook_deliveries TO dealkeep_server;
+GRANT SELECT (id, nr, endpoint_id, seq, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis) ON public.webhook_deliveries TO dealkeep_server;
 
 CREATE TABLE public.webhook_endpoints (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -18017,3 +18017,4 @@ $function$;
 -- b8b978bcb6d1c26d448c105add93d39b1c71f3285228d7c308acf8e602d9d775  908_refused_records_hold_up_no_others.sql
 -- b59ff67b819780631736b16467ec0eb1e4a34514740b4cfcf673536a387d7daa  909_deliveries_by_first_attempt.sql
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
+-- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql

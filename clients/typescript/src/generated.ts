@@ -1019,7 +1019,7 @@ export type WebhookDelivery = {
   answer: {
     status: number;
     contentType: string | null;
-    /** Its first 4,096 characters; null when the delivery was accepted. */
+    /** Its first 4,096 characters; null when the delivery was accepted, or when the key can no longer see the record. */
     body: string | null;
     milliseconds: number | null;
   } | null;
