@@ -1819,6 +1819,7 @@ CREATE TABLE public.webhook_endpoints (
     freed integer,
     removed_at timestamp with time zone,
     failed_in_a_row integer DEFAULT 0 NOT NULL,
+    is_slow boolean DEFAULT false NOT NULL,
     CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
@@ -5115,8 +5116,8 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.choose_notification(text,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer)
- RETURNS TABLE(endpoint_id uuid, claim uuid, url text, failures integer, secret_ids uuid[], secrets text[], id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
+CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer, most_slow integer DEFAULT 100)
+ RETURNS TABLE(endpoint_id uuid, claim uuid, url text, is_slow boolean, failures integer, secret_ids uuid[], secrets text[], id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -5128,6 +5129,7 @@ declare
   now constant timestamptz := app.now();
   taken constant uuid := gen_random_uuid();
   room int := least(most, 100);
+  room_for_slow int := most_slow;
   candidate record;
   in_force boolean;
   this public.webhook_endpoints;
@@ -5135,13 +5137,14 @@ declare
 begin
   for candidate in
     -- Who has waited longest comes first. What was claimed last is the last when it is noted, so that none comes before others, however much it has to take.
-    select e.id, e.key_id from public.webhook_endpoints e
-    where e.state = 'on' and e.send_at <= now
+    select e.id, e.key_id, e.is_slow from public.webhook_endpoints e
+    where e.state = 'on' and e.send_at <= now and (not e.is_slow or most_slow > 0)
       and e.brokerage_id <> all (array(select o.brokerage_id from public.webhook_endpoints o
         where o.claim is not null and o.claimed_until > now group by o.brokerage_id having count(*) >= 8))
     order by e.send_at limit 1000
   loop
     exit when room <= 0;
+    continue when candidate.is_slow and room_for_slow <= 0;
     in_force := app.is_key_in_force(candidate.key_id);
     select e.* into this from public.webhook_endpoints e
       -- Another node may have noted a failure since it was looked for.
@@ -5155,7 +5158,7 @@ begin
     end if;
     alone := case when this.failures >= 5 then app.delivery_to_try(this.id, this.succeeded_at) end;
     return query
-      select this.id, taken, this.url, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
+      select this.id, taken, this.url, this.is_slow, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
         from vault.webhook_secrets k where k.endpoint_id = this.id and (k.ends_at is null or k.ends_at > now)) s
       cross join (
@@ -5171,10 +5174,11 @@ begin
     end if;
     update public.webhook_endpoints e set claim = taken, claimed_until = now + interval '1 minute', send_at = now + interval '1 minute' where e.id = this.id;
     room := room - 1;
+    room_for_slow := room_for_slow - this.is_slow::int;
   end loop;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.claim_deliveries(integer) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.claim_deliveries(integer,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.claim_idempotency_key(idempotency_key text, body_digest bytea)
  RETURNS void
@@ -11897,7 +11901,7 @@ begin
           where w.endpoint_id = this.id and w.object_id = a.object_id and w.state = 'waiting' and w.nr > a.nr order by w.nr limit 1) n
         where a.ends <> 'waiting' and d.id = n.id and d.next_attempt_at is null
     )
-    select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
+    select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.millis), 0) > 3000 as is_slow, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
         count(*) filter (where a.outcome = 'failed' and (this.failures >= 5 or a.nth - a.attempts_before = 1)
           and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failures,
         count(*) filter (where a.outcome = 'failed' and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failed,
@@ -11917,6 +11921,7 @@ begin
         succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
         failures = noted.failures,
         failed_in_a_row = noted.failed,
+        is_slow = case when noted.tried > 0 then noted.is_slow else e.is_slow end,
         rests_until = rests,
         claim = case when not lot.is_over then e.claim end, claimed_until = case when not lot.is_over then e.claimed_until end,
         send_at = case when not lot.is_over then e.send_at else (select greatest(n.at, now, rests) from app.next_attempt_of_webhook(e.id) n (at) where n.at is not null) end,
@@ -18014,7 +18019,7 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
--- b8b978bcb6d1c26d448c105add93d39b1c71f3285228d7c308acf8e602d9d775  908_refused_records_hold_up_no_others.sql
+-- bff75005e6a89b5eebd67f27ab34c74076d7b712a2ad033fa78c8d5fe6865eaa  908_refused_records_hold_up_no_others.sql
 -- b59ff67b819780631736b16467ec0eb1e4a34514740b4cfcf673536a387d7daa  909_deliveries_by_first_attempt.sql
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
 -- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql

@@ -1,4 +1,4 @@
--- compatible: functions are called and answer as before; one more.
+-- compatible: functions can be called as before, and answer more; one is new.
 --
 -- A receiver that refuses some records for good delayed all others: each retry of a refused delivery counted as another sign of an outage, so that the webhook rested, and while it rested, what was due
 -- first was tried first, which were the refused ones. With 30 of them an event that the receiver takes waited for five hours.
@@ -9,7 +9,11 @@
 -- A delivery was given up three days after its first attempt although hardly anybody had tried since: once our own nodes had been away for that time, at the second attempt, and its webhook was turned off.
 -- It takes eight attempts now, which are those of the first four hours.
 
-alter table webhook_endpoints add failed_in_a_row integer not null default 0;
+--
+-- Slow receivers could hold all places of a node: eight webhooks of each of four brokerages, whose receivers took ten seconds to answer, for up to forty seconds each time.
+-- `is_slow` says that one of the last attempts took more than three seconds; claim_deliveries is told how many of such webhooks to claim at most.
+
+alter table webhook_endpoints add failed_in_a_row integer not null default 0, add is_slow boolean not null default false;
 
 create function app.delivery_to_try(endpoint uuid, succeeded_at timestamptz)
 returns uuid
@@ -43,8 +47,9 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer)
- RETURNS TABLE(endpoint_id uuid, claim uuid, url text, failures integer, secret_ids uuid[], secrets text[], id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
+drop function app.claim_deliveries(integer);
+CREATE FUNCTION app.claim_deliveries(most integer, most_slow integer default 100)
+ RETURNS TABLE(endpoint_id uuid, claim uuid, url text, is_slow boolean, failures integer, secret_ids uuid[], secrets text[], id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -56,6 +61,7 @@ declare
   now constant timestamptz := app.now();
   taken constant uuid := gen_random_uuid();
   room int := least(most, 100);
+  room_for_slow int := most_slow;
   candidate record;
   in_force boolean;
   this public.webhook_endpoints;
@@ -63,13 +69,14 @@ declare
 begin
   for candidate in
     -- Who has waited longest comes first. What was claimed last is the last when it is noted, so that none comes before others, however much it has to take.
-    select e.id, e.key_id from public.webhook_endpoints e
-    where e.state = 'on' and e.send_at <= now
+    select e.id, e.key_id, e.is_slow from public.webhook_endpoints e
+    where e.state = 'on' and e.send_at <= now and (not e.is_slow or most_slow > 0)
       and e.brokerage_id <> all (array(select o.brokerage_id from public.webhook_endpoints o
         where o.claim is not null and o.claimed_until > now group by o.brokerage_id having count(*) >= 8))
     order by e.send_at limit 1000
   loop
     exit when room <= 0;
+    continue when candidate.is_slow and room_for_slow <= 0;
     in_force := app.is_key_in_force(candidate.key_id);
     select e.* into this from public.webhook_endpoints e
       -- Another node may have noted a failure since it was looked for.
@@ -83,7 +90,7 @@ begin
     end if;
     alone := case when this.failures >= 5 then app.delivery_to_try(this.id, this.succeeded_at) end;
     return query
-      select this.id, taken, this.url, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
+      select this.id, taken, this.url, this.is_slow, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
         from vault.webhook_secrets k where k.endpoint_id = this.id and (k.ends_at is null or k.ends_at > now)) s
       cross join (
@@ -99,9 +106,11 @@ begin
     end if;
     update public.webhook_endpoints e set claim = taken, claimed_until = now + interval '1 minute', send_at = now + interval '1 minute' where e.id = this.id;
     room := room - 1;
+    room_for_slow := room_for_slow - this.is_slow::int;
   end loop;
 end
 $function$;
+grant execute on function app.claim_deliveries(integer, integer) to dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.note_deliveries(lots jsonb)
  RETURNS TABLE(endpoint_id uuid, id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
@@ -150,7 +159,7 @@ begin
           where w.endpoint_id = this.id and w.object_id = a.object_id and w.state = 'waiting' and w.nr > a.nr order by w.nr limit 1) n
         where a.ends <> 'waiting' and d.id = n.id and d.next_attempt_at is null
     )
-    select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
+    select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.millis), 0) > 3000 as is_slow, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
         count(*) filter (where a.outcome = 'failed' and (this.failures >= 5 or a.nth - a.attempts_before = 1)
           and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failures,
         count(*) filter (where a.outcome = 'failed' and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failed,
@@ -170,6 +179,7 @@ begin
         succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
         failures = noted.failures,
         failed_in_a_row = noted.failed,
+        is_slow = case when noted.tried > 0 then noted.is_slow else e.is_slow end,
         rests_until = rests,
         claim = case when not lot.is_over then e.claim end, claimed_until = case when not lot.is_over then e.claimed_until end,
         send_at = case when not lot.is_over then e.send_at else (select greatest(n.at, now, rests) from app.next_attempt_of_webhook(e.id) n (at) where n.at is not null) end,

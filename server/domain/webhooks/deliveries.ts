@@ -184,6 +184,8 @@ export interface ClaimedBatch {
   /** Identifies the claim when results are recorded. */
   claim: string;
   url: string;
+  /** Whether one of the last attempts took more than three seconds. */
+  is_slow: boolean;
   /** Consecutive deliveries whose first attempt failed; from five on, also failed retries. */
   failures: number;
   /** The signing secrets, newest first, sealed, and the ids they are sealed for. */
@@ -195,20 +197,20 @@ export interface ClaimedBatch {
 const claimed =
   'id, seq::text as seq, event_id, type, object_type, object_id, about_deal as deal_id, occurred_at, attempts';
 
-const take = rows<Omit<ClaimedBatch, 'deliveries'> & ClaimedDelivery, [most: number]>(
+const take = rows<Omit<ClaimedBatch, 'deliveries'> & ClaimedDelivery, [most: number, mostSlow: number]>(
   'claim_deliveries',
-  `select endpoint_id, claim, url, failures, secret_ids, secrets, ${claimed} from app.claim_deliveries($1)`,
+  `select endpoint_id, claim, url, is_slow, failures, secret_ids, secrets, ${claimed} from app.claim_deliveries($1, $2)`,
 );
 
 /**
- * Claims due deliveries of at most `most` webhooks, one batch for each, for one minute during which nobody else can
- * claim from them.
+ * Claims due deliveries of at most `most` webhooks, `mostSlow` slow ones among them, one batch for each, for one minute
+ * during which nobody else can claim from them.
  */
-export const claimDeliveries = (most: number): Statement<ClaimedBatch[]> =>
-  mapped(take(most), (found) =>
+export const claimDeliveries = (most: number, mostSlow = most): Statement<ClaimedBatch[]> =>
+  mapped(take(most, mostSlow), (found) =>
     [...Map.groupBy(found, ({ endpoint_id }) => endpoint_id).values()].map((deliveries) => {
-      const { endpoint_id, claim, url, failures, secret_ids, secrets } = deliveries[0]!;
-      return { endpoint_id, claim, url, failures, secret_ids, secrets, deliveries };
+      const { endpoint_id, claim, url, is_slow, failures, secret_ids, secrets } = deliveries[0]!;
+      return { endpoint_id, claim, url, is_slow, failures, secret_ids, secrets, deliveries };
     }),
   );
 
