@@ -1778,6 +1778,7 @@ CREATE TABLE public.webhook_deliveries (
 CREATE INDEX answers_by_record ON public.webhook_deliveries USING btree (object_id) WHERE answer IS NOT NULL;
 CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_failing ON public.webhook_deliveries USING btree (endpoint_id, first_attempt_at, nr) WHERE state = 'waiting'::text AND first_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
 CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
 CREATE INDEX webhook_deliveries_undelivered ON public.webhook_deliveries USING btree (endpoint_id, state, created_at DESC, nr DESC) WHERE state = ANY (ARRAY['failed'::text, 'dropped'::text]);
@@ -1790,7 +1791,7 @@ CREATE POLICY with_the_endpoint ON public.webhook_deliveries FOR SELECT TO dealk
     USING (( SELECT true
    FROM public.webhook_endpoints e
   WHERE e.id = webhook_deliveries.endpoint_id));
-GRANT SELECT (id, nr, endpoint_id, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis) ON public.webhook_deliveries TO dealkeep_server;
+GRANT SELECT (id, nr, endpoint_id, seq, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis) ON public.webhook_deliveries TO dealkeep_server;
 
 CREATE TABLE public.webhook_endpoints (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -1817,6 +1818,8 @@ CREATE TABLE public.webhook_endpoints (
     send_at timestamp with time zone DEFAULT app.now(),
     freed integer,
     removed_at timestamp with time zone,
+    failed_in_a_row integer DEFAULT 0 NOT NULL,
+    is_slow boolean DEFAULT false NOT NULL,
     CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
@@ -5113,8 +5116,8 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.choose_notification(text,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer)
- RETURNS TABLE(endpoint_id uuid, claim uuid, url text, failures integer, secret_ids uuid[], secrets text[], id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
+CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer, most_slow integer DEFAULT 100)
+ RETURNS TABLE(endpoint_id uuid, claim uuid, url text, is_slow boolean, failures integer, secret_ids uuid[], secrets text[], id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -5126,19 +5129,22 @@ declare
   now constant timestamptz := app.now();
   taken constant uuid := gen_random_uuid();
   room int := least(most, 100);
+  room_for_slow int := most_slow;
   candidate record;
   in_force boolean;
   this public.webhook_endpoints;
+  alone uuid;
 begin
   for candidate in
     -- Who has waited longest comes first. What was claimed last is the last when it is noted, so that none comes before others, however much it has to take.
-    select e.id, e.key_id from public.webhook_endpoints e
-    where e.state = 'on' and e.send_at <= now
+    select e.id, e.key_id, e.is_slow from public.webhook_endpoints e
+    where e.state = 'on' and e.send_at <= now and (not e.is_slow or most_slow > 0)
       and e.brokerage_id <> all (array(select o.brokerage_id from public.webhook_endpoints o
         where o.claim is not null and o.claimed_until > now group by o.brokerage_id having count(*) >= 8))
     order by e.send_at limit 1000
   loop
     exit when room <= 0;
+    continue when candidate.is_slow and room_for_slow <= 0;
     in_force := app.is_key_in_force(candidate.key_id);
     select e.* into this from public.webhook_endpoints e
       -- Another node may have noted a failure since it was looked for.
@@ -5150,13 +5156,17 @@ begin
       update public.webhook_endpoints e set send_at = case when not app.has_key_ended(e.key_id) then now + interval '10 minutes' end where e.id = this.id;
       continue;
     end if;
+    alone := case when this.failures >= 5 then app.delivery_to_try(this.id, this.succeeded_at) end;
     return query
-      select this.id, taken, this.url, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
+      select this.id, taken, this.url, this.is_slow, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
         from vault.webhook_secrets k where k.endpoint_id = this.id and (k.ends_at is null or k.ends_at > now)) s
-      cross join (select w.* from public.webhook_deliveries w
-        where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
-        order by w.next_attempt_at, w.nr limit case when this.failures >= 5 then 1 else 50 end) d
+      cross join (
+        (select w.* from public.webhook_deliveries w
+          where this.failures < 5 and w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
+          order by w.next_attempt_at, w.nr limit 50)
+        union all
+        select w.* from public.webhook_deliveries w where w.id = alone) d
       order by d.nr;
     if not found then
       update public.webhook_endpoints e set send_at = app.next_attempt_of_webhook(e.id) where e.id = this.id;
@@ -5164,10 +5174,11 @@ begin
     end if;
     update public.webhook_endpoints e set claim = taken, claimed_until = now + interval '1 minute', send_at = now + interval '1 minute' where e.id = this.id;
     room := room - 1;
+    room_for_slow := room_for_slow - this.is_slow::int;
   end loop;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.claim_deliveries(integer) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.claim_deliveries(integer,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.claim_idempotency_key(idempotency_key text, body_digest bytea)
  RETURNS void
@@ -7065,6 +7076,38 @@ AS $function$
       where e.state = 'on' limit 100000) c) d
 $function$;
 GRANT EXECUTE ON FUNCTION app.delivery_state() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.delivery_to_try(endpoint uuid, succeeded_at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  oldest record;
+begin
+  if succeeded_at is null or succeeded_at <= now - interval '3 days' then
+    select d.id, d.first_attempt_at, d.next_attempt_at into oldest from public.webhook_deliveries d
+      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.first_attempt_at is not null
+      order by d.first_attempt_at, d.nr limit 1;
+    if oldest.first_attempt_at <= now - interval '3 days' and oldest.next_attempt_at <= now then
+      return oldest.id;
+    end if;
+  end if;
+  return coalesce(
+    -- Of those due last, so that no more than these are read, however many wait.
+    (select w.id from (
+      select d.* from public.webhook_deliveries d
+      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
+      order by d.next_attempt_at desc, d.nr desc limit 500) w
+      where w.attempts = w.attempts_before
+      order by w.next_attempt_at desc, w.nr desc limit 1),
+    (select d.id from public.webhook_deliveries d
+      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
+      order by d.next_attempt_at, d.nr limit 1));
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.deny_client(client_id uuid, redirect_uri text, scopes text[], address inet, request_id text)
  RETURNS text
@@ -11854,8 +11897,9 @@ begin
     select e.* into this from public.webhook_endpoints e where e.id = lot.endpoint and e.claim = lot.claim for no key update;
     continue when this.id is null;
     with attempted as (
-      select a.*, d.object_id, d.nr, coalesce(d.first_attempt_at, now) as first_at,
-        case when a.outcome = 'failed' and now < coalesce(d.first_attempt_at, now) + interval '3 days' then 'waiting' else a.outcome end as ends
+      select a.*, d.object_id, d.nr, d.attempts_before, coalesce(d.first_attempt_at, now) as first_at,
+        case when a.outcome = 'failed' and (now < coalesce(d.first_attempt_at, now) + interval '3 days' or a.nth - d.attempts_before < 8)
+          then 'waiting' else a.outcome end as ends
       from rows from (jsonb_to_recordset(lot.attempts) as (id uuid, nth int, outcome text, url text, bytes int, digest text, status int, error text, answer text,
         answer_type text, millis int)) with ordinality a (id, nth, outcome, url, bytes, digest, status, error, answer, answer_type, millis, place)
       join public.webhook_deliveries d on d.id = a.id
@@ -11863,7 +11907,7 @@ begin
     ), written as (
       update public.webhook_deliveries d set state = a.ends, attempts = a.nth, first_attempt_at = a.first_at, last_attempt_at = now,
           ended_at = case when a.ends <> 'waiting' then now end,
-          next_attempt_at = case when a.ends = 'waiting' then least(a.first_at + interval '3 days', now
+          next_attempt_at = case when a.ends = 'waiting' then least(case when a.first_at + interval '3 days' > now then a.first_at + interval '3 days' end, now
             + (array['5 s', '30 s', '2 min', '10 min', '30 min', '1 h', '2 h', '4 h', '8 h', '12 h']::interval[])[least(a.nth - d.attempts_before, 10)] * (0.8 + random() * 0.4)) end,
           sent_to = a.url, sent_bytes = a.bytes, sent_digest = a.digest, status = a.status, error = left(a.error, 500), answer = left(a.answer, 4096),
           answer_type = left(a.answer_type, 255), millis = a.millis
@@ -11875,13 +11919,16 @@ begin
           where w.endpoint_id = this.id and w.object_id = a.object_id and w.state = 'waiting' and w.nr > a.nr order by w.nr limit 1) n
         where a.ends <> 'waiting' and d.id = n.id and d.next_attempt_at is null
     )
-    select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
-        count(*) filter (where a.outcome = 'failed' and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failures,
+    select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.millis), 0) > 3000 as is_slow, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
+        count(*) filter (where a.outcome = 'failed' and (this.failures >= 5 or a.nth - a.attempts_before = 1)
+          and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failures,
+        count(*) filter (where a.outcome = 'failed' and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failed,
         max(a.first_at) filter (where a.ends = 'failed') as lost_since, max(a.error) filter (where a.ends = 'failed') as error,
         count(*) filter (where a.ends <> 'waiting') as ended
       into noted from attempted a;
     noted.failures := noted.failures + case when noted.taken = 0 then this.failures else 0 end;
-    if noted.taken > 0 and this.failures >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
+    noted.failed := noted.failed + case when noted.taken = 0 then this.failed_in_a_row else 0 end;
+    if noted.taken > 0 and greatest(this.failures, this.failed_in_a_row) >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
       update public.webhook_deliveries d set next_attempt_at = now
         where d.id = any (array(select w.id from public.webhook_deliveries w
           where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at > now and w.last_attempt_at < now order by w.next_attempt_at desc limit 1000));
@@ -11891,6 +11938,8 @@ begin
     update public.webhook_endpoints e set
         succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
         failures = noted.failures,
+        failed_in_a_row = noted.failed,
+        is_slow = case when noted.tried > 0 then noted.is_slow else e.is_slow end,
         rests_until = rests,
         claim = case when not lot.is_over then e.claim end, claimed_until = case when not lot.is_over then e.claimed_until end,
         send_at = case when not lot.is_over then e.send_at else (select greatest(n.at, now, rests) from app.next_attempt_of_webhook(e.id) n (at) where n.at is not null) end,
@@ -15336,8 +15385,9 @@ begin
   if app.key_id() is null then
     perform app.check_recent_sign_in();
   end if;
-  delete from vault.webhook_secrets s where s.endpoint_id = this.id and (s.ends_at is not null or overlap <= interval '0');
-  update vault.webhook_secrets s set ends_at = app.now() + least(overlap, interval '7 days') where s.endpoint_id = this.id;
+  delete from vault.webhook_secrets s where s.endpoint_id = this.id and (s.ends_at <= app.now() or overlap <= interval '0'
+    or s.id in (select o.id from vault.webhook_secrets o where o.endpoint_id = this.id order by o.created_at desc, o.id offset 4));
+  update vault.webhook_secrets s set ends_at = app.now() + least(overlap, interval '7 days') where s.endpoint_id = this.id and s.ends_at is null;
   insert into vault.webhook_secrets (id, endpoint_id, secret) values (secret_id, this.id, rotate_webhook_secret.secret);
   update public.webhook_endpoints e set created_by = app.user_id() where e.id = this.id and e.created_by is distinct from app.user_id();
   perform app.audit('webhook.rotate_secret', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
@@ -17990,3 +18040,7 @@ $function$;
 -- 9b51bfcf5ab5febf579dc6e20b6edb21bff688bc4180b07d527655ef88f5af3e  890_names_of_opened_documents.sql
 -- f5e1cbb1f770fa94ed044a4eef014181c2e0ce7fd85ad1a7176c0e34406145e8  903_hosts_of_clients_by_document.sql
 -- 6f3b32ae8dd8549ad7f6aa9b8ea7c03c3cdb35a3d344fbc0617b253a967b5981  885_merges_into_archived_contacts.sql
+-- bff75005e6a89b5eebd67f27ab34c74076d7b712a2ad033fa78c8d5fe6865eaa  908_refused_records_hold_up_no_others.sql
+-- b59ff67b819780631736b16467ec0eb1e4a34514740b4cfcf673536a387d7daa  909_deliveries_by_first_attempt.sql
+-- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
+-- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql

@@ -58,7 +58,10 @@ function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string,
 const closed = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => (response.closed ? resolve() : void response.once('close', () => resolve())));
 
-/** Opens the body, or a part of it, once a download slot is free. */
+/**
+ * Opens the body, or a part of it of `length` bytes, once a download slot is free. The stream fails when the stored file
+ * ends before: the client would wait for the rest, and take what it has for the whole when the connection ends.
+ */
 async function openBody(
   { storage, log }: Services,
   c: Context,
@@ -66,6 +69,7 @@ async function openBody(
   { storage_key }: OpenedDocument,
   whose: TransferredFor,
   span: Span | undefined,
+  length: number,
 ): Promise<ReadableStream<Uint8Array>> {
   await takeDownloadPlace(whose, closed(responseOf(c)));
   // A record that was imported by hand may have a key under which no body can be stored: its body is missing.
@@ -75,7 +79,23 @@ async function openBody(
     const message = 'The file itself is missing from the store. Ask the brokerage to restore it or upload it again.';
     throw new Problem(500, 'body_missing', message);
   }
-  return body;
+  let left = length;
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(part, sent) {
+        left -= part.byteLength;
+        sent.enqueue(part);
+      },
+      flush(sent) {
+        if (left <= 0) return;
+        log.error(
+          { requestId: requestIdOf(c), document: id, left },
+          'the file of a document in the store is too short',
+        );
+        sent.error(new Error('The stored file is too short.'));
+      },
+    }),
+  );
 }
 
 /**
@@ -103,10 +123,11 @@ export async function sendBody(
     c.header('Content-Range', `bytes */${size}`);
     throw noSuchPart();
   }
-  const body = headOnly ? null : await openBody(services, c, id, opened, whose, span ?? undefined);
+  const length = span ? span.last - span.first + 1 : size;
+  const body = headOnly ? null : await openBody(services, c, id, opened, whose, span ?? undefined, length);
   bodyHeaders(c, how, filename, etag);
   c.header('Content-Type', media_type);
-  c.header('Content-Length', String(span ? span.last - span.first + 1 : size));
+  c.header('Content-Length', String(length));
   if (span) c.header('Content-Range', `bytes ${span.first}-${span.last}/${size}`);
   const status = span ? 206 : 200;
   if (body === null) return c.body(null, status);

@@ -10,7 +10,7 @@ import { BlockList, isIP } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { resolveBy, type Resolve } from './resolve-name.ts';
 
-/** Thrown when nothing was sent or no complete response came; the message is for the person who named the address. */
+/** Thrown when nothing was sent or no response came; the message is for the person who named the address. */
 export class NotFetched extends Error {
   override readonly name = 'NotFetched';
 }
@@ -78,6 +78,8 @@ export interface GuardedAnswer {
   readonly body: Buffer;
   /** Whether the response was longer, and the rest was not read. */
   readonly isCut: boolean;
+  /** Why the body ended before its end: its host broke off, or was too slow. Otherwise null. */
+  readonly fault: NotFetched | null;
   readonly millis: number;
 }
 
@@ -210,8 +212,8 @@ export async function guardedFetch(
   { method, headers = {}, body }: GuardedRequest,
   guard: Guard,
 ): Promise<GuardedAnswer> {
-  const fault = faultOfUrl(target, guard);
-  if (fault !== null) throw new NotFetched(fault);
+  const wrong = faultOfUrl(target, guard);
+  if (wrong !== null) throw new NotFetched(wrong);
   const { millis = usual.millis, bytes = usual.bytes, ca, kept: connections } = guard;
   const url = new URL(target);
   const began = performance.now();
@@ -219,11 +221,14 @@ export async function guardedFetch(
   const over = Promise.withResolvers<never>();
   let isLate = false;
   let sent: http.ClientRequest | undefined;
+  /** Settles with what has arrived; from when on there is a status. */
+  let breakOff: ((fault?: NotFetched) => void) | undefined;
   const timer = setTimeout(() => {
     const late = new NotFetched(`There was no complete response within ${millis / 1000} seconds.`);
     isLate = true;
+    if (breakOff) breakOff(late);
+    else over.reject(late);
     sent?.destroy(late);
-    over.reject(late);
   }, millis);
 
   async function exchange(isAgain = false): Promise<GuardedAnswer> {
@@ -247,19 +252,19 @@ export async function guardedFetch(
       ...(isTls && { ...(isIP(host) === 0 && { servername: host }), ...(ca !== undefined && { ca }) }),
     };
     return new Promise<GuardedAnswer>((resolve, reject) => {
-      let answered = false;
       const request = (isTls ? https : http).request(options, (answer) => {
-        answered = true;
         const parts: Buffer[] = [];
         let size = 0;
-        const done = (isCut: boolean) =>
+        const done = (isCut: boolean, fault: NotFetched | null = null) =>
           resolve({
             status: answer.statusCode ?? 0,
             headers: answer.headers,
             body: Buffer.concat(parts).subarray(0, bytes),
             isCut,
+            fault,
             millis: Math.round(performance.now() - began),
           });
+        breakOff = (broken = new NotFetched('The response was cut off.')) => done(false, broken);
         answer.on('data', (part: Buffer) => {
           parts.push(part);
           size += part.length;
@@ -268,16 +273,15 @@ export async function guardedFetch(
           request.destroy();
         });
         answer.on('end', () => done(false));
-        answer.on('error', reject);
-        answer.on('close', () => {
-          if (!answer.readableEnded) reject(new NotFetched('The response was cut off.'));
-        });
+        answer.on('error', () => breakOff?.());
+        answer.on('close', () => breakOff?.());
       });
       sent = request;
       request.on('error', (error: NodeJS.ErrnoException) => {
+        if (breakOff) return breakOff();
         // The receiver closed the kept connection just as it was reused: nothing indicates that it processed the
         // request.
-        const isStale = request.reusedSocket && !answered && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
+        const isStale = request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
         if (isStale && !isLate) resolve(exchange(true));
         else reject(error);
       });

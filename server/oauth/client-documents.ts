@@ -198,6 +198,7 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
     const answer = await guardedFetch(url, { method: 'GET', headers }, { ...limits, ...guard });
     if (answer.status !== 200)
       throw new BadDocument(`There is no document at that address: it answered ${answer.status}.`);
+    if (answer.fault) throw answer.fault;
     if (answer.isCut) throw new BadDocument(`The document is too large: at most ${limits.bytes} bytes.`);
     let found: unknown;
     try {

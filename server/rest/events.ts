@@ -2,12 +2,11 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
-import type { Statement } from '../database/statement.ts';
 import { changesAfter, eventTypes, objectTypes, type ChangeEvent } from '../domain/events/changes.ts';
 import { amongDealsOf, recordsOf, withRecords, type ShownEvent } from '../domain/changed-records.ts';
 import { Problem } from '../http/problem.ts';
 import type { Services } from '../services.ts';
-import type { Callers } from './caller.ts';
+import type { Callers, Entry } from './caller.ts';
 import { answerJson } from './answer.ts';
 import { invalid } from './envelope.ts';
 import { eventCursors, type EventPlace } from './event-cursor.ts';
@@ -151,14 +150,20 @@ export function eventOperations(services: Services, callers: Callers): readonly 
   const { database, config } = services;
   const cursorsOf = eventCursors(services);
 
-  /** Adds the records to the events, read in a separate transaction: as they are now, whatever is changed meanwhile. */
-  async function expanded(enter: Statement<unknown>, events: readonly ChangeEvent[]): Promise<ShownEvent[]> {
-    const [, , ...found] = await database.together(enter, amongDealsOf(events), ...recordsOf(events, config.features));
+  /**
+   * Adds the records to the events, read in a separate transaction: as they are now, whatever is changed meanwhile. A
+   * key that has ended meanwhile is refused: it would see every record as gone.
+   */
+  async function expanded({ enter, admit }: Entry, events: readonly ChangeEvent[]): Promise<ShownEvent[]> {
+    const records = recordsOf(events, config.features);
+    const [caller, , ...found] = await database.together(enter, amongDealsOf(events), ...records);
+    admit(caller);
     return withRecords(events, found);
   }
 
   const list = (c: Context): Promise<Response> =>
-    callers.enter(c, 'events:read', async ({ enter, admit, reading }) => {
+    callers.enter(c, 'events:read', async (entry) => {
+      const { enter, admit, reading } = entry;
       const cursors = await cursorsOf();
       const { count, named, isExpanded, from, begin } = await reading(() => {
         const given = after.read(c);
@@ -189,7 +194,7 @@ export function eventOperations(services: Services, callers: Callers): readonly 
       const last = page.at(-1);
       const shown = page.map(withoutPlace);
       const place = { seq: isCut && last ? last.seq : reached.seq, history: reached.history, brokerageId, at: now };
-      const data = isExpanded ? await expanded(enter, shown) : shown;
+      const data = isExpanded ? await expanded(entry, shown) : shown;
       const paging = { hasMore: isCut || hasMore, nextCursor: cursors.write(place) };
       // The cursor is encrypted differently each time, so the entity tag is made of the data, and stays the same for a
       // day. A client that gets 304 keeps its cursor: it must not expire while nothing changes, and leads on from a

@@ -76,7 +76,8 @@ const delivery = z
           .string()
           .nullable()
           .meta({
-            description: 'Its first 4,096 characters; null when the delivery was accepted.',
+            description:
+              'Its first 4,096 characters; null when the delivery was accepted, or when the key can no longer see the record.',
             examples: ['Internal Server Error'],
           }),
         milliseconds: z

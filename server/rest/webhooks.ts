@@ -128,7 +128,8 @@ const rotation = z
       .optional()
       .meta({
         default: 86_400,
-        description: 'How long the previous secret also signs. Any older secret stops at once.',
+        description:
+          'How long the previous secret also signs. Older ones sign as long as was sent when they were rotated, five secrets in all. 0 ends all of them.',
         examples: [86_400],
       }),
   })

@@ -26,12 +26,15 @@ export interface WebhookDelivery {
 
 /** A node sends to at most this many webhooks at once. */
 const webhooksAtOnce = 32;
+/** Among them are at most this many whose receivers are slow, so that they leave room for others. */
+const slowAtOnce = 16;
 
 /** Opens the delivery of this node; nothing is sent until it is called. */
 export function openWebhooks(services: Services): WebhookDelivery {
   const { database, log } = services;
   const stopping = new AbortController();
-  const running = new Set<Promise<void>>();
+  /** The batches that are being sent, and whether their receivers are slow. */
+  const running = new Map<Promise<void>, boolean>();
   const receivers = openReceivers();
   const sender = { services, receivers, notes: openDeliveryResults(services), stopping: stopping.signal };
 
@@ -44,14 +47,15 @@ export function openWebhooks(services: Services): WebhookDelivery {
         // The batch has made room for another one, and the next delivery of its records may be due.
         claim().catch((error: unknown) => log.warn({ err: error }, 'delivering webhooks failed'));
       });
-    running.add(run);
+    running.set(run, batch.is_slow);
   }
 
   const claim = oneAtATime(async () => {
     const room = webhooksAtOnce - running.size;
     if (stopping.signal.aborted || room === 0) return;
     // Deliveries that become due by these batches are claimed when a batch ends.
-    for (const batch of await database.run(claimDeliveries(room))) start(batch);
+    const roomForSlow = slowAtOnce - [...running.values()].filter(Boolean).length;
+    for (const batch of await database.run(claimDeliveries(room, roomForSlow))) start(batch);
   });
 
   /** Writes deliveries of new changes, and begins to send them after each step. */
@@ -69,14 +73,14 @@ export function openWebhooks(services: Services): WebhookDelivery {
     async deliverDue() {
       do {
         await begin();
-        await Promise.all(running);
+        await Promise.all(running.keys());
         await claim();
       } while (running.size > 0);
     },
     async stop() {
       stopping.abort();
       await Promise.allSettled([queue(), claim()]);
-      await Promise.all(running);
+      await Promise.all(running.keys());
       receivers.close();
     },
   };

@@ -186,6 +186,7 @@ export class Sending {
     const { url } = this.#batch;
     const { clock, config } = this.#sender.services;
     const sent = { url, bytes: Buffer.byteLength(body), digest: hash('sha256', body) };
+    const began = performance.now();
     try {
       const signed = signedHeaders(event_id, clock(), body, keys);
       const headers = { ...signed, 'Content-Type': 'application/json', 'User-Agent': 'Dealkeep-Webhooks/1' };
@@ -210,7 +211,8 @@ export class Sending {
       };
     } catch (error) {
       if (!(error instanceof NotFetched)) throw error;
-      return { ...nothing, ...sent, outcome: 'failed', error: error.message };
+      const took = Math.round(performance.now() - began);
+      return { ...nothing, ...sent, outcome: 'failed', error: error.message, millis: took };
     }
   }
 

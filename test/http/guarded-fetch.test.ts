@@ -291,34 +291,48 @@ describe('the response to a guarded request', () => {
 
   const talks: Readonly<Record<string, (socket: net.Socket) => void>> = {
     'never answers': () => {},
-    'answers a byte at a time': (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
-      const timer = setInterval(() => socket.write('a'), 20);
-      socket.on('close', () => clearInterval(timer));
-    },
     'sends headers without end': (socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const timer = setInterval(() => socket.write(`X-${Date.now()}: a\r\n`), 20);
       socket.on('close', () => clearInterval(timer));
     },
     'has large headers': (socket) => void socket.write(`HTTP/1.1 200 OK\r\nX: ${'a'.repeat(100_000)}\r\n\r\n`),
-    'breaks off': (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'),
     'does not speak HTTP': (socket) => void socket.end('220 mail.example.com ESMTP\r\n'),
     'changes the protocol': (socket) =>
       void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
     'closes at once': (socket) => void socket.destroy(),
   };
-  test.each(Object.keys(talks))('is abandoned when the host %s', async (name) => {
+  /** Listens with a host that talks like this; `left` is how many of its connections are open. */
+  async function talking(talk: (socket: net.Socket) => void): Promise<{ url: string; left: () => number }> {
     const sockets = new Set<net.Socket>();
     const server = net.createServer((socket) => {
       sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => {}));
-      socket.once('data', () => talks[name]!(socket));
+      socket.once('data', () => talk(socket));
     });
     const port = await listening(server);
-    await expect(guardedFetch(`http://127.0.0.1:${port}/`, post, { ...local, millis: 500 })).rejects.toThrow(
-      NotFetched,
-    );
-    await expect.poll(() => sockets.size).toBe(0);
+    return { url: `http://127.0.0.1:${port}/`, left: () => sockets.size };
+  }
+  test.each(Object.keys(talks))('is abandoned when the host %s', async (name) => {
+    const { url, left } = await talking(talks[name]!);
+    await expect(guardedFetch(url, post, { ...local, millis: 500 })).rejects.toThrow(NotFetched);
+    await expect.poll(left).toBe(0);
+  });
+
+  const untidy: Readonly<Record<string, (socket: net.Socket) => void>> = {
+    'comes a byte at a time': (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
+      const timer = setInterval(() => socket.write('a'), 20);
+      socket.on('close', () => clearInterval(timer));
+    },
+    'breaks off': (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'),
+    'has a chunk of no length': (socket) =>
+      void socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n'),
+  };
+  test.each(Object.keys(untidy))('has its status, and the fault, when its body %s', async (name) => {
+    const { url, left } = await talking(untidy[name]!);
+    const answer = await guardedFetch(url, post, { ...local, millis: 500 });
+    expect(answer).toMatchObject({ status: 200, isCut: false, fault: expect.any(NotFetched) });
+    await expect.poll(left).toBe(0);
   });
 
   test('is abandoned when the host name is never resolved', async () => {

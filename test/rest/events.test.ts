@@ -1,7 +1,7 @@
 /** GET /events: which changes it returns, who reads them, and how a reader continues. */
 
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { changesOf, eventTypes, publishChanges } from '../../server/domain/events/changes.ts';
 import { lifetimes } from '../../server/domain/lifetimes.ts';
@@ -104,6 +104,23 @@ describe('a page', () => {
       ['contact.updated', one],
       ['contact.removed', null],
     ]);
+  });
+
+  test('with expand=data is refused when the key ends before the records are read', async () => {
+    const ending = await tenant.key({ scopes: ['contacts:read', 'events:read'] });
+    const begin = await latest(ending);
+    await contact('Read late');
+    await published();
+    const { database } = service;
+    const together = database.together.bind(database);
+    let runs = 0;
+    const spy = vi.spyOn(database, 'together').mockImplementation(async (...statements) => {
+      runs += 1;
+      if (runs === 2) await service.sql('update api_keys set revoked_at = app.now() where id = $1', [ending.id]);
+      return together(...statements);
+    });
+    const { status, error } = await events({ after: begin, expand: 'data' }, ending).finally(() => spy.mockRestore());
+    expect([runs, status, error.code]).toEqual([2, 401, 'invalid_token']);
   });
 
   test('with types contains only events of those types', async () => {

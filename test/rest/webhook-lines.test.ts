@@ -4,7 +4,7 @@
  */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { claimDeliveries, queueWebhooks } from '../../server/domain/webhooks/deliveries.ts';
+import { claimDeliveries, noteDeliveries, queueWebhooks } from '../../server/domain/webhooks/deliveries.ts';
 import { connect } from '../policies/scene.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
 import { webhookScene } from './webhook-scene.ts';
@@ -177,6 +177,67 @@ describe('claiming due deliveries', () => {
     await contacts(1);
     await deliver();
     expect(received).toHaveLength(1);
+  });
+
+  test('of slow receivers leaves places for others, until they answer quickly again', async () => {
+    const { database, sql } = scene.service;
+    const slow = await Promise.all(['/a', '/b', '/c'].map((path) => webhook({ url: scene.origin + path })));
+    const ids = slow.map(({ id }) => id);
+    const due = async () => {
+      await sql(
+        `update webhook_endpoints set claim = null, claimed_until = null, send_at = app.now() - case when id = any ($1) then interval '1 minute' else '0' end`,
+        [ids],
+      );
+    };
+    const claimed = async (most: number, mostSlow: number) => {
+      await due();
+      return database.run(claimDeliveries(most, mostSlow));
+    };
+    /** Notes one delivery of each claimed batch as sent in so many milliseconds. */
+    const answered = async (millis: number) => {
+      const batches = await claimed(3, 3);
+      expect(batches.map(({ endpoint_id }) => endpoint_id).toSorted()).toEqual(ids.toSorted());
+      await database.run(
+        noteDeliveries(
+          batches.map(({ endpoint_id: endpoint, claim, deliveries: [first] }) => ({
+            endpoint,
+            claim,
+            is_over: true,
+            more: 0,
+            held: [],
+            attempts: [
+              {
+                id: first!.id,
+                nth: 1,
+                outcome: 'delivered',
+                url: null,
+                bytes: 1,
+                digest: null,
+                status: 204,
+                error: null,
+                answer: null,
+                answer_type: null,
+                millis,
+              },
+            ],
+          })),
+        ),
+      );
+    };
+    await contacts(4);
+    await settle();
+    await scene.queue();
+    await answered(9_000);
+    const quick = await webhook();
+    await contacts(1);
+    await settle();
+    await scene.queue();
+    const some = await claimed(3, 2);
+    expect(some.map(({ is_slow }) => is_slow).toSorted()).toEqual([false, true, true]);
+    expect(some.find(({ is_slow }) => !is_slow)!.endpoint_id).toBe(quick.id);
+    expect((await claimed(3, 0)).map(({ endpoint_id }) => endpoint_id)).toEqual([quick.id]);
+    await answered(80);
+    expect(await claimed(4, 0)).toHaveLength(4);
   });
 
   test('claims the longest-waiting webhook first, and puts a served one behind the others', async () => {

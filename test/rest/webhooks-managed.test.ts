@@ -339,6 +339,57 @@ describe('the delivery log', () => {
   });
 });
 
+describe('the response of a failed delivery about a deal', () => {
+  /** A webhook whose receiver repeated a new deal in its refusal, and the responses of its log. */
+  async function refused() {
+    const key = await scene.tenant.key({ scopes: ['deals:read', 'webhooks:read', 'webhooks:write'] });
+    const rest = as(key, scene.service.restUrl);
+    const { id } = await webhook({}, rest);
+    scene.answering = ({ text }, response) => response.writeHead(422).end(text);
+    const [deal] = await scene.service.sql<{ id: string }>(
+      `insert into deals (organization_id, title, state, keys_admitted) values ($1, 'Secret bakery', 'listed', true) returning id`,
+      [scene.tenant.id],
+    );
+    await deliver();
+    const admin = await signInAs(scene.service, scene.tenant.admin);
+    return {
+      deal: deal!.id,
+      /** The bodies that the key sees in the list and in the single delivery. */
+      async toKey() {
+        const { data } = await log(id, '', rest);
+        const one = await rest('GET', `/webhooks/${id}/deliveries/${data[0]!.id}`);
+        expect(one.body).toEqual(data[0]);
+        expect(data).toMatchObject([{ state: 'waiting', answer: { status: 422 } }]);
+        return data[0]!.answer!.body;
+      },
+      async toAdmin() {
+        const { items } = (await admin.ask(`/webhooks/${id}/deliveries`)).body;
+        expect(items).toMatchObject([{ state: 'waiting', status: 422 }]);
+        return items[0].answer as string | null;
+      },
+    };
+  }
+
+  test('is hidden from the key while the deal does not admit keys', async () => {
+    const { deal, toKey } = await refused();
+    expect(await toKey()).toContain('Secret bakery');
+    await scene.service.sql('update deals set keys_admitted = false where id = $1', [deal]);
+    expect(await toKey()).toBeNull();
+  });
+
+  test('is shown to an admin only as a broker of the deal, until they leave it', async () => {
+    const { deal, toAdmin } = await refused();
+    expect(await toAdmin()).toBeNull();
+    const [place] = await scene.service.sql<{ id: string }>(
+      `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active') returning id`,
+      [deal, scene.tenant.admin],
+    );
+    expect(await toAdmin()).toContain('Secret bakery');
+    await scene.service.sql(`update participants set status = 'removed' where id = $1`, [place!.id]);
+    expect(await toAdmin()).toBeNull();
+  });
+});
+
 describe('webhooks in the settings', () => {
   /**
    * Whether the library of Standard Webhooks creates the same signature. Its `verify` rejects timestamps of other days,

@@ -70,6 +70,41 @@ describe('a delivery', () => {
     expect(scene.service.clock.now().getTime() / 1000 - Number(last.headers['webhook-timestamp'])).toBeLessThan(60);
   });
 
+  test('is signed with each secret for the overlap of its own rotation, with five at most', async () => {
+    const { id, secret } = await webhook();
+    const secrets = [secret];
+    const rotate = async (overlapSeconds: number) => {
+      const { body } = await scene.rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds });
+      secrets.push((body as unknown as Made).secret);
+    };
+    /** Which of the secrets, in the order in which they were made, verify the next delivery. */
+    const signing = async () => {
+      await contact('Signed');
+      await deliver();
+      const { headers, text, event } = received.at(-1)!;
+      const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
+      const signatures = String(headers['webhook-signature']).split(' ');
+      const found = secrets.flatMap((one, nth) =>
+        signatures.includes(new Webhook(one).sign(event.id, at, text)) ? nth : [],
+      );
+      expect(signatures).toHaveLength(found.length);
+      return found;
+    };
+    await rotate(7 * 86_400);
+    scene.service.clock.advance(hour);
+    await rotate(3_600);
+    expect(await signing()).toEqual([0, 1, 2]);
+    scene.service.clock.advance(2 * hour);
+    expect(await signing()).toEqual([0, 2]);
+    for (let nth = 0; nth < 4; nth += 1) {
+      scene.service.clock.advance(1_000);
+      await rotate(86_400);
+    }
+    expect(await signing()).toEqual([2, 3, 4, 5, 6]);
+    await rotate(0);
+    expect(await signing()).toEqual([7]);
+  });
+
   test('is made only for the chosen event types', async () => {
     const made = await webhook({ types: ['contact.archived', 'contact.archived'] });
     expect((await scene.rest('GET', `/webhooks/${made.id}`)).body).toMatchObject({ types: ['contact.archived'] });
@@ -215,6 +250,51 @@ describe('a receiver that fails', () => {
     expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${failed!.id}/redeliver`)).status).toBe(202);
     await deliver();
     expect(received.at(-1)?.headers['webhook-id']).toBe(failed!.eventId);
+  });
+
+  test('by refusing some records delays no others by more than ten minutes, and after the first by nothing', async () => {
+    await webhook();
+    scene.answering = ({ event }, response) =>
+      response.writeHead(event.data?.displayName.startsWith('Refused') ? 422 : 204).end();
+    for (let nth = 0; nth < 12; nth += 1) await contact(`Refused ${nth}`);
+    for (let round = 0; round < 20; round += 1) {
+      await deliver();
+      scene.service.clock.advance(10 * 60_000);
+    }
+    /** How many minutes pass until a new contact is accepted. */
+    const minutesOfNext = async () => {
+      const id = await contact('Taken');
+      for (let minutes = 0; minutes < 60; minutes += 1) {
+        await deliver();
+        if (received.some(({ event }) => event.objectId === id)) return minutes;
+        scene.service.clock.advance(60_000);
+      }
+      return 60;
+    };
+    expect(await minutesOfNext()).toBeLessThanOrEqual(10);
+    for (let nth = 0; nth < 3; nth += 1) {
+      expect(await minutesOfNext()).toBe(0);
+      scene.service.clock.advance(10 * 60_000);
+    }
+  });
+
+  test('for three days has its webhook turned off also while there is always something not yet tried', async () => {
+    const { id } = await webhook();
+    scene.answering = (_request, response) => response.writeHead(410).end();
+    await contacts(60);
+    const state = async () => ((await scene.rest('GET', `/webhooks/${id}`)).body as unknown as Made).state;
+    for (let half = 0; half < 6; half += 1) {
+      await deliver();
+      scene.service.clock.advance(12 * hour);
+    }
+    expect(await state()).toBe('on');
+    for (let quarter = 0; quarter < 10; quarter += 1) {
+      await deliver();
+      scene.service.clock.advance(6 * hour);
+    }
+    expect(await state()).toBe('off');
+    expect((await log(id, '?state=failed')).data).toHaveLength(1);
+    expect((await log(id, '?state=waiting')).data.some(({ attempts }) => attempts === 0)).toBe(true);
   });
 
   test.each([
@@ -819,11 +899,11 @@ describe('a batch', () => {
       const delivery = batch.deliveries[0]!.id;
       await service.sql('update webhook_endpoints set created_by = $1', [other!.id]);
       await service.sql(
-        `update webhook_deliveries set first_attempt_at = app.now() - interval '4 days' where id = $1`,
+        `update webhook_deliveries set first_attempt_at = app.now() - interval '4 days', attempts = 7 where id = $1`,
         [delivery],
       );
       await service.sql('delete from vault.outbox');
-      const attempts = [{ ...taking, id: delivery, nth: 1, outcome: 'failed', status: 500, error: 'E' } as const];
+      const attempts = [{ ...taking, id: delivery, nth: 8, outcome: 'failed', status: 500, error: 'E' } as const];
       const eraser = await connect(service.connections.owner);
       try {
         await atOnce(

@@ -423,6 +423,18 @@ describe('changing documents', () => {
     expect(renamed).toMatchObject({ status: 400, body: { error: { details: [{ path: 'filename' }] } } });
   });
 
+  test('a download ends with an error when the stored file is too short, and the error is logged', async () => {
+    const { id } = (await add('broker', aPdf(), { filename: 'Short.pdf' })).body;
+    await web.service.sql('update documents set size_bytes = size_bytes + 100 where id = $1', [id]);
+    for (const range of [undefined, { range: 'bytes=3-' }]) {
+      const answer = await fetchBody(web.service, await web.as('broker'), { source: 'simple', id }, 'content', range);
+      await expect(answer.arrayBuffer()).rejects.toThrow();
+    }
+    const noted = web.service.log.filter((line) => line.includes('in the store is too short'));
+    expect(noted).toHaveLength(2);
+    expect(noted[0]).toContain(id);
+  });
+
   test('a document whose stored file is missing is answered with an error, and the error is logged', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Lost.pdf' })).body;
     for (const key of ['0'.repeat(40), '../no_key']) {

@@ -1027,7 +1027,7 @@ export type WebhookDelivery = {
   answer: {
     status: number;
     contentType: string | null;
-    /** Its first 4,096 characters; null when the delivery was accepted. */
+    /** Its first 4,096 characters; null when the delivery was accepted, or when the key can no longer see the record. */
     body: string | null;
     milliseconds: number | null;
   } | null;
@@ -1155,7 +1155,7 @@ export type WebhookRedelivery = {
 };
 
 export type WebhookSecretRotation = {
-  /** How long the previous secret also signs. Any older secret stops at once. */
+  /** How long the previous secret also signs. Older ones sign as long as was sent when they were rotated, five secrets in all. 0 ends all of them. */
   overlapSeconds?: number | undefined;
 };
 

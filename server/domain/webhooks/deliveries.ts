@@ -30,7 +30,10 @@ export interface Delivery {
   /** HTTP status of the response. */
   status: number | null;
   error: string | null;
-  /** The response body, cut off after 4,096 characters; null when the delivery was accepted. */
+  /**
+   * The response body, cut off after 4,096 characters; null when the delivery was accepted, or when the caller may not see
+   * what it was about.
+   */
   answer: string | null;
   answer_type: string | null;
   millis: number | null;
@@ -38,7 +41,18 @@ export interface Delivery {
 
 const columns = `about_deal, id, event_id, type, object_type, object_id, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at,
   sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis`;
-const fields = columns.replaceAll(/\w+/g, 'd.$&').replace('d.about_deal', '$& as deal_id');
+/**
+ * The response to a delivery that the caller may see: receivers repeat what they were sent, and the caller may have lost
+ * the right to see that. Keys must see the change; of people, only the brokers of a deal see all that is sent about it.
+ */
+const answer = `case when d.answer is not null and case when app.key_id() is null
+    then d.about_deal is null or d.about_deal = any ((select app.deals_as('broker'))::uuid[])
+    else d.seq is null or exists (select from change_events c where c.brokerage_id = app.key_brokerage('webhooks:read') and c.seq = d.seq and c.id = d.event_id)
+  end then d.answer end as answer`;
+const fields = columns
+  .replaceAll(/\w+/g, 'd.$&')
+  .replace('d.about_deal', '$& as deal_id')
+  .replace(/d\.answer\b/, () => answer);
 
 /**
  * The source of a page of deliveries in one state. At most some thousands are waiting: all of them are read through
@@ -46,7 +60,7 @@ const fields = columns.replaceAll(/\w+/g, 'd.$&').replace('d.about_deal', '$& as
  */
 const ofState = (state: DeliveryState | null): string =>
   state === 'waiting'
-    ? `(select nr, ${columns} from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' offset 0) d where true`
+    ? `(select nr, seq, ${columns} from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' offset 0) d where true`
     : `webhook_deliveries d where d.endpoint_id = e.id${state === null ? '' : ` and d.state = '${state}'`}`;
 
 /**
@@ -170,7 +184,9 @@ export interface ClaimedBatch {
   /** Identifies the claim when results are recorded. */
   claim: string;
   url: string;
-  /** Consecutive failed attempts. */
+  /** Whether one of the last attempts took more than three seconds. */
+  is_slow: boolean;
+  /** Consecutive deliveries whose first attempt failed; from five on, also failed retries. */
   failures: number;
   /** The signing secrets, newest first, sealed, and the ids they are sealed for. */
   secret_ids: string[];
@@ -181,20 +197,20 @@ export interface ClaimedBatch {
 const claimed =
   'id, seq::text as seq, event_id, type, object_type, object_id, about_deal as deal_id, occurred_at, attempts';
 
-const take = rows<Omit<ClaimedBatch, 'deliveries'> & ClaimedDelivery, [most: number]>(
+const take = rows<Omit<ClaimedBatch, 'deliveries'> & ClaimedDelivery, [most: number, mostSlow: number]>(
   'claim_deliveries',
-  `select endpoint_id, claim, url, failures, secret_ids, secrets, ${claimed} from app.claim_deliveries($1)`,
+  `select endpoint_id, claim, url, is_slow, failures, secret_ids, secrets, ${claimed} from app.claim_deliveries($1, $2)`,
 );
 
 /**
- * Claims due deliveries of at most `most` webhooks, one batch for each, for one minute during which nobody else can
- * claim from them.
+ * Claims due deliveries of at most `most` webhooks, `mostSlow` slow ones among them, one batch for each, for one minute
+ * during which nobody else can claim from them.
  */
-export const claimDeliveries = (most: number): Statement<ClaimedBatch[]> =>
-  mapped(take(most), (found) =>
+export const claimDeliveries = (most: number, mostSlow = most): Statement<ClaimedBatch[]> =>
+  mapped(take(most, mostSlow), (found) =>
     [...Map.groupBy(found, ({ endpoint_id }) => endpoint_id).values()].map((deliveries) => {
-      const { endpoint_id, claim, url, failures, secret_ids, secrets } = deliveries[0]!;
-      return { endpoint_id, claim, url, failures, secret_ids, secrets, deliveries };
+      const { endpoint_id, claim, url, is_slow, failures, secret_ids, secrets } = deliveries[0]!;
+      return { endpoint_id, claim, url, is_slow, failures, secret_ids, secrets, deliveries };
     }),
   );
 

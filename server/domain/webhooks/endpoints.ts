@@ -166,8 +166,8 @@ const rotate = row(
 );
 
 /**
- * Replaces the secret; the previous one signs as well for `overlapSeconds`, at most seven days. Refused with
- * `webhook_not_found`.
+ * Replaces the secret; the previous one signs as well for `overlapSeconds`, at most seven days, and earlier ones as long
+ * as was said when they were replaced; with 0 all of them end. Refused with `webhook_not_found`.
  */
 export const rotateWebhookSecret = (
   id: string,

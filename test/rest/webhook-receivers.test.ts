@@ -1,0 +1,46 @@
+/** What a webhook does when its receiver, or our own nodes, do not do well. */
+
+import { describe, expect, test } from 'vitest';
+import { hour, webhookScene } from './webhook-scene.ts';
+
+const scene = webhookScene();
+const { received, webhook, contact, deliver, log } = scene;
+
+describe('a receiver that fails', () => {
+  test('before and after our nodes were away for four days is tried eight times until the event is abandoned', async () => {
+    const { id } = await webhook();
+    scene.answering = (_request, response) => response.writeHead(503).end();
+    await contact('Kept');
+    await deliver();
+    scene.service.clock.advance(96 * hour);
+    await deliver();
+    expect((await log(id)).data).toMatchObject([{ state: 'waiting', attempts: 2 }]);
+    // The next attempt comes half a minute later, as after any second one.
+    await deliver();
+    expect(received).toHaveLength(2);
+    for (let nth = 3; nth < 8; nth += 1) {
+      scene.service.clock.advance(3 * hour);
+      await deliver();
+      expect((await log(id)).data).toMatchObject([{ state: 'waiting', attempts: nth }]);
+    }
+    expect((await scene.rest('GET', `/webhooks/${id}`)).body).toMatchObject({ state: 'on' });
+    scene.service.clock.advance(3 * hour);
+    await deliver();
+    expect((await log(id)).data).toMatchObject([{ state: 'failed', attempts: 8 }]);
+    expect((await scene.rest('GET', `/webhooks/${id}`)).body).toMatchObject({ state: 'off' });
+  });
+});
+
+describe('a receiver that accepts an event', () => {
+  test.each([
+    ['breaks off', 'Content-Length: 10\r\n\r\nabc'],
+    ['has a chunk of no length', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ['is longer than announced', 'Content-Length: 2\r\n\r\nabcdef'],
+  ])('does not get it again when the body of its response %s', async (_, rest) => {
+    const { id } = await webhook();
+    scene.answering = (_request, response) => void response.socket!.end(`HTTP/1.1 200 OK\r\n${rest}`);
+    await contact('Accepted');
+    await deliver();
+    expect((await log(id)).data).toMatchObject([{ state: 'delivered', attempts: 1, answer: { status: 200 } }]);
+  });
+});
