@@ -6769,7 +6769,9 @@ begin
     join public.participants own on own.deal_id = d.id and own.user_id = by_member and own.role = 'broker' and own.status = 'active'
     where d.organization_id = by_brokerage and d.state not in ('closed', 'withdrawn')
       and by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null
-      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+      and not exists (select from public.participants p
+        join public.users u on u.id = p.user_id and u.suspended_at is null
+        join public.members m on m.brokerage_id = d.organization_id and m.user_id = p.user_id and m.status = 'active'
         where p.deal_id = d.id and p.user_id <> by_member and p.role = 'broker' and p.status = 'active')
     order by d.created_at desc, d.id desc;
 end
@@ -12534,7 +12536,9 @@ begin
     select d.id from public.deals d
     join public.participants own on own.deal_id = d.id and own.user_id = of_member and own.role = 'broker' and own.status = 'active'
     where d.organization_id = of_brokerage and d.state not in ('closed', 'withdrawn')
-      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+      and not exists (select from public.participants p
+        join public.users u on u.id = p.user_id and u.suspended_at is null
+        join public.members m on m.brokerage_id = d.organization_id and m.user_id = p.user_id and m.status = 'active'
         where p.deal_id = d.id and p.user_id <> of_member and p.role = 'broker' and p.status = 'active');
 end
 $function$;
@@ -17969,3 +17973,4 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
+-- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql

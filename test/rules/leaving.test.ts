@@ -357,6 +357,30 @@ describe('deals left without a broker', () => {
     expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left(), count: 1 });
   });
 
+  test.each(['nobody of the brokerage', 'somebody who left it'])(
+    'are none of the brokerage’s any more when the other broker is %s',
+    async (who) => {
+      const other = await addPerson(service, 'Friend');
+      if (who === 'somebody who left it')
+        await insert(service, 'members', {
+          brokerage_id: full.brokerage,
+          user_id: other,
+          role: 'broker',
+          status: 'removed',
+        });
+      await insert(service, 'participants', { deal_id: full.deal, user_id: other, role: 'broker', status: 'active' });
+      expect((await admin.ask(member(brokerId, '/deals'))).body).toMatchObject({ items: left(), count: 1 });
+      expect(await broker.ask(member(brokerId), undefined, 'DELETE')).toMatchObject({
+        status: 409,
+        body: { error: { code: 'only_broker' } },
+      });
+      const successor = await addMember('Suki', 'broker');
+      expect((await remove(brokerId, successor)).body).toEqual({ deals: left(), count: 1, handed_over: true });
+      expect(await part(successor)).toEqual({ role: 'broker', status: 'active' });
+      expect(await part(other)).toEqual({ role: 'broker', status: 'active' });
+    },
+  );
+
   test('are counted, and the newest hundred are listed', async () => {
     await service.sql(
       `with made as (insert into deals (organization_id, title, created_at)

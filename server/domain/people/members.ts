@@ -11,7 +11,7 @@ import type { MemberRole } from './member-roles.ts';
 const nameOf = `case when m.joined_at is null then m.invited_name else ${nameWith('m', 'u')} end`;
 const emailOf = `case when m.joined_at is null then m.invited_email else ${emailWith('m', 'u')} end`;
 
-/** A deal of which a member is the only broker. */
+/** A deal on which a member is the only broker of its brokerage. */
 interface DealRunAlone {
   id: string;
   title: string;
@@ -32,18 +32,18 @@ const runAlone = row<DealsRunAlone, [brokerageId: string, userId: string]>(
 );
 
 /**
- * The deals, not over, that would have no broker without this member; empty unless the caller is an admin of the
- * brokerage.
+ * The deals, not over, that would have no broker of the brokerage without this member; empty unless the caller is an
+ * admin of it.
  */
 export const dealsRunAlone = (brokerageId: string, userId: string): Statement<DealsRunAlone> =>
   mapped(runAlone(brokerageId, userId), (found) => found ?? { items: [], count: 0 });
 
 export interface Removal {
-  /** The newest 100 of the deals of which the member was the only broker. */
+  /** The newest 100 of the deals on which the member was the brokerage's only broker. */
   deals: DealRunAlone[];
   /** Number of all of them. */
   count: number;
-  /** Whether the successor is now the broker of these deals; if false, they have none. */
+  /** Whether the successor is now a broker of these deals; if false, nobody of the brokerage is. */
   handed_over: boolean;
 }
 
@@ -55,8 +55,8 @@ const remove = row<Removal, [string, string, string | null, string | null, strin
 
 /**
  * Removes a member, who also leaves the brokerage's deals, or withdraws an invitation; for admins of the brokerage, and
- * without a successor for the member, who may not be the only broker of an open deal (`only_broker`). Null: there is no
- * such member whom the caller may remove. The successor becomes the broker of the deals that would have none, and must be an
+ * without a successor for the member, who may not be its only broker on an open deal (`only_broker`). Null: there is no
+ * such member whom the caller may remove. The successor becomes a broker of the deals that would have none of the brokerage, and must be an
  * active admin or broker, else refused with `not_a_broker`; refused with `successor_takes_part` if the successor sells
  * or buys in one of the deals.
  */

@@ -55,7 +55,7 @@ export const statusQuery = (brokerageId: Id) =>
     refetchInterval: 60_000,
   });
 
-/** The deals of which this member is the only broker. */
+/** The deals on which this member is the brokerage's only broker. */
 export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
   queryOptions({
     queryKey: keys.settings('members', brokerageId, userId, 'deals'),

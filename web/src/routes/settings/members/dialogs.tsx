@@ -80,14 +80,20 @@ interface MemberDialogProps {
   onClose: () => void;
 }
 
-/** The deals of which a member is the only broker; renders nothing when there are none. */
+/** What follows when nobody takes over a deal. */
+const noBroker =
+  'Nobody of the brokerage runs the deal until an admin invites a broker to it. Without any broker, questions cannot be asked.';
+
+/** The deals on which a member is the brokerage's only broker; renders nothing when there are none. */
 function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: string }[]; count: number }) {
   if (deals.length === 0) return null;
   const more = count - deals.length;
   return (
     <div>
       <p className="font-medium">
-        {deals.length === 1 ? 'This deal has no other broker:' : 'These deals have no other broker:'}
+        {deals.length === 1
+          ? 'This deal has no other broker of the brokerage:'
+          : 'These deals have no other broker of the brokerage:'}
       </p>
       <ul className="mt-1.5 list-disc pl-5 text-soft">
         {deals.map(({ id, title }) => (
@@ -137,9 +143,7 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
         {({ items, count }) => (
           <>
             <DealsRunAlone deals={items} count={count} />
-            {items.length > 0 && (
-              <p className="text-soft">Questions cannot be asked until an admin invites a broker to the deal.</p>
-            )}
+            {items.length > 0 && <p className="text-soft">{noBroker}</p>}
           </>
         )}
       </Loaded>
@@ -147,7 +151,7 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
   );
 }
 
-/** Asks before a member is removed, or an admin leaves, and who takes over the deals of which they are the only broker. */
+/** Asks before a member is removed, or an admin leaves, and who takes over the deals on which they are its only broker. */
 export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialogProps) {
   const { remove, leave } = useMemberActions(brokerageId);
   const isSelf = useMe().user.id === member.user_id;
@@ -168,7 +172,10 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
       }),
     onDone: ({ count, handed_over }) => {
       onClose();
-      const without = count === 1 ? 'One deal has no broker now' : `${formatCount(count)} deals have no broker now`;
+      const without =
+        count === 1
+          ? 'One deal has no broker of the brokerage now'
+          : `${formatCount(count)} deals have no broker of the brokerage now`;
       toast(
         `${isSelf ? 'You left the brokerage' : `${member.name} is removed`}${count > 0 && !handed_over ? `. ${without}` : ''}`,
       );
@@ -198,9 +205,7 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
                 label="New broker"
                 error={form.errors.successor_id}
                 hint={[
-                  successor === ''
-                    ? 'Questions cannot be asked until an admin invites a broker to the deal.'
-                    : 'They run the deal as soon as you confirm.',
+                  successor === '' ? noBroker : 'They run the deal as soon as you confirm.',
                   cutHint(members.data?.items ?? [], mostMembers, 'members by name'),
                 ]
                   .filter(Boolean)
