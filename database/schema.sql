@@ -6266,6 +6266,28 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_invitations() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deal_invitations_made(person uuid, of_brokerage uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- The latest one counts: an invitation that somebody else has sent again is theirs.
+  return query
+    with made as materialized (
+      select r.subject_id::uuid as id, max(r.at) as at from public.audit_records r
+      where r.user_id = person and r.action not like 'tool:%' and r.action collate "C" = 'participant.invite' and r.outcome = 'done'
+        and (of_brokerage is null or r.brokerage_id = of_brokerage)
+      group by r.subject_id)
+    select p.id from made m
+    cross join lateral (select q.id, q.deal_id from public.participants q where q.id = m.id and q.status = 'invited' offset 0) p
+    where not exists (select from public.audit_records l
+      where l.deal_id = p.deal_id and l.noted and l.at > m.at and l.action = 'participant.invite' and l.subject_id = p.id::text
+        and l.user_id is distinct from person);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.deal_is_visible(deal_id uuid, organization_id uuid, participating uuid[], administered uuid[])
  RETURNS boolean
  LANGUAGE sql
@@ -7488,9 +7510,24 @@ declare
   leaves constant boolean := new.status <> 'active';
   client uuid;
   left_deal record;
+  invited uuid;
 begin
   if old.role = 'admin' then
     perform from public.brokerages b where b.id = new.brokerage_id for no key update;
+  end if;
+  -- Who is in the brokerage is up to its admins, and who is on its deals to its admins and brokers: what they began and nobody answered ends with that.
+  if leaves or old.role = 'admin' then
+    perform from public.members m
+      where m.brokerage_id = new.brokerage_id and m.user_id = any (array(select app.member_invitations_made(new.user_id, new.brokerage_id)))
+      order by m.user_id for update;
+    for invited in
+      update public.members m set status = 'removed'
+        where m.brokerage_id = new.brokerage_id and m.user_id = any (array(select app.member_invitations_made(new.user_id, new.brokerage_id)))
+          and m.status = 'invited'
+        returning m.person_id
+    loop
+      perform app.audit('member.remove', invited::text, 'done', new.brokerage_id, null, null, null, '{"withdrawn": true}');
+    end loop;
   end if;
   perform app.lock_parts(new.user_id, new.brokerage_id);
   for left_deal in
@@ -7503,6 +7540,15 @@ begin
     perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null,
       case when new.user_id = app.user_id() then '{"left": true}'::jsonb else '{}' end);
   end loop;
+  if leaves or new.role = 'staff' then
+    for left_deal in
+      update public.participants p set status = 'removed'
+        where p.id = any (array(select app.deal_invitations_made(new.user_id, new.brokerage_id))) and p.status = 'invited'
+        returning p.id, p.deal_id
+    loop
+      perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null, '{"withdrawn": true}');
+    end loop;
+  end if;
   if leaves then
     for client in select c.id from public.connected_clients c where c.brokerage_id = new.brokerage_id loop
       perform app.revoke_families(new.user_id, client);
@@ -10745,6 +10791,36 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.left_by_member(by_brokerage uuid, by_member uuid)
+ RETURNS TABLE(outsiders jsonb, outsider_count integer, deal_invitations integer, member_invitations integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if (by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null) is not true then
+    return;
+  end if;
+  return query
+    with others as materialized (
+      select d.id, d.title, d.created_at, p.id as participant_id, u.name, u.email
+      from public.deals d
+      join public.participants own on own.deal_id = d.id and own.user_id = by_member and own.role = 'broker' and own.status = 'active'
+      join public.participants p on p.deal_id = d.id and p.user_id <> by_member and p.role = 'broker' and p.status = 'active'
+      join public.users u on u.id = p.user_id
+      where d.organization_id = by_brokerage
+        and not exists (select from public.members m where m.brokerage_id = by_brokerage and m.user_id = p.user_id and m.status = 'active'))
+    select
+      (select coalesce(jsonb_agg(jsonb_build_object('deal_id', o.id, 'title', o.title, 'name', o.name, 'email', o.email)
+          order by o.created_at desc, o.id desc, o.participant_id), '[]')
+        from (select * from others order by created_at desc, id desc, participant_id limit 100) o),
+      (select count(*)::int from others),
+      (select count(*)::int from app.deal_invitations_made(by_member, by_brokerage)),
+      (select count(*)::int from app.member_invitations_made(by_member, by_brokerage));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.left_by_member(uuid,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.limit_a_day()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -11062,6 +11138,8 @@ CREATE OR REPLACE FUNCTION app.lock_parts(person uuid, of_brokerage uuid DEFAULT
  SET search_path TO ''
 AS $function$
 declare
+  -- Withdrawn with them (app.end_parts_of_member).
+  made constant uuid[] := array(select app.deal_invitations_made(person, of_brokerage));
   part record;
 begin
   -- Theirs, and those of who leaves with them (app.remove_advisors).
@@ -11071,10 +11149,11 @@ begin
         select from public.participants o where o.deal_id = p.deal_id and o.user_id = person and o.role = 'broker' and o.status = 'active')
       or p.advises = any (array(select o.id from public.participants o
         where o.user_id in (person, successor) and (of_brokerage is null or o.brokerage_id = of_brokerage)))
+      or p.id = any (made) or p.advises = any (made)
     order by p.advises is not null, p.id for no key update;
   for part in
     select p.deal_id, bool_or(p.role in ('broker', 'seller')) as runs from public.participants p
-    where (p.user_id = person or p.advises = any (array(select o.id from public.participants o where o.user_id = person)))
+    where (p.user_id = person or p.advises = any (made) or p.advises = any (array(select o.id from public.participants o where o.user_id = person)))
       and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
     group by p.deal_id order by p.deal_id
   loop
@@ -11444,6 +11523,27 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.member_has_second_factor(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.member_invitations_made(person uuid, of_brokerage uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    with made as materialized (
+      select r.subject_id as id, max(r.at) as at from public.audit_records r
+      where r.user_id = person and r.action not like 'tool:%' and r.action collate "C" = 'member.invite' and r.outcome = 'done'
+        and r.brokerage_id = of_brokerage
+      group by r.subject_id)
+    select i.user_id from public.members i join made m on m.id = i.person_id::text
+    where i.brokerage_id = of_brokerage and i.status = 'invited'
+      and not exists (select from public.audit_records l
+        where l.brokerage_id = of_brokerage and l.action not like 'tool:%' and l.action collate "C" = 'member.invite' and l.at > m.at
+          and l.subject_id = m.id and l.user_id is distinct from person);
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.member_mail_trouble(of_brokerage uuid, person uuid)
  RETURNS text
@@ -14782,10 +14882,14 @@ begin
   end if;
   perform from public.brokerages b join public.members m on m.brokerage_id = b.id
     where b.id = from_brokerage and m.person_id = member and m.role = 'admin' and m.status = 'active' for no key update of b;
+  -- Withdrawn with them (app.end_parts_of_member): before parts of deals, as whoever invites to a deal has the member first.
+  perform from public.members m
+    where m.brokerage_id = from_brokerage and m.user_id = any (array(select app.member_invitations_made(member, from_brokerage)))
+    order by m.user_id for update;
   perform app.lock_parts(member, from_brokerage, successor);
   -- As it is now that nobody else leaves them.
   if not administers and exists (select from app.open_deals_alone(from_brokerage, member)) then
-    perform app.refuse('only_broker', 'You are the only broker of a deal of this brokerage: ask an admin to invite another broker to it, or to remove you and choose who takes it over.');
+    perform app.refuse('only_broker', 'On a deal of this brokerage you are its only broker: ask an admin to invite another broker to it, or to remove you and choose who takes it over.');
   end if;
   select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
     from app.deals_run_alone(from_brokerage, member) a;
@@ -17974,3 +18078,4 @@ $function$;
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
+-- 2039a0fce25a1bcf577ac252720fb3209f285f9c5b04b0c4c25e6deff7546587  871_invitations_end_with_who_made_them.sql

@@ -143,6 +143,11 @@ test('removing a member lists the deals left without a broker and hands them to 
   const { admin, broker } = full.people;
   const successor = await addPerson(service, 'Suki Marsh');
   await insert(service, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
+  const outsider = await addPerson(service, 'Olga Rival');
+  await insert(service, 'participants', { deal_id: full.deal, user_id: outsider, role: 'broker', status: 'active' });
+  const runs = await signInAs(service, broker.userId);
+  const sent = { email: 'friend@rival.example', name: 'Friend', role: 'viewer', deliver: 'link' };
+  expect((await runs.ask(`/deals/${full.deal}/participants`, sent)).status).toBe(201);
   const testPage = await testPageOf(admin.userId);
   const { page } = testPage;
   for (const size of ['phone', 'wide'] as const) {
@@ -152,14 +157,18 @@ test('removing a member lists the deals left without a broker and hands them to 
     await page.getByRole('button', { name: 'Actions for broker' }).click();
     await page.getByRole('menuitemradio', { name: 'Staff' }).click();
     const staff = page.getByRole('dialog', { name: 'Make broker a staff member?' });
-    await staff.getByText('Corner bakery').waitFor();
+    await staff.getByText('Corner bakery').first().waitFor();
+    await staff.getByText('Olga Rival').waitFor();
+    await staff.getByText('1 invitation that they sent and nobody has accepted is withdrawn.').waitFor();
     await expectAccessible(page);
     await staff.getByRole('button', { name: 'Cancel' }).click();
     await staff.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for broker' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove broker?' });
-    await dialog.getByText('Corner bakery').waitFor();
+    await dialog.getByText('Corner bakery').first().waitFor();
+    await dialog.getByText('This broker is not in the brokerage').waitFor();
+    await dialog.getByText('1 invitation that they sent and nobody has accepted is withdrawn.').waitFor();
     await dialog.getByLabel('New broker').selectOption('Suki Marsh');
     await expectAccessible(page);
     await fits(testPage);
@@ -171,7 +180,7 @@ test('removing a member lists the deals left without a broker and hands them to 
   await page.getByRole('button', { name: 'Actions for Suki Marsh' }).click();
   await page.getByRole('menuitemradio', { name: 'Staff' }).click();
   const staff = page.getByRole('dialog', { name: 'Make Suki Marsh a staff member?' });
-  await staff.getByText('Corner bakery').waitFor();
+  await staff.getByText('Corner bakery').first().waitFor();
   const roleOf = () => service.sql('select role from members where user_id = $1', [successor]);
   expect(await roleOf()).toEqual([{ role: 'broker' }]);
   await staff.getByRole('button', { name: 'Cancel' }).click();

@@ -38,6 +38,38 @@ const runAlone = row<DealsRunAlone, [brokerageId: string, userId: string]>(
 export const dealsRunAlone = (brokerageId: string, userId: string): Statement<DealsRunAlone> =>
   mapped(runAlone(brokerageId, userId), (found) => found ?? { items: [], count: 0 });
 
+/** An active broker of a deal who is no member of its brokerage. */
+interface BrokerFromElsewhere {
+  deal_id: string;
+  title: string;
+  name: string;
+  email: string;
+}
+
+/** What somebody leaves behind who leaves a brokerage, or becomes staff. */
+export interface LeftByMember {
+  /** Brokers from elsewhere on the member's deals, who stay: the first 100, those of the newest deals first. */
+  outsiders: BrokerFromElsewhere[];
+  /** Number of all of them. */
+  outsider_count: number;
+  /** Number of invitations to deals that the member made, which are withdrawn unless they are answered. */
+  deal_invitations: number;
+  /** Number of invitations to the brokerage that the member made; withdrawn also when an admin becomes a broker. */
+  member_invitations: number;
+}
+
+const leftBehind = row<LeftByMember, [brokerageId: string, userId: string]>(
+  'left_by_member',
+  'select outsiders, outsider_count, deal_invitations, member_invitations from app.left_by_member($1, $2)',
+);
+
+/** What this member leaves behind; nothing unless the caller is an admin of the brokerage. */
+export const leftByMember = (brokerageId: string, userId: string): Statement<LeftByMember> =>
+  mapped(
+    leftBehind(brokerageId, userId),
+    (found) => found ?? { outsiders: [], outsider_count: 0, deal_invitations: 0, member_invitations: 0 },
+  );
+
 export interface Removal {
   /** The newest 100 of the deals on which the member was the brokerage's only broker. */
   deals: DealRunAlone[];
@@ -54,7 +86,8 @@ const remove = row<Removal, [string, string, string | null, string | null, strin
 );
 
 /**
- * Removes a member, who also leaves the brokerage's deals, or withdraws an invitation; for admins of the brokerage, and
+ * Removes a member, who also leaves the brokerage's deals and whose invitations that nobody has answered are withdrawn,
+ * or withdraws an invitation; for admins of the brokerage, and
  * without a successor for the member, who may not be its only broker on an open deal (`only_broker`). Null: there is no
  * such member whom the caller may remove. The successor becomes a broker of the deals that would have none of the brokerage, and must be an
  * active admin or broker, else refused with `not_a_broker`; refused with `successor_takes_part` if the successor sells

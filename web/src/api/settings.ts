@@ -55,7 +55,7 @@ export const statusQuery = (brokerageId: Id) =>
     refetchInterval: 60_000,
   });
 
-/** The deals on which this member is the brokerage's only broker. */
+/** The deals on which this member is the brokerage's only broker, and what else they leave. */
 export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
   queryOptions({
     queryKey: keys.settings('members', brokerageId, userId, 'deals'),

@@ -142,6 +142,7 @@ export type ContactImport = Answer<'post', '/web/contacts/import'>;
 
 export type Brokerage = Answer<'get', '/web/brokerages/:id'>;
 export type Member = Item<'/web/brokerages/:id/members'>;
+export type DealsOfMember = Answer<'get', '/web/brokerages/:id/members/:user_id/deals'>;
 export type MailTrouble = NonNullable<Member['mail_trouble']>;
 export type ServiceStatus = Answer<'get', '/web/brokerages/:id/status'>;
 export type UndeliveredMail = Item<'/web/brokerages/:id/mails'>;

@@ -82,9 +82,9 @@ interface RecordDrawerProps {
 /** All details of a record. */
 export function RecordDrawer({ record, onClose, onPerson }: RecordDrawerProps) {
   const { user_id: person } = record;
-  // The title already tells whether terms had been accepted before, and whether somebody left by themselves.
+  // The title already tells whether terms had been accepted before, whether somebody left by themselves, and what was withdrawn.
   const through = throughOf(record);
-  const details = Object.entries(record.details).filter(([name]) => name !== 'first' && name !== 'left');
+  const details = Object.entries(record.details).filter(([name]) => !['first', 'left', 'withdrawn'].includes(name));
   return (
     <Drawer
       onClose={onClose}

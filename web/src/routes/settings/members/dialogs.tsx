@@ -13,6 +13,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { memberRoles } from '../../../lib/states.ts';
 import { orNull, useForm } from '../../../lib/use-form.ts';
+import { Outsiders, Withdrawn } from './left-behind.tsx';
 
 const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
@@ -140,10 +141,12 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
         </p>
       )}
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
-        {({ items, count }) => (
+        {({ items, count, ...left }) => (
           <>
             <DealsRunAlone deals={items} count={count} />
             {items.length > 0 && <p className="text-soft">{noBroker}</p>}
+            <Outsiders left={left} />
+            <Withdrawn count={left.deal_invitations + (member.role === 'admin' ? left.member_invitations : 0)} />
           </>
         )}
       </Loaded>
@@ -197,32 +200,36 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
           : 'They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys they created or last rotated stop working until an admin rotates them, and webhooks they added are turned off. They stay on deals where they are a buyer or seller themselves.'}
       </p>
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
-        {({ items, count }) =>
-          items.length > 0 && (
-            <>
-              <DealsRunAlone deals={items} count={count} />
-              <Field
-                label="New broker"
-                error={form.errors.successor_id}
-                hint={[
-                  successor === '' ? noBroker : 'They run the deal as soon as you confirm.',
-                  cutHint(members.data?.items ?? [], mostMembers, 'members by name'),
-                ]
-                  .filter(Boolean)
-                  .join(' ')}
-              >
-                <Select
-                  {...form.field('successor_id')}
-                  value={successor}
-                  options={[
-                    ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
-                    { value: '', label: 'No one for now' },
-                  ]}
-                />
-              </Field>
-            </>
-          )
-        }
+        {({ items, count, ...left }) => (
+          <>
+            {items.length > 0 && (
+              <>
+                <DealsRunAlone deals={items} count={count} />
+                <Field
+                  label="New broker"
+                  error={form.errors.successor_id}
+                  hint={[
+                    successor === '' ? noBroker : 'They run the deal as soon as you confirm.',
+                    cutHint(members.data?.items ?? [], mostMembers, 'members by name'),
+                  ]
+                    .filter(Boolean)
+                    .join(' ')}
+                >
+                  <Select
+                    {...form.field('successor_id')}
+                    value={successor}
+                    options={[
+                      ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
+                      { value: '', label: 'No one for now' },
+                    ]}
+                  />
+                </Field>
+              </>
+            )}
+            <Outsiders left={left} />
+            <Withdrawn count={left.deal_invitations + left.member_invitations} isSelf={isSelf} />
+          </>
+        )}
       </Loaded>
     </FormDialog>
   );
