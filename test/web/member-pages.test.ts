@@ -169,6 +169,11 @@ test('removing a member lists the deals left without a broker and hands them to 
     await dialog.getByText('Corner bakery').first().waitFor();
     await dialog.getByText('This broker is not in the brokerage').waitFor();
     await dialog.getByText('1 invitation that they sent and nobody has accepted is withdrawn.').waitFor();
+    // Nobody is chosen for the admin.
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByText('Choose who takes over, or no one for now.').waitFor();
+    await dialog.getByLabel('New broker').selectOption('No one for now');
+    await dialog.getByText('Nobody of the brokerage runs the deal').waitFor();
     await dialog.getByLabel('New broker').selectOption('Suki Marsh');
     await expectAccessible(page);
     await fits(testPage);

@@ -12,7 +12,7 @@ import { cutHint, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { memberRoles } from '../../../lib/states.ts';
-import { orNull, useForm } from '../../../lib/use-form.ts';
+import { useForm } from '../../../lib/use-form.ts';
 import { Outsiders, Withdrawn } from './left-behind.tsx';
 
 const hints: Record<MemberRole, string> = {
@@ -80,6 +80,9 @@ interface MemberDialogProps {
   member: Member;
   onClose: () => void;
 }
+
+/** The choice that nobody takes over. */
+const noOne = 'no one';
 
 /** What follows when nobody takes over a deal. */
 const noBroker =
@@ -163,15 +166,16 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
   const successors = (members.data?.items ?? []).filter(
     ({ user_id, role, status }) => user_id !== member.user_id && status === 'active' && role !== 'staff',
   );
-  const left = deals.data?.items ?? [];
-  const successorOf = (chosen: Id | null) => chosen ?? successors[0]?.user_id ?? '';
+  const runsAlone = (deals.data?.items ?? []).length > 0;
   const form = useForm({
-    initial: { successor_id: null as Id | null },
+    initial: { successor_id: '' },
     draft: null,
+    check: ({ successor_id }): Record<string, string> =>
+      runsAlone && successor_id === '' ? { successor_id: 'Choose who takes over, or no one for now.' } : {},
     submit: ({ successor_id }) =>
       (isSelf ? leave : remove).mutateAsync({
         user_id: member.user_id,
-        successor_id: left.length > 0 ? orNull(successorOf(successor_id)) : null,
+        successor_id: runsAlone && successor_id !== noOne ? successor_id : null,
       }),
     onDone: ({ count, handed_over }) => {
       onClose();
@@ -184,7 +188,7 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
       );
     },
   });
-  const successor = successorOf(form.values.successor_id);
+  const { successor_id: successor } = form.values;
   return (
     <FormDialog
       form={form}
@@ -209,7 +213,8 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
                   label="New broker"
                   error={form.errors.successor_id}
                   hint={[
-                    successor === '' ? noBroker : 'They run the deal as soon as you confirm.',
+                    successor === noOne && noBroker,
+                    successor !== noOne && successor !== '' && 'They run the deal as soon as you confirm.',
                     cutHint(members.data?.items ?? [], mostMembers, 'members by name'),
                   ]
                     .filter(Boolean)
@@ -217,10 +222,10 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
                 >
                   <Select
                     {...form.field('successor_id')}
-                    value={successor}
+                    placeholder="Choose a broker"
                     options={[
                       ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
-                      { value: '', label: 'No one for now' },
+                      { value: noOne, label: 'No one for now' },
                     ]}
                   />
                 </Field>
