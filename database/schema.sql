@@ -9566,6 +9566,38 @@ CREATE OR REPLACE FUNCTION app.identity_part(nth integer)
 RETURN NULLIF(split_part(app.identity(), ','::text, nth), ''::text);
 GRANT EXECUTE ON FUNCTION app.identity_part(integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.integrations_of_member(by_brokerage uuid, by_member uuid)
+ RETURNS TABLE(keys jsonb, webhooks jsonb)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if (by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null) is not true then
+    return;
+  end if;
+  return query
+    select
+      (select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'scopes', k.scopes,
+        'kept', app.scopes_of(k.scopes, null)) order by k.name, k.id), '[]') from (
+        select a.id, a.name, a.scopes from public.api_keys a
+        where a.id in (select d.key_id from vault.api_key_digests d where d.issued_by = by_member)
+          and a.brokerage_id = by_brokerage and a.revoked_at is null and (a.expires_at is null or a.expires_at > app.now())
+          and app.is_key_in_force(a.id)
+          and by_member = (select d.issued_by from vault.api_key_digests d where d.key_id = a.id order by d.issued_at desc, d.digest limit 1)
+        order by a.name, a.id limit 500) k),
+      (select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'url', w.url, 'description', w.description) order by w.url, w.id), '[]') from (
+        select e.id, e.url, e.description from public.webhook_endpoints e
+        where e.brokerage_id = by_brokerage and e.state = 'on' and e.id = any (array(
+          select own.id from public.webhook_endpoints own where own.created_by = by_member
+          union all
+          select by_key.id from vault.api_key_digests d join public.webhook_endpoints by_key on by_key.key_id = d.key_id and by_key.created_by is null
+            where d.issued_by = by_member and (d.valid_until is null or d.valid_until > app.now())))
+        order by e.url, e.id limit 500) w);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.integrations_of_member(uuid,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.invitation(token bytea)
  RETURNS TABLE(user_id uuid, email text, name text, role text, brokerage_name text, deal_id uuid, deal_title text, has_password boolean, moved boolean)
  LANGUAGE plpgsql
@@ -10534,6 +10566,22 @@ CREATE OR REPLACE FUNCTION app.key_id()
  STABLE
 RETURN (app.identity_part(3))::uuid;
 GRANT EXECUTE ON FUNCTION app.key_id() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.key_reach(key uuid)
+ RETURNS TABLE(issued_by uuid, scopes_in_force text[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select (select d.issued_by from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.digest limit 1),
+      app.scopes_in_force(k.id)
+    from public.api_keys k
+    where k.id = key and k.brokerage_id = any (app.brokerages_as('admin')) and app.client_id() is null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.key_reach(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.key_to_manage(key_id uuid)
  RETURNS public.api_keys
@@ -18079,3 +18127,4 @@ $function$;
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
 -- 2039a0fce25a1bcf577ac252720fb3209f285f9c5b04b0c4c25e6deff7546587  871_invitations_end_with_who_made_them.sql
+-- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql

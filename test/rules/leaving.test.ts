@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { createNotifications } from '../../server/domain/notifications/events.ts';
 import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
 import { removeMember } from '../../server/domain/people/members.ts';
@@ -338,6 +339,75 @@ describe('what a member sent out and nobody has answered', () => {
       { deal_id: full.deal, title: 'Corner bakery', name: 'Former' },
     ]);
   });
+});
+
+test('keys and webhooks that depend on an admin are named before, and show afterwards on whom they depend', async () => {
+  const leaving = await addMember('Second admin', 'admin');
+  const person = await signInAs(service, leaving);
+  const keyOf = (by: string, scopes: KeyScope[]) => issueKey(service, { id: full.brokerage, admin: by }, { scopes });
+  const contacts = await keyOf(leaving, ['contacts:read']);
+  const both = await keyOf(leaving, ['contacts:read', 'webhooks:read', 'webhooks:write']);
+  const deals = await keyOf(leaving, ['deals:read']);
+  const others = await keyOf(adminId, ['deals:read']);
+  await admin.ask(`/keys/${(await keyOf(leaving, ['deals:read'])).id}/revoke`, {});
+  await admin.ask(`/keys/${(await keyOf(leaving, ['deals:read'])).id}/rotate`, { overlap_seconds: 3600 });
+  const url = 'https://hooks.example.com/dealkeep';
+  const own = await person.ask(`/keys/${others.id}/webhooks`, { url, description: 'Accounting', types: null });
+  expect(own.status).toBe(201);
+  const byKey = await as(both, service.origin)('POST', '/api/v1/webhooks', { url });
+  expect(byKey.status).toBe(201);
+  const kept = await admin.ask(`/keys/${deals.id}/webhooks`, { url, description: null, types: null });
+  expect(kept.status).toBe(201);
+
+  const depending = async (by = admin) => {
+    const { body } = await by.ask(member(leaving, '/deals'));
+    return {
+      keys: Object.fromEntries(body.keys.map((key: { id: string; kept: string[] }) => [key.id, key.kept])),
+      webhooks: body.webhooks.map(({ id }: { id: string }) => id).toSorted(),
+    };
+  };
+  const keys = { [contacts.id]: ['contacts:read'], [both.id]: ['contacts:read'], [deals.id]: [] };
+  const turnedOff = [own.body.webhook.id, byKey.body!.id].toSorted();
+  expect(await depending()).toEqual({ keys, webhooks: turnedOff });
+  expect(await depending(broker)).toEqual({ keys: {}, webhooks: [] });
+
+  const shown = async () => {
+    const { items } = (await admin.ask(`/brokerages/${full.brokerage}/keys`)).body;
+    return [contacts, both, deals, others].map(({ id }) => {
+      const { state, scopes_in_force, works_through } = items.find((key: { id: string }) => key.id === id);
+      return [state, scopes_in_force, works_through];
+    });
+  };
+  const unchanged = ['active', ['deals:read'], 'admin'];
+  expect((await admin.ask(member(leaving), { role: 'broker' }, 'PATCH')).status).toBe(200);
+  expect(await shown()).toEqual([
+    ['active', ['contacts:read'], 'Second admin'],
+    ['active', ['contacts:read'], 'Second admin'],
+    ['active', [], 'Second admin'],
+    unchanged,
+  ]);
+  expect(await depending()).toEqual({ keys, webhooks: [] });
+  const webhooks = (await admin.ask(`/brokerages/${full.brokerage}/webhooks`)).body.items;
+  const through = (id: string) => webhooks.find((webhook: { id: string }) => webhook.id === id);
+  expect(through(own.body.webhook.id)).toMatchObject({
+    state: 'off',
+    set_up_by: 'Second admin',
+    key_works_through: 'admin',
+  });
+  expect(through(byKey.body!.id)).toMatchObject({
+    state: 'off',
+    set_up_by: null,
+    key_works_through: 'Second admin',
+  });
+  expect(through(kept.body.webhook.id)).toMatchObject({
+    state: 'on',
+    set_up_by: 'admin',
+    key_works_through: 'Second admin',
+  });
+
+  expect((await remove(leaving)).status).toBe(200);
+  const stopped = ['stopped', null, 'Second admin'];
+  expect(await shown()).toEqual([stopped, stopped, stopped, unchanged]);
 });
 
 describe('somebody who leaves by themselves', () => {

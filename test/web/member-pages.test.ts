@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
+import { issueKey } from '../rest/scene.ts';
 import { addBrokerage, addFullDeal, addPerson, insert, type FullDeal } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
 
@@ -201,6 +202,63 @@ test('removing a member lists the deals left without a broker and hands them to 
       { user_id: broker.userId, role: 'broker', status: 'removed' },
     ]),
   );
+});
+
+test('making an admin a broker asks first, and the pages say which keys and webhooks depend on them', async () => {
+  const { admin } = full.people;
+  const other = await addPerson(service, 'Ada Keyes');
+  await insert(service, 'members', { brokerage_id: full.brokerage, user_id: other, role: 'admin' });
+  const limited = await issueKey(
+    service,
+    { id: full.brokerage, admin: other },
+    { scopes: ['contacts:read', 'deals:read'] },
+  );
+  const stopped = await issueKey(service, { id: full.brokerage, admin: other }, { scopes: ['deals:read'] });
+  await service.sql(
+    `update api_keys set name = case id when $1 then 'Website' else 'Accounting' end where id in ($1, $2)`,
+    [limited.id, stopped.id],
+  );
+  const webhook = { url: 'https://hooks.example.com/deals', description: 'Ledger', types: null };
+  expect((await (await signInAs(service, other)).ask(`/keys/${limited.id}/webhooks`, webhook)).status).toBe(201);
+  const testPage = await testPageOf(admin.userId);
+  const { page } = testPage;
+  const key = (name: string) => page.getByRole('listitem').filter({ hasText: name });
+  await testPage.go('/settings/keys');
+  await key('Website').getByText('Ada Keyes', { exact: true }).waitFor();
+  for (const size of ['phone', 'wide'] as const) {
+    await page.setViewportSize(sizes[size]);
+    await testPage.visit('/settings/members');
+    await page.getByRole('button', { name: 'Actions for Ada Keyes' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    const removal = page.getByRole('dialog', { name: 'Remove Ada Keyes?' });
+    for (const name of ['Website', 'Accounting', 'Ledger']) await removal.getByText(name).waitFor();
+    await removal.getByRole('button', { name: 'Cancel' }).click();
+    await removal.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Actions for Ada Keyes' }).click();
+    await page.getByRole('menuitemradio', { name: 'Broker' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Make Ada Keyes a broker?' });
+    for (const name of ['Website', 'Accounting', 'Ledger']) await dialog.getByText(name).waitFor();
+    await expectAccessible(page);
+    await fits(testPage);
+    await dialog.getByRole('button', { name: size === 'phone' ? 'Cancel' : 'Make broker' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  }
+  await page.getByText('Ada Keyes is now a broker').first().waitFor();
+  expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+  for (const size of ['phone', 'wide'] as const) {
+    await page.setViewportSize(sizes[size]);
+    await testPage.visit('/settings/keys');
+    await key('Website').getByText('Contacts only', { exact: true }).waitFor();
+    await key('Accounting').getByText('Not working', { exact: true }).waitFor();
+    await key('Accounting').getByText('Ada Keyes, who was last shown its token, is no longer an admin').waitFor();
+    await expectAccessible(page);
+    await fits(testPage);
+    await testPage.visit('/settings/webhooks');
+    await key('Ledger').getByText('Ada Keyes', { exact: true }).waitFor();
+    await fits(testPage);
+  }
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
 });
 
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {

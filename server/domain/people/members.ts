@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
+import type { KeyScope } from '../clients/key-scopes.ts';
 import { emailWith, nameWith } from './former-names.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import type { MemberRole } from './member-roles.ts';
@@ -69,6 +70,23 @@ export const leftByMember = (brokerageId: string, userId: string): Statement<Lef
     leftBehind(brokerageId, userId),
     (found) => found ?? { outsiders: [], outsider_count: 0, deal_invitations: 0, member_invitations: 0 },
   );
+
+/** What works for a brokerage only as long as a member is its admin. */
+export interface IntegrationsOfMember {
+  /** The keys in use of which the member was last shown a token, and the scopes they keep while the member is no admin. */
+  keys: { id: string; name: string; scopes: KeyScope[]; kept: KeyScope[] }[];
+  /** The webhooks that are turned off when the member is no longer an admin. */
+  webhooks: { id: string; url: string; description: string | null }[];
+}
+
+const integrations = row<IntegrationsOfMember, [brokerageId: string, userId: string]>(
+  'integrations_of_member',
+  'select keys, webhooks from app.integrations_of_member($1, $2)',
+);
+
+/** The API keys and webhooks that depend on this member; none unless the caller is an admin of the brokerage. */
+export const integrationsOfMember = (brokerageId: string, userId: string): Statement<IntegrationsOfMember> =>
+  mapped(integrations(brokerageId, userId), (found) => found ?? { keys: [], webhooks: [] });
 
 export interface Removal {
   /** The newest 100 of the deals on which the member was the brokerage's only broker. */

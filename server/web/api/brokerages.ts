@@ -14,6 +14,7 @@ import {
   changeMemberRole,
   dealsRunAlone,
   endMemberSessions,
+  integrationsOfMember,
   invitedMember,
   leftByMember,
   memberOf,
@@ -242,15 +243,16 @@ export function brokerageRoutes(services: Services) {
       const brokerageId = pathId(c);
       const userId = pathId(c, 'user_id');
       // The deals that would be left without a broker, and what else the person leaves, shown before they are removed.
-      const [member, deals, left] = await asPerson(
+      const [member, deals, left, integrations] = await asPerson(
         services,
         c,
         memberOf(brokerageId, userId),
         dealsRunAlone(brokerageId, userId),
         leftByMember(brokerageId, userId),
+        integrationsOfMember(brokerageId, userId),
       );
       if (!member) throw nothingThere();
-      return c.json({ ...deals, ...left });
+      return c.json({ ...deals, ...left, ...integrations });
     })
 
     .delete('/brokerages/:id/members/:user_id', query(Successor), async (c) => {

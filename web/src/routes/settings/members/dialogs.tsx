@@ -11,9 +11,9 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { cutHint, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
-import { memberRoles } from '../../../lib/states.ts';
+import { memberRoles, roleInWords } from '../../../lib/states.ts';
 import { useForm } from '../../../lib/use-form.ts';
-import { Outsiders, Withdrawn } from './left-behind.tsx';
+import { Integrations, Outsiders, Withdrawn } from './left-behind.tsx';
 
 const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
@@ -111,45 +111,50 @@ function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: stri
   );
 }
 
-/** Asks before a member becomes staff, who run no deals: the role can be given back, but not their places on deals. */
-export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogProps) {
+/**
+ * Asks before an admin becomes a broker, or a member becomes staff: the role can be given back, but not everything that
+ * ends with it.
+ */
+export function LowerRoleDialog({ brokerageId, member, role, onClose }: MemberDialogProps & { role: MemberRole }) {
   const { changeRole } = useMemberActions(brokerageId);
+  const becomesStaff = role === 'staff';
+  const isAdmin = member.role === 'admin';
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
   const form = useForm({
     initial: {},
     draft: null,
-    submit: () => changeRole.mutateAsync({ user_id: member.user_id, role: 'staff' }),
+    submit: () => changeRole.mutateAsync({ user_id: member.user_id, role }),
     onDone: () => {
       onClose();
-      toast(`${member.name} is now a staff member`);
+      toast(`${member.name} is now ${roleInWords[role]}`);
     },
   });
   return (
     <FormDialog
       form={form}
-      title={`Make ${member.name} a staff member?`}
-      action="Make staff"
+      title={`Make ${member.name} ${roleInWords[role]}?`}
+      action={`Make ${role}`}
       danger
       ready={deals.data !== undefined}
       onClose={onClose}
     >
       <p className="text-soft">
-        They leave the deals they are a broker on at once. If they become a broker again, they must be invited to each
-        of them.
+        {becomesStaff
+          ? 'They leave the deals they are a broker on at once. If they become a broker again, they must be invited to each of them.'
+          : 'They no longer manage members, API keys and webhooks, or read the audit trail, and see only the deals they are on.'}
       </p>
-      {member.role === 'admin' && (
-        <p className="text-soft">
-          API keys they created or last rotated reach contacts only from then on, and webhooks they set up are turned
-          off.
-        </p>
-      )}
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
         {({ items, count, ...left }) => (
           <>
-            <DealsRunAlone deals={items} count={count} />
-            {items.length > 0 && <p className="text-soft">{noBroker}</p>}
-            <Outsiders left={left} />
-            <Withdrawn count={left.deal_invitations + (member.role === 'admin' ? left.member_invitations : 0)} />
+            {becomesStaff && (
+              <>
+                <DealsRunAlone deals={items} count={count} />
+                {items.length > 0 && <p className="text-soft">{noBroker}</p>}
+                <Outsiders left={left} />
+              </>
+            )}
+            {isAdmin && <Integrations of={left} leaves={false} />}
+            <Withdrawn count={(becomesStaff ? left.deal_invitations : 0) + (isAdmin ? left.member_invitations : 0)} />
           </>
         )}
       </Loaded>
@@ -200,8 +205,8 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
     >
       <p className="text-soft">
         {isSelf
-          ? 'You lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys you created or last rotated stop working until an admin rotates them, and webhooks you added are turned off. You stay on deals where you are a buyer or seller yourself.'
-          : 'They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys they created or last rotated stop working until an admin rotates them, and webhooks they added are turned off. They stay on deals where they are a buyer or seller themselves.'}
+          ? 'You lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. You stay on deals where you are a buyer or seller yourself.'
+          : 'They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. They stay on deals where they are a buyer or seller themselves.'}
       </p>
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
         {({ items, count, ...left }) => (
@@ -232,6 +237,7 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
               </>
             )}
             <Outsiders left={left} />
+            <Integrations of={left} leaves />
             <Withdrawn count={left.deal_invitations + left.member_invitations} isSelf={isSelf} />
           </>
         )}
