@@ -9634,6 +9634,7 @@ declare
   elsewhere record;
   other uuid;
   known_as uuid;
+  waits constant text := 'An invitation to this address is waiting already: choose “Invite again” beside it, or withdraw it first.';
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     raise insufficient_privilege using message = 'not an admin of this brokerage';
@@ -9657,6 +9658,11 @@ begin
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
+  if again is null and exists (select from public.members m
+    where m.brokerage_id = to_brokerage and m.status = 'invited' and m.invited_email = typed)
+  then
+    perform app.refuse('already_invited', waits);
+  end if;
   -- As in app.invite_to_deal().
   select m.invited_email, m.invited_name into elsewhere from public.members m
     where m.brokerage_id = to_brokerage and m.user_id = invited
@@ -9676,15 +9682,18 @@ begin
         where o.brokerage_id = to_brokerage and o.joined_at is null and o.invited_email = typed order by o.user_id limit 1)
       and m.user_id <> invited and m.joined_at is null
       and not exists (select from public.members o where o.brokerage_id = to_brokerage and o.user_id = invited);
-  -- Or they have just accepted.
+  -- Or they have just accepted, or been invited.
   insert into public.members as m (brokerage_id, user_id, role, status, invited_name, invited_email)
     values (to_brokerage, invited, as_role, 'invited', given_name, typed)
     on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
       invited_name = excluded.invited_name, invited_email = excluded.invited_email
-    where m.status <> 'active'
+    where m.status = 'removed' or m.status = 'invited' and (again is not null or m.invited_email <> excluded.invited_email)
     returning m.person_id into known_as;
   if not found then
-    perform app.refuse('already_member', 'This person is a member already.');
+    if exists (select from public.members m where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active') then
+      perform app.refuse('already_member', 'This person is a member already.');
+    end if;
+    perform app.refuse('already_invited', waits);
   end if;
   delete from vault.invitations i where i.user_id = invited and i.brokerage_id = to_brokerage and i.used_at is null;
   insert into vault.invitations (digest, user_id, brokerage_id, mailed) values (token, invited, to_brokerage, invite_member.mailed);
@@ -18128,3 +18137,4 @@ $function$;
 -- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
 -- 2039a0fce25a1bcf577ac252720fb3209f285f9c5b04b0c4c25e6deff7546587  871_invitations_end_with_who_made_them.sql
 -- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
+-- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql

@@ -38,7 +38,7 @@ export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMe
       roles={memberRoles}
       hints={hints}
       initialRole="broker"
-      about={{ already_member: 'email' }}
+      about={{ already_member: 'email', already_invited: 'email' }}
       // Inviting an admin requires a recent sign-in.
       send={({ role, name, email }) => withRecentSignIn(() => invite.mutateAsync({ role, name, email }))}
       onInvited={onInvited}
