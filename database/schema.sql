@@ -6279,6 +6279,28 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_invitations() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deal_invitations_made(person uuid, of_brokerage uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- The latest one counts: an invitation that somebody else has sent again is theirs.
+  return query
+    with made as materialized (
+      select r.subject_id::uuid as id, max(r.at) as at from public.audit_records r
+      where r.user_id = person and r.action not like 'tool:%' and r.action collate "C" = 'participant.invite' and r.outcome = 'done'
+        and (of_brokerage is null or r.brokerage_id = of_brokerage)
+      group by r.subject_id)
+    select p.id from made m
+    cross join lateral (select q.id, q.deal_id from public.participants q where q.id = m.id and q.status = 'invited' offset 0) p
+    where not exists (select from public.audit_records l
+      where l.deal_id = p.deal_id and l.noted and l.at > m.at and l.action = 'participant.invite' and l.subject_id = p.id::text
+        and l.user_id is distinct from person);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.deal_is_visible(deal_id uuid, organization_id uuid, participating uuid[], administered uuid[])
  RETURNS boolean
  LANGUAGE sql
@@ -6782,7 +6804,9 @@ begin
     join public.participants own on own.deal_id = d.id and own.user_id = by_member and own.role = 'broker' and own.status = 'active'
     where d.organization_id = by_brokerage and d.state not in ('closed', 'withdrawn')
       and by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null
-      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+      and not exists (select from public.participants p
+        join public.users u on u.id = p.user_id and u.suspended_at is null
+        join public.members m on m.brokerage_id = d.organization_id and m.user_id = p.user_id and m.status = 'active'
         where p.deal_id = d.id and p.user_id <> by_member and p.role = 'broker' and p.status = 'active')
     order by d.created_at desc, d.id desc;
 end
@@ -7531,9 +7555,24 @@ declare
   leaves constant boolean := new.status <> 'active';
   client uuid;
   left_deal record;
+  invited uuid;
 begin
   if old.role = 'admin' then
     perform from public.brokerages b where b.id = new.brokerage_id for no key update;
+  end if;
+  -- Who is in the brokerage is up to its admins, and who is on its deals to its admins and brokers: what they began and nobody answered ends with that.
+  if leaves or old.role = 'admin' then
+    perform from public.members m
+      where m.brokerage_id = new.brokerage_id and m.user_id = any (array(select app.member_invitations_made(new.user_id, new.brokerage_id)))
+      order by m.user_id for update;
+    for invited in
+      update public.members m set status = 'removed'
+        where m.brokerage_id = new.brokerage_id and m.user_id = any (array(select app.member_invitations_made(new.user_id, new.brokerage_id)))
+          and m.status = 'invited'
+        returning m.person_id
+    loop
+      perform app.audit('member.remove', invited::text, 'done', new.brokerage_id, null, null, null, '{"withdrawn": true}');
+    end loop;
   end if;
   perform app.lock_parts(new.user_id, new.brokerage_id);
   for left_deal in
@@ -7546,6 +7585,15 @@ begin
     perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null,
       case when new.user_id = app.user_id() then '{"left": true}'::jsonb else '{}' end);
   end loop;
+  if leaves or new.role = 'staff' then
+    for left_deal in
+      update public.participants p set status = 'removed'
+        where p.id = any (array(select app.deal_invitations_made(new.user_id, new.brokerage_id))) and p.status = 'invited'
+        returning p.id, p.deal_id
+    loop
+      perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null, '{"withdrawn": true}');
+    end loop;
+  end if;
   if leaves then
     for client in select c.id from public.connected_clients c where c.brokerage_id = new.brokerage_id loop
       perform app.revoke_families(new.user_id, client);
@@ -9563,6 +9611,38 @@ CREATE OR REPLACE FUNCTION app.identity_part(nth integer)
 RETURN NULLIF(split_part(app.identity(), ','::text, nth), ''::text);
 GRANT EXECUTE ON FUNCTION app.identity_part(integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.integrations_of_member(by_brokerage uuid, by_member uuid)
+ RETURNS TABLE(keys jsonb, webhooks jsonb)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if (by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null) is not true then
+    return;
+  end if;
+  return query
+    select
+      (select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'scopes', k.scopes,
+        'kept', app.scopes_of(k.scopes, null)) order by k.name, k.id), '[]') from (
+        select a.id, a.name, a.scopes from public.api_keys a
+        where a.id in (select d.key_id from vault.api_key_digests d where d.issued_by = by_member)
+          and a.brokerage_id = by_brokerage and a.revoked_at is null and (a.expires_at is null or a.expires_at > app.now())
+          and app.is_key_in_force(a.id)
+          and by_member = (select d.issued_by from vault.api_key_digests d where d.key_id = a.id order by d.issued_at desc, d.digest limit 1)
+        order by a.name, a.id limit 500) k),
+      (select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'url', w.url, 'description', w.description) order by w.url, w.id), '[]') from (
+        select e.id, e.url, e.description from public.webhook_endpoints e
+        where e.brokerage_id = by_brokerage and e.state = 'on' and e.id = any (array(
+          select own.id from public.webhook_endpoints own where own.created_by = by_member
+          union all
+          select by_key.id from vault.api_key_digests d join public.webhook_endpoints by_key on by_key.key_id = d.key_id and by_key.created_by is null
+            where d.issued_by = by_member and (d.valid_until is null or d.valid_until > app.now())))
+        order by e.url, e.id limit 500) w);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.integrations_of_member(uuid,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.invitation(token bytea)
  RETURNS TABLE(user_id uuid, email text, name text, role text, brokerage_name text, deal_id uuid, deal_title text, has_password boolean, moved boolean)
  LANGUAGE plpgsql
@@ -9599,6 +9679,7 @@ declare
   elsewhere record;
   other uuid;
   known_as uuid;
+  waits constant text := 'An invitation to this address is waiting already: choose “Invite again” beside it, or withdraw it first.';
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     raise insufficient_privilege using message = 'not an admin of this brokerage';
@@ -9622,6 +9703,11 @@ begin
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
+  if again is null and exists (select from public.members m
+    where m.brokerage_id = to_brokerage and m.status = 'invited' and m.invited_email = typed)
+  then
+    perform app.refuse('already_invited', waits);
+  end if;
   -- As in app.invite_to_deal().
   select m.invited_email, m.invited_name into elsewhere from public.members m
     where m.brokerage_id = to_brokerage and m.user_id = invited
@@ -9641,15 +9727,18 @@ begin
         where o.brokerage_id = to_brokerage and o.joined_at is null and o.invited_email = typed order by o.user_id limit 1)
       and m.user_id <> invited and m.joined_at is null
       and not exists (select from public.members o where o.brokerage_id = to_brokerage and o.user_id = invited);
-  -- Or they have just accepted.
+  -- Or they have just accepted, or been invited.
   insert into public.members as m (brokerage_id, user_id, role, status, invited_name, invited_email)
     values (to_brokerage, invited, as_role, 'invited', given_name, typed)
     on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
       invited_name = excluded.invited_name, invited_email = excluded.invited_email
-    where m.status <> 'active'
+    where m.status = 'removed' or m.status = 'invited' and (again is not null or m.invited_email <> excluded.invited_email)
     returning m.person_id into known_as;
   if not found then
-    perform app.refuse('already_member', 'This person is a member already.');
+    if exists (select from public.members m where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active') then
+      perform app.refuse('already_member', 'This person is a member already.');
+    end if;
+    perform app.refuse('already_invited', waits);
   end if;
   delete from vault.invitations i where i.user_id = invited and i.brokerage_id = to_brokerage and i.used_at is null;
   insert into vault.invitations (digest, user_id, brokerage_id, mailed) values (token, invited, to_brokerage, invite_member.mailed);
@@ -10532,6 +10621,22 @@ CREATE OR REPLACE FUNCTION app.key_id()
 RETURN (app.identity_part(3))::uuid;
 GRANT EXECUTE ON FUNCTION app.key_id() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.key_reach(key uuid)
+ RETURNS TABLE(issued_by uuid, scopes_in_force text[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select (select d.issued_by from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.digest limit 1),
+      app.scopes_in_force(k.id)
+    from public.api_keys k
+    where k.id = key and k.brokerage_id = any (app.brokerages_as('admin')) and app.client_id() is null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.key_reach(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.key_to_manage(key_id uuid)
  RETURNS public.api_keys
  LANGUAGE plpgsql
@@ -10787,6 +10892,36 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.left_by_member(by_brokerage uuid, by_member uuid)
+ RETURNS TABLE(outsiders jsonb, outsider_count integer, deal_invitations integer, member_invitations integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if (by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null) is not true then
+    return;
+  end if;
+  return query
+    with others as materialized (
+      select d.id, d.title, d.created_at, p.id as participant_id, u.name, u.email
+      from public.deals d
+      join public.participants own on own.deal_id = d.id and own.user_id = by_member and own.role = 'broker' and own.status = 'active'
+      join public.participants p on p.deal_id = d.id and p.user_id <> by_member and p.role = 'broker' and p.status = 'active'
+      join public.users u on u.id = p.user_id
+      where d.organization_id = by_brokerage
+        and not exists (select from public.members m where m.brokerage_id = by_brokerage and m.user_id = p.user_id and m.status = 'active'))
+    select
+      (select coalesce(jsonb_agg(jsonb_build_object('deal_id', o.id, 'title', o.title, 'name', o.name, 'email', o.email)
+          order by o.created_at desc, o.id desc, o.participant_id), '[]')
+        from (select * from others order by created_at desc, id desc, participant_id limit 100) o),
+      (select count(*)::int from others),
+      (select count(*)::int from app.deal_invitations_made(by_member, by_brokerage)),
+      (select count(*)::int from app.member_invitations_made(by_member, by_brokerage));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.left_by_member(uuid,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.limit_a_day()
  RETURNS trigger
@@ -11105,6 +11240,8 @@ CREATE OR REPLACE FUNCTION app.lock_parts(person uuid, of_brokerage uuid DEFAULT
  SET search_path TO ''
 AS $function$
 declare
+  -- Withdrawn with them (app.end_parts_of_member).
+  made constant uuid[] := array(select app.deal_invitations_made(person, of_brokerage));
   part record;
 begin
   -- Theirs, and those of who leaves with them (app.remove_advisors).
@@ -11114,10 +11251,11 @@ begin
         select from public.participants o where o.deal_id = p.deal_id and o.user_id = person and o.role = 'broker' and o.status = 'active')
       or p.advises = any (array(select o.id from public.participants o
         where o.user_id in (person, successor) and (of_brokerage is null or o.brokerage_id = of_brokerage)))
+      or p.id = any (made) or p.advises = any (made)
     order by p.advises is not null, p.id for no key update;
   for part in
     select p.deal_id, bool_or(p.role in ('broker', 'seller')) as runs from public.participants p
-    where (p.user_id = person or p.advises = any (array(select o.id from public.participants o where o.user_id = person)))
+    where (p.user_id = person or p.advises = any (made) or p.advises = any (array(select o.id from public.participants o where o.user_id = person)))
       and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
     group by p.deal_id order by p.deal_id
   loop
@@ -11487,6 +11625,27 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.member_has_second_factor(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.member_invitations_made(person uuid, of_brokerage uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    with made as materialized (
+      select r.subject_id as id, max(r.at) as at from public.audit_records r
+      where r.user_id = person and r.action not like 'tool:%' and r.action collate "C" = 'member.invite' and r.outcome = 'done'
+        and r.brokerage_id = of_brokerage
+      group by r.subject_id)
+    select i.user_id from public.members i join made m on m.id = i.person_id::text
+    where i.brokerage_id = of_brokerage and i.status = 'invited'
+      and not exists (select from public.audit_records l
+        where l.brokerage_id = of_brokerage and l.action not like 'tool:%' and l.action collate "C" = 'member.invite' and l.at > m.at
+          and l.subject_id = m.id and l.user_id is distinct from person);
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.member_mail_trouble(of_brokerage uuid, person uuid)
  RETURNS text
@@ -12601,7 +12760,9 @@ begin
     select d.id from public.deals d
     join public.participants own on own.deal_id = d.id and own.user_id = of_member and own.role = 'broker' and own.status = 'active'
     where d.organization_id = of_brokerage and d.state not in ('closed', 'withdrawn')
-      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+      and not exists (select from public.participants p
+        join public.users u on u.id = p.user_id and u.suspended_at is null
+        join public.members m on m.brokerage_id = d.organization_id and m.user_id = p.user_id and m.status = 'active'
         where p.deal_id = d.id and p.user_id <> of_member and p.role = 'broker' and p.status = 'active');
 end
 $function$;
@@ -14845,10 +15006,14 @@ begin
   end if;
   perform from public.brokerages b join public.members m on m.brokerage_id = b.id
     where b.id = from_brokerage and m.person_id = member and m.role = 'admin' and m.status = 'active' for no key update of b;
+  -- Withdrawn with them (app.end_parts_of_member): before parts of deals, as whoever invites to a deal has the member first.
+  perform from public.members m
+    where m.brokerage_id = from_brokerage and m.user_id = any (array(select app.member_invitations_made(member, from_brokerage)))
+    order by m.user_id for update;
   perform app.lock_parts(member, from_brokerage, successor);
   -- As it is now that nobody else leaves them.
   if not administers and exists (select from app.open_deals_alone(from_brokerage, member)) then
-    perform app.refuse('only_broker', 'You are the only broker of a deal of this brokerage: ask an admin to invite another broker to it, or to remove you and choose who takes it over.');
+    perform app.refuse('only_broker', 'On a deal of this brokerage you are its only broker: ask an admin to invite another broker to it, or to remove you and choose who takes it over.');
   end if;
   select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
     from app.deals_run_alone(from_brokerage, member) a;
@@ -18044,3 +18209,7 @@ $function$;
 -- b59ff67b819780631736b16467ec0eb1e4a34514740b4cfcf673536a387d7daa  909_deliveries_by_first_attempt.sql
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
 -- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql
+-- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
+-- 2039a0fce25a1bcf577ac252720fb3209f285f9c5b04b0c4c25e6deff7546587  871_invitations_end_with_who_made_them.sql
+-- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
+-- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql

@@ -179,14 +179,16 @@ describe('an invitation to a brokerage', () => {
     asAdmin = await signInAs(service, admin.id);
     expect((await look(expired, guest)).status).toBe(410);
 
-    const replaced = await invite(first);
-    const renewed = await invite(first, 'admin');
-    expect((await look(replaced, guest)).status).toBe(410);
-    expect((await look(renewed, guest)).status).toBe(200);
-
     const [user] = await service.sql<{ id: string }>('select person_id as id from members where invited_email = $1', [
       first,
     ]);
+    const again = async () =>
+      tokenOf((await asAdmin.ask(`${members()}/${user?.id}/invitation`, { deliver: 'link' })).body);
+    const replaced = await again();
+    const renewed = await again();
+    expect((await look(replaced, guest)).status).toBe(410);
+    expect((await look(renewed, guest)).status).toBe(200);
+
     await asAdmin.ask(`${members()}/${user?.id}`, undefined, 'DELETE');
     expect((await look(renewed, guest)).status).toBe(410);
     const input = { token: renewed, name: 'G', password: newPassword() };
@@ -256,6 +258,24 @@ describe('an invitation to a brokerage', () => {
     const again = { email: admin.email, name: 'X', role: 'staff', deliver: 'link' };
     const { status, body } = await asAdmin.ask(members(), again);
     expect([status, body]).toMatchObject([409, { error: { code: 'already_member' } }]);
+  });
+
+  it('that waits is sent again or withdrawn: inviting its address anew changes nothing of it', async () => {
+    for (const email of [newAddress(), (await openAccount(service)).email]) {
+      const ask = (name: string, role: string) => asAdmin.ask(members(), { email, name, role, deliver: 'link' });
+      const [one, other] = await Promise.all([ask('Guest', 'broker'), ask('Guest', 'broker')]);
+      expect([one.status, other.status].toSorted()).toEqual([201, 409]);
+      const { body } = one.status === 201 ? one : other;
+      expect(await ask('Somebody', 'admin')).toMatchObject({
+        status: 409,
+        body: { error: { code: 'already_invited' } },
+      });
+      expect((await look(tokenOf(body))).body).toMatchObject({ role: 'broker', name: 'Guest' });
+      const path = `${members()}/${body.member.user_id}`;
+      expect((await asAdmin.ask(`${path}/invitation`, { deliver: 'link' })).status).toBe(200);
+      expect((await asAdmin.ask(path, undefined, 'DELETE')).status).toBe(200);
+      expect((await ask('Somebody', 'staff')).status).toBe(201);
+    }
   });
 
   it('the last admin cannot be removed', async () => {

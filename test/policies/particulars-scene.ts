@@ -308,6 +308,7 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
     ['alone', [['coast seller', 'seller', 'active']], {}],
     ['with a suspended one', [['suspended broker', 'broker', 'active']], {}],
     ['with one who left', [['coast left', 'broker', 'removed']], {}],
+    ['with one from elsewhere', [['coast seller', 'broker', 'active']], {}],
     ['with another', [['coast broker', 'broker', 'active']], {}],
     ['over', [], { state: 'withdrawn' }],
     ['elsewhere', [], { organization_id: ids['distant'] }],

@@ -482,8 +482,8 @@ check('an admin learns which deals one broker runs alone, and nobody else does',
   const { ids, count, throughClient } = stage;
   const alone = 'select 1 from app.deals_run_alone($1, $2)';
   const asked = [ids['coast'], ids['coast second']];
-  assert.equal(await count('coast admin', alone, ...asked), 3);
-  for (const title of ['alone', 'with a suspended one', 'with one who left'])
+  assert.equal(await count('coast admin', alone, ...asked), 4);
+  for (const title of ['alone', 'with a suspended one', 'with one who left', 'with one from elsewhere'])
     assert.equal(await count('coast admin', `${alone} where title = $3`, ...asked, title), 1, title);
   assert.equal(await throughClient('coast admin', alone, ...asked), 0);
   for (const who of ['coast broker', 'coast second', 'quiet admin', 'outsider'])

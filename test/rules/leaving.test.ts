@@ -1,10 +1,16 @@
 /** Leaving a brokerage: what a member loses, at once and in every interface, and who takes over their deals. */
 
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { erasePerson } from '../../server/domain/accounts/erasure.ts';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { createNotifications } from '../../server/domain/notifications/events.ts';
 import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
 import { removeMember } from '../../server/domain/people/members.ts';
+import { Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
+import { connect } from '../policies/scene.ts';
+import { as, issueKey } from '../rest/scene.ts';
 import { addFullDeal, addPerson, addToken, allow, caller, insert, send, type FullDeal } from '../tools/scene.ts';
 import { signedInWith, signInAs, type SignedIn } from '../web/person.ts';
 
@@ -41,6 +47,10 @@ const part = async (userId: string) =>
   (
     await service.sql('select role, status from participants where deal_id = $1 and user_id = $2', [full.deal, userId])
   )[0];
+const erase = async (person: string) => {
+  const eraser = await connect(service.connections.owner);
+  await erasePerson(eraser, person, async () => {}).finally(() => eraser.end());
+};
 const recorded = (action: string) =>
   service.sql(
     'select user_id, deal_id, details from audit_records where action = $1 and brokerage_id = $2 order by at, id',
@@ -180,6 +190,224 @@ describe('a member who is removed', () => {
     expect(await part(brokerId)).toEqual({ role: 'broker', status: 'removed' });
     expect((await broker.ask(`/deals/${full.deal}`)).status).toBe(404);
   });
+});
+
+describe('what a member sent out and nobody has answered', () => {
+  /** Follows the link of an invitation that was handed on. */
+  const follow = async (url: string) =>
+    (
+      await new Visitor(service.origin).json('/api/auth/invitation', {
+        token: new URLSearchParams(new URL(url).hash.slice(1)).get('token'),
+      })
+    ).status;
+  const inviteToDeal = async (by: SignedIn, email: string, role: string, deal = full.deal) => {
+    const answer = await by.ask(`/deals/${deal}/participants`, { email, name: email, role, deliver: 'link' });
+    expect(answer.status).toBe(201);
+    return { id: answer.body.participant.id as string, url: answer.body.invitation_url as string };
+  };
+  const inviteAsMember = async (by: SignedIn, email: string) => {
+    const answer = await by.ask(member('').slice(0, -1), { email, name: email, role: 'admin', deliver: 'link' });
+    expect(answer.status).toBe(201);
+    return { id: answer.body.member.user_id as string, url: answer.body.invitation_url as string };
+  };
+  const statusOf = async (participant: string) =>
+    (await service.sql<{ status: string }>('select status from participants where id = $1', [participant]))[0]?.status;
+  const unique = () => randomUUID().slice(0, 8);
+
+  test.each(['removed', 'made staff', 'erased', 'gone by themselves'])(
+    'lets nobody onto a deal once the broker is %s',
+    async (how) => {
+      const of = unique();
+      const friend = await addPerson(service, 'Friend');
+      const [{ email: friendly } = { email: '' }] = await service.sql<{ email: string }>(
+        'select email from users where id = $1',
+        [friend],
+      );
+      const made = [
+        await inviteToDeal(broker, `new-${of}@rival.example`, 'broker'),
+        await inviteToDeal(broker, friendly, 'broker'),
+        await inviteToDeal(broker, `look-${of}@rival.example`, 'viewer'),
+        await inviteToDeal(broker, `buy-${of}@rival.example`, 'buyer'),
+      ] as const;
+      const others = await inviteToDeal(admin, `others-${of}@example.test`, 'viewer');
+      // Sent again by an admin, it is theirs.
+      const takenOver = await inviteToDeal(broker, `again-${of}@example.test`, 'buyer');
+      const again = await admin.ask(`/deals/${full.deal}/participants/${takenOver.id}/invitation`, { deliver: 'link' });
+      const stays = [others.url, again.body.invitation_url as string];
+      const second = await addMember('Second', 'broker');
+      await insert(service, 'participants', { deal_id: full.deal, user_id: second, role: 'broker', status: 'active' });
+      expect((await admin.ask(member(brokerId, '/deals'))).body).toMatchObject({
+        deal_invitations: made.length,
+        member_invitations: 0,
+      });
+      expect((await broker.ask(member(adminId, '/deals'))).body).toMatchObject({ deal_invitations: 0, outsiders: [] });
+
+      if (how === 'removed') expect((await remove()).status).toBe(200);
+      else if (how === 'made staff')
+        expect((await admin.ask(member(brokerId), { role: 'staff' }, 'PATCH')).status).toBe(200);
+      else if (how === 'gone by themselves')
+        expect((await broker.ask(member(brokerId), undefined, 'DELETE')).status).toBe(200);
+      else await erase(brokerId);
+
+      for (const { id, url } of made) {
+        expect(await follow(url)).toBe(410);
+        expect(await statusOf(id)).toBe('removed');
+      }
+      const person = await signInAs(service, friend);
+      expect((await person.ask(`/invitations/${made[1].id}/accept`, {})).status).toBe(404);
+      expect((await person.ask('/home')).body.invitations).toEqual([]);
+      for (const url of stays) expect(await follow(url)).toBe(200);
+      const withdrawn = (await recorded('participant.remove')).filter(
+        ({ details }) => (details as Record<string, unknown>)['withdrawn'] === true,
+      );
+      expect(withdrawn.map(({ deal_id }) => deal_id)).toEqual(made.map(() => full.deal));
+      const again2 = await admin.ask(`/deals/${full.deal}/participants/${made[3].id}/invitation`, { deliver: 'link' });
+      expect(await follow(again2.body.invitation_url)).toBe(200);
+    },
+  );
+
+  test('brings nobody into the brokerage once the admin who sent it is one no longer', async () => {
+    const of = unique();
+    for (const how of ['removed', 'made broker'] as const) {
+      const leaving = await addMember('Second admin', 'admin');
+      const person = await signInAs(service, leaving);
+      const rival = await inviteAsMember(person, `${how.slice(0, 4)}-${of}@rival.example`);
+      const onDeal = await inviteToDeal(person, `${how.slice(0, 4)}-on-deal-${of}@example.test`, 'viewer');
+      const taken = await inviteAsMember(person, `${how.slice(0, 4)}-taken-${of}@example.test`);
+      const again = await admin.ask(member(taken.id, '/invitation'), { deliver: 'link' });
+      expect((await admin.ask(member(leaving, '/deals'))).body).toMatchObject({
+        deal_invitations: 1,
+        member_invitations: 1,
+      });
+      const end =
+        how === 'removed' ? await remove(leaving) : await admin.ask(member(leaving), { role: 'broker' }, 'PATCH');
+      expect(end.status).toBe(200);
+      expect(await follow(rival.url)).toBe(410);
+      expect(await follow(again.body.invitation_url)).toBe(200);
+      // Brokers invite to deals, too.
+      expect(await statusOf(onDeal.id)).toBe(how === 'removed' ? 'removed' : 'invited');
+      const rows = (await admin.ask(member('').slice(0, -1))).body.items as { user_id: string }[];
+      const ids = rows.map(({ user_id }) => user_id);
+      expect([ids.includes(rival.id), ids.includes(taken.id)]).toEqual([false, true]);
+    }
+    expect(await recorded('member.remove')).toEqual(
+      expect.arrayContaining([{ user_id: adminId, deal_id: null, details: { withdrawn: true } }]),
+    );
+  });
+
+  test('lets nobody onto a deal once the admin is removed for whom a key sent it', async () => {
+    const leaving = await addMember('Second admin', 'admin');
+    await service.sql('update deals set keys_admitted = true where id = $1', [full.deal]);
+    const key = await issueKey(
+      service,
+      { id: full.brokerage, admin: leaving },
+      { scopes: ['participants:read', 'participants:write'] },
+    );
+    const email = `key-${unique()}@rival.example`;
+    const sent = { email, name: 'Rival', role: 'seller' };
+    const invited = await as(key, service.origin)('POST', `/api/v1/deals/${full.deal}/invitations`, sent);
+    expect(invited.status).toBe(201);
+    expect((await remove(leaving)).status).toBe(200);
+    const left = await service.sql('select status from participants where invited_email = $1', [email]);
+    expect(left).toEqual([{ status: 'removed' }]);
+  });
+
+  test('stays while somebody becomes an admin, or is no more than staff already', async () => {
+    const invited = await inviteToDeal(broker, `stays-${unique()}@example.test`, 'buyer');
+    await admin.ask(member(brokerId), { role: 'admin' }, 'PATCH');
+    expect(await follow(invited.url)).toBe(200);
+    await admin.ask(member(brokerId), { role: 'broker' }, 'PATCH');
+    expect(await follow(invited.url)).toBe(200);
+  });
+
+  test('is told to the admin beside brokers from elsewhere, who stay on the deals', async () => {
+    const outsider = await addPerson(service, 'Friend');
+    const former = await addMember('Former', 'broker');
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [former]);
+    const idle = await insert(service, 'deals', { organization_id: full.brokerage, title: 'Idle' });
+    for (const [deal, user, status] of [
+      [full.deal, outsider, 'active'],
+      [full.deal, adminId, 'active'],
+      [idle, outsider, 'active'],
+      [full.deal, former, 'active'],
+    ] as const)
+      await insert(service, 'participants', { deal_id: deal, user_id: user, role: 'broker', status });
+    const { body } = await admin.ask(member(brokerId, '/deals'));
+    expect(body.outsider_count).toBe(2);
+    expect(body.outsiders).toMatchObject([
+      { deal_id: full.deal, title: 'Corner bakery', name: 'Friend' },
+      { deal_id: full.deal, title: 'Corner bakery', name: 'Former' },
+    ]);
+  });
+});
+
+test('keys and webhooks that depend on an admin are named before, and show afterwards on whom they depend', async () => {
+  const leaving = await addMember('Second admin', 'admin');
+  const person = await signInAs(service, leaving);
+  const keyOf = (by: string, scopes: KeyScope[]) => issueKey(service, { id: full.brokerage, admin: by }, { scopes });
+  const contacts = await keyOf(leaving, ['contacts:read']);
+  const both = await keyOf(leaving, ['contacts:read', 'webhooks:read', 'webhooks:write']);
+  const deals = await keyOf(leaving, ['deals:read']);
+  const others = await keyOf(adminId, ['deals:read']);
+  await admin.ask(`/keys/${(await keyOf(leaving, ['deals:read'])).id}/revoke`, {});
+  await admin.ask(`/keys/${(await keyOf(leaving, ['deals:read'])).id}/rotate`, { overlap_seconds: 3600 });
+  const url = 'https://hooks.example.com/dealkeep';
+  const own = await person.ask(`/keys/${others.id}/webhooks`, { url, description: 'Accounting', types: null });
+  expect(own.status).toBe(201);
+  const byKey = await as(both, service.origin)('POST', '/api/v1/webhooks', { url });
+  expect(byKey.status).toBe(201);
+  const kept = await admin.ask(`/keys/${deals.id}/webhooks`, { url, description: null, types: null });
+  expect(kept.status).toBe(201);
+
+  const depending = async (by = admin) => {
+    const { body } = await by.ask(member(leaving, '/deals'));
+    return {
+      keys: Object.fromEntries(body.keys.map((key: { id: string; kept: string[] }) => [key.id, key.kept])),
+      webhooks: body.webhooks.map(({ id }: { id: string }) => id).toSorted(),
+    };
+  };
+  const keys = { [contacts.id]: ['contacts:read'], [both.id]: ['contacts:read'], [deals.id]: [] };
+  const turnedOff = [own.body.webhook.id, byKey.body!.id].toSorted();
+  expect(await depending()).toEqual({ keys, webhooks: turnedOff });
+  expect(await depending(broker)).toEqual({ keys: {}, webhooks: [] });
+
+  const shown = async () => {
+    const { items } = (await admin.ask(`/brokerages/${full.brokerage}/keys`)).body;
+    return [contacts, both, deals, others].map(({ id }) => {
+      const { state, scopes_in_force, works_through } = items.find((key: { id: string }) => key.id === id);
+      return [state, scopes_in_force, works_through];
+    });
+  };
+  const unchanged = ['active', ['deals:read'], 'admin'];
+  expect((await admin.ask(member(leaving), { role: 'broker' }, 'PATCH')).status).toBe(200);
+  expect(await shown()).toEqual([
+    ['active', ['contacts:read'], 'Second admin'],
+    ['active', ['contacts:read'], 'Second admin'],
+    ['active', [], 'Second admin'],
+    unchanged,
+  ]);
+  expect(await depending()).toEqual({ keys, webhooks: [] });
+  const webhooks = (await admin.ask(`/brokerages/${full.brokerage}/webhooks`)).body.items;
+  const through = (id: string) => webhooks.find((webhook: { id: string }) => webhook.id === id);
+  expect(through(own.body.webhook.id)).toMatchObject({
+    state: 'off',
+    set_up_by: 'Second admin',
+    key_works_through: 'admin',
+  });
+  expect(through(byKey.body!.id)).toMatchObject({
+    state: 'off',
+    set_up_by: null,
+    key_works_through: 'Second admin',
+  });
+  expect(through(kept.body.webhook.id)).toMatchObject({
+    state: 'on',
+    set_up_by: 'admin',
+    key_works_through: 'Second admin',
+  });
+
+  expect((await remove(leaving)).status).toBe(200);
+  const stopped = ['stopped', null, 'Second admin'];
+  expect(await shown()).toEqual([stopped, stopped, stopped, unchanged]);
 });
 
 describe('somebody who leaves by themselves', () => {
@@ -341,8 +569,8 @@ describe('deals left without a broker', () => {
   test('are listed before and after the removal, and only for admins', async () => {
     const over = await insert(service, 'deals', { organization_id: full.brokerage, title: 'Over', state: 'withdrawn' });
     await insert(service, 'participants', { deal_id: over, user_id: brokerId, role: 'broker', status: 'active' });
-    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left(), count: 1 });
-    expect((await broker.ask(member(adminId, '/deals'))).body).toEqual({ items: [], count: 0 });
+    expect((await admin.ask(member(brokerId, '/deals'))).body).toMatchObject({ items: left(), count: 1 });
+    expect((await broker.ask(member(adminId, '/deals'))).body).toMatchObject({ items: [], count: 0 });
     const stranger = await signInAs(service, full.people.outsider.userId);
     expect((await stranger.ask(member(brokerId, '/deals'))).status).toBe(404);
     expect((await remove()).body).toEqual({ deals: left(), count: 1, handed_over: false });
@@ -352,10 +580,34 @@ describe('deals left without a broker', () => {
   test('are none while another broker is active; a suspended one does not count', async () => {
     const second = await addMember('Second', 'broker');
     await insert(service, 'participants', { deal_id: full.deal, user_id: second, role: 'broker', status: 'active' });
-    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: [], count: 0 });
+    expect((await admin.ask(member(brokerId, '/deals'))).body).toMatchObject({ items: [], count: 0 });
     await service.sql('update users set suspended_at = app.now() where id = $1', [second]);
-    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left(), count: 1 });
+    expect((await admin.ask(member(brokerId, '/deals'))).body).toMatchObject({ items: left(), count: 1 });
   });
+
+  test.each(['nobody of the brokerage', 'somebody who left it'])(
+    'are none of the brokerage’s any more when the other broker is %s',
+    async (who) => {
+      const other = await addPerson(service, 'Friend');
+      if (who === 'somebody who left it')
+        await insert(service, 'members', {
+          brokerage_id: full.brokerage,
+          user_id: other,
+          role: 'broker',
+          status: 'removed',
+        });
+      await insert(service, 'participants', { deal_id: full.deal, user_id: other, role: 'broker', status: 'active' });
+      expect((await admin.ask(member(brokerId, '/deals'))).body).toMatchObject({ items: left(), count: 1 });
+      expect(await broker.ask(member(brokerId), undefined, 'DELETE')).toMatchObject({
+        status: 409,
+        body: { error: { code: 'only_broker' } },
+      });
+      const successor = await addMember('Suki', 'broker');
+      expect((await remove(brokerId, successor)).body).toEqual({ deals: left(), count: 1, handed_over: true });
+      expect(await part(successor)).toEqual({ role: 'broker', status: 'active' });
+      expect(await part(other)).toEqual({ role: 'broker', status: 'active' });
+    },
+  );
 
   test('are counted, and the newest hundred are listed', async () => {
     await service.sql(

@@ -260,7 +260,7 @@ export const ofDeals: Readonly<Record<string, Make>> = {
           origin,
         ),
       ],
-      may: isMember(w, me, brokerageId, 'admin') && there?.status !== 'active',
+      may: isMember(w, me, brokerageId, 'admin') && (!there || there.status === 'removed'),
       happens() {
         if (there) Object.assign(there, { role, status: 'invited', link, linkUntil });
         else

@@ -24,6 +24,9 @@ test('the words of a record include its details', () => {
   expect(activitySentence('participant.invite', { role: 'advisor' })).toBe('invited an advisor');
   expect(activitySentence('participant.remove', { left: true })).toBe('left the deal');
   expect(title('member.remove', { left: true })).toBe('Leave the brokerage');
+  expect(title('member.remove', { withdrawn: true })).toBe('Withdraw an invitation to the brokerage');
+  expect(title('participant.remove', { withdrawn: true })).toBe('Withdraw an invitation to the deal');
+  expect(activitySentence('participant.remove', { withdrawn: true })).toBe('withdrew an invitation');
   expect(detailWords('scopes', ['contacts:read', 'contacts:write'], null)).toBe(
     'Read contacts, Add and change contacts',
   );

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
+import { issueKey } from '../rest/scene.ts';
 import { addBrokerage, addFullDeal, addPerson, insert, type FullDeal } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
 
@@ -143,6 +144,11 @@ test('removing a member lists the deals left without a broker and hands them to 
   const { admin, broker } = full.people;
   const successor = await addPerson(service, 'Suki Marsh');
   await insert(service, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
+  const outsider = await addPerson(service, 'Olga Rival');
+  await insert(service, 'participants', { deal_id: full.deal, user_id: outsider, role: 'broker', status: 'active' });
+  const runs = await signInAs(service, broker.userId);
+  const sent = { email: 'friend@rival.example', name: 'Friend', role: 'viewer', deliver: 'link' };
+  expect((await runs.ask(`/deals/${full.deal}/participants`, sent)).status).toBe(201);
   const testPage = await testPageOf(admin.userId);
   const { page } = testPage;
   for (const size of ['phone', 'wide'] as const) {
@@ -152,14 +158,23 @@ test('removing a member lists the deals left without a broker and hands them to 
     await page.getByRole('button', { name: 'Actions for broker' }).click();
     await page.getByRole('menuitemradio', { name: 'Staff' }).click();
     const staff = page.getByRole('dialog', { name: 'Make broker a staff member?' });
-    await staff.getByText('Corner bakery').waitFor();
+    await staff.getByText('Corner bakery').first().waitFor();
+    await staff.getByText('Olga Rival').waitFor();
+    await staff.getByText('1 invitation that they sent and nobody has accepted is withdrawn.').waitFor();
     await expectAccessible(page);
     await staff.getByRole('button', { name: 'Cancel' }).click();
     await staff.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for broker' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove broker?' });
-    await dialog.getByText('Corner bakery').waitFor();
+    await dialog.getByText('Corner bakery').first().waitFor();
+    await dialog.getByText('This broker is not in the brokerage').waitFor();
+    await dialog.getByText('1 invitation that they sent and nobody has accepted is withdrawn.').waitFor();
+    // Nobody is chosen for the admin.
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByText('Choose who takes over, or no one for now.').waitFor();
+    await dialog.getByLabel('New broker').selectOption('No one for now');
+    await dialog.getByText('Nobody of the brokerage runs the deal').waitFor();
     await dialog.getByLabel('New broker').selectOption('Suki Marsh');
     await expectAccessible(page);
     await fits(testPage);
@@ -171,7 +186,7 @@ test('removing a member lists the deals left without a broker and hands them to 
   await page.getByRole('button', { name: 'Actions for Suki Marsh' }).click();
   await page.getByRole('menuitemradio', { name: 'Staff' }).click();
   const staff = page.getByRole('dialog', { name: 'Make Suki Marsh a staff member?' });
-  await staff.getByText('Corner bakery').waitFor();
+  await staff.getByText('Corner bakery').first().waitFor();
   const roleOf = () => service.sql('select role from members where user_id = $1', [successor]);
   expect(await roleOf()).toEqual([{ role: 'broker' }]);
   await staff.getByRole('button', { name: 'Cancel' }).click();
@@ -187,6 +202,63 @@ test('removing a member lists the deals left without a broker and hands them to 
       { user_id: broker.userId, role: 'broker', status: 'removed' },
     ]),
   );
+});
+
+test('making an admin a broker asks first, and the pages say which keys and webhooks depend on them', async () => {
+  const { admin } = full.people;
+  const other = await addPerson(service, 'Ada Keyes');
+  await insert(service, 'members', { brokerage_id: full.brokerage, user_id: other, role: 'admin' });
+  const limited = await issueKey(
+    service,
+    { id: full.brokerage, admin: other },
+    { scopes: ['contacts:read', 'deals:read'] },
+  );
+  const stopped = await issueKey(service, { id: full.brokerage, admin: other }, { scopes: ['deals:read'] });
+  await service.sql(
+    `update api_keys set name = case id when $1 then 'Website' else 'Accounting' end where id in ($1, $2)`,
+    [limited.id, stopped.id],
+  );
+  const webhook = { url: 'https://hooks.example.com/deals', description: 'Ledger', types: null };
+  expect((await (await signInAs(service, other)).ask(`/keys/${limited.id}/webhooks`, webhook)).status).toBe(201);
+  const testPage = await testPageOf(admin.userId);
+  const { page } = testPage;
+  const key = (name: string) => page.getByRole('listitem').filter({ hasText: name });
+  await testPage.go('/settings/keys');
+  await key('Website').getByText('Ada Keyes', { exact: true }).waitFor();
+  for (const size of ['phone', 'wide'] as const) {
+    await page.setViewportSize(sizes[size]);
+    await testPage.visit('/settings/members');
+    await page.getByRole('button', { name: 'Actions for Ada Keyes' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    const removal = page.getByRole('dialog', { name: 'Remove Ada Keyes?' });
+    for (const name of ['Website', 'Accounting', 'Ledger']) await removal.getByText(name).waitFor();
+    await removal.getByRole('button', { name: 'Cancel' }).click();
+    await removal.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Actions for Ada Keyes' }).click();
+    await page.getByRole('menuitemradio', { name: 'Broker' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Make Ada Keyes a broker?' });
+    for (const name of ['Website', 'Accounting', 'Ledger']) await dialog.getByText(name).waitFor();
+    await expectAccessible(page);
+    await fits(testPage);
+    await dialog.getByRole('button', { name: size === 'phone' ? 'Cancel' : 'Make broker' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  }
+  await page.getByText('Ada Keyes is now a broker').first().waitFor();
+  expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+  for (const size of ['phone', 'wide'] as const) {
+    await page.setViewportSize(sizes[size]);
+    await testPage.visit('/settings/keys');
+    await key('Website').getByText('Contacts only', { exact: true }).waitFor();
+    await key('Accounting').getByText('Not working', { exact: true }).waitFor();
+    await key('Accounting').getByText('Ada Keyes, who was last shown its token, is no longer an admin').waitFor();
+    await expectAccessible(page);
+    await fits(testPage);
+    await testPage.visit('/settings/webhooks');
+    await key('Ledger').getByText('Ada Keyes', { exact: true }).waitFor();
+    await fits(testPage);
+  }
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
 });
 
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {

@@ -34,8 +34,14 @@ const onDeals = {
     ({ role }) => (typeof role === 'string' ? `invited ${article(inWords(role))}` : 'invited someone'),
   ],
   'participant.remove': [
-    ({ left }) => (left === true ? 'Leave the deal' : 'Remove from the deal'),
-    ({ left }) => (left === true ? 'left the deal' : 'removed someone'),
+    ({ left, withdrawn }) =>
+      left === true
+        ? 'Leave the deal'
+        : withdrawn === true
+          ? 'Withdraw an invitation to the deal'
+          : 'Remove from the deal',
+    ({ left, withdrawn }) =>
+      left === true ? 'left the deal' : withdrawn === true ? 'withdrew an invitation' : 'removed someone',
   ],
   'invitation.accept': ['Accept an invitation', 'joined'],
   'invitation.decline': ['Decline an invitation', 'declined an invitation'],
@@ -174,7 +180,12 @@ const elsewhere = {
     admitted === false ? 'No longer open new deals to API keys' : 'Open new deals to API keys',
   'member.invite': withDetail('Invite a member', ' as ', 'role'),
   'member.role': withDetail('Change a member’s role', ' to ', 'role'),
-  'member.remove': ({ left }) => (left === true ? 'Leave the brokerage' : 'Remove a member'),
+  'member.remove': ({ left, withdrawn }) =>
+    left === true
+      ? 'Leave the brokerage'
+      : withdrawn === true
+        ? 'Withdraw an invitation to the brokerage'
+        : 'Remove a member',
   'member.end_sessions': 'End a member’s sessions',
   'mail.resend': 'Send an e-mail again',
   'contact.create': 'Add a contact',

@@ -146,6 +146,10 @@ export interface ApiKey {
    * requires.
    */
   state: 'active' | 'stopped' | 'expired' | 'revoked';
+  /** Who was last shown a token of the key: it works while they are in the brokerage. */
+  works_through: string | null;
+  /** The scopes that it has now: fewer once that person is no longer an admin. Null while it does not work. */
+  scopes_in_force: KeyScope[] | null;
 }
 
 /** SQL: the state of an API key `k`. */
@@ -154,8 +158,9 @@ export const stateOfKey = `case when k.revoked_at is not null then 'revoked' whe
 
 const selectKeys = `select k.id, k.brokerage_id, k.name, k.environment, k.scopes, k.ceiling, k.last_four, k.expires_at,
      ${nameInBrokerage('u', 'k.created_by', 'k.brokerage_id')} as created_by_name, k.created_at, k.previous_last_four, k.previous_valid_until, k.revoked_at, k.last_used_at,
-     ${stateOfKey} as state
-   from api_keys k left join users u on u.id = k.created_by`;
+     ${stateOfKey} as state, ${nameInBrokerage('h', 'reach.issued_by', 'k.brokerage_id')} as works_through, reach.scopes_in_force
+   from api_keys k left join users u on u.id = k.created_by
+   left join lateral app.key_reach(k.id) reach on true left join users h on h.id = reach.issued_by`;
 
 /**
  * The keys of a brokerage, those not revoked first, then newest first, at most 500; none unless the caller is one of

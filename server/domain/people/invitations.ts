@@ -50,7 +50,7 @@ const inviteOne = row<{ person_id: string }>(
 
 /**
  * Invites a person, known or new, to a brokerage of which the caller is an admin. Returns the id of the member, which
- * does not reveal whether there is an account. Inviting again renews the link. A mailed link goes only to the person's
+ * does not reveal whether there is an account. Refused with `already_member` and `already_invited`. A mailed link goes only to the person's
  * mailbox, and the caller does not see it, so that using it proves that the mailbox belongs to the person.
  */
 export const inviteMember = (

@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
+import type { KeyScope } from '../clients/key-scopes.ts';
 import { emailWith, nameWith } from './former-names.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import type { MemberRole } from './member-roles.ts';
@@ -11,7 +12,7 @@ import type { MemberRole } from './member-roles.ts';
 const nameOf = `case when m.joined_at is null then m.invited_name else ${nameWith('m', 'u')} end`;
 const emailOf = `case when m.joined_at is null then m.invited_email else ${emailWith('m', 'u')} end`;
 
-/** A deal of which a member is the only broker. */
+/** A deal on which a member is the only broker of its brokerage. */
 interface DealRunAlone {
   id: string;
   title: string;
@@ -32,18 +33,67 @@ const runAlone = row<DealsRunAlone, [brokerageId: string, userId: string]>(
 );
 
 /**
- * The deals, not over, that would have no broker without this member; empty unless the caller is an admin of the
- * brokerage.
+ * The deals, not over, that would have no broker of the brokerage without this member; empty unless the caller is an
+ * admin of it.
  */
 export const dealsRunAlone = (brokerageId: string, userId: string): Statement<DealsRunAlone> =>
   mapped(runAlone(brokerageId, userId), (found) => found ?? { items: [], count: 0 });
 
+/** An active broker of a deal who is no member of its brokerage. */
+interface BrokerFromElsewhere {
+  deal_id: string;
+  title: string;
+  name: string;
+  email: string;
+}
+
+/** What somebody leaves behind who leaves a brokerage, or becomes staff. */
+export interface LeftByMember {
+  /** Brokers from elsewhere on the member's deals, who stay: the first 100, those of the newest deals first. */
+  outsiders: BrokerFromElsewhere[];
+  /** Number of all of them. */
+  outsider_count: number;
+  /** Number of invitations to deals that the member made, which are withdrawn unless they are answered. */
+  deal_invitations: number;
+  /** Number of invitations to the brokerage that the member made; withdrawn also when an admin becomes a broker. */
+  member_invitations: number;
+}
+
+const leftBehind = row<LeftByMember, [brokerageId: string, userId: string]>(
+  'left_by_member',
+  'select outsiders, outsider_count, deal_invitations, member_invitations from app.left_by_member($1, $2)',
+);
+
+/** What this member leaves behind; nothing unless the caller is an admin of the brokerage. */
+export const leftByMember = (brokerageId: string, userId: string): Statement<LeftByMember> =>
+  mapped(
+    leftBehind(brokerageId, userId),
+    (found) => found ?? { outsiders: [], outsider_count: 0, deal_invitations: 0, member_invitations: 0 },
+  );
+
+/** What works for a brokerage only as long as a member is its admin. */
+export interface IntegrationsOfMember {
+  /** The keys in use of which the member was last shown a token, and the scopes they keep while the member is no admin. */
+  keys: { id: string; name: string; scopes: KeyScope[]; kept: KeyScope[] }[];
+  /** The webhooks that are turned off when the member is no longer an admin. */
+  webhooks: { id: string; url: string; description: string | null }[];
+}
+
+const integrations = row<IntegrationsOfMember, [brokerageId: string, userId: string]>(
+  'integrations_of_member',
+  'select keys, webhooks from app.integrations_of_member($1, $2)',
+);
+
+/** The API keys and webhooks that depend on this member; none unless the caller is an admin of the brokerage. */
+export const integrationsOfMember = (brokerageId: string, userId: string): Statement<IntegrationsOfMember> =>
+  mapped(integrations(brokerageId, userId), (found) => found ?? { keys: [], webhooks: [] });
+
 export interface Removal {
-  /** The newest 100 of the deals of which the member was the only broker. */
+  /** The newest 100 of the deals on which the member was the brokerage's only broker. */
   deals: DealRunAlone[];
   /** Number of all of them. */
   count: number;
-  /** Whether the successor is now the broker of these deals; if false, they have none. */
+  /** Whether the successor is now a broker of these deals; if false, nobody of the brokerage is. */
   handed_over: boolean;
 }
 
@@ -54,9 +104,10 @@ const remove = row<Removal, [string, string, string | null, string | null, strin
 );
 
 /**
- * Removes a member, who also leaves the brokerage's deals, or withdraws an invitation; for admins of the brokerage, and
- * without a successor for the member, who may not be the only broker of an open deal (`only_broker`). Null: there is no
- * such member whom the caller may remove. The successor becomes the broker of the deals that would have none, and must be an
+ * Removes a member, who also leaves the brokerage's deals and whose invitations that nobody has answered are withdrawn,
+ * or withdraws an invitation; for admins of the brokerage, and
+ * without a successor for the member, who may not be its only broker on an open deal (`only_broker`). Null: there is no
+ * such member whom the caller may remove. The successor becomes a broker of the deals that would have none of the brokerage, and must be an
  * active admin or broker, else refused with `not_a_broker`; refused with `successor_takes_part` if the successor sells
  * or buys in one of the deals.
  */

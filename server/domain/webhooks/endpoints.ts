@@ -6,6 +6,7 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { KeyEnvironment } from '../clients/api-keys.ts';
+import { nameInBrokerage } from '../people/former-names.ts';
 
 export const webhookStates = ['on', 'off'] as const;
 
@@ -60,6 +61,10 @@ export interface ManagedWebhook extends Webhook {
   environment: KeyEnvironment;
   /** Whether the key is in force; nothing is sent once it has ended. */
   is_key_in_force: boolean;
+  /** The admin who last set it up; null where the key did. */
+  set_up_by: string | null;
+  /** Who was last shown a token of the key. */
+  key_works_through: string | null;
   /** Waiting deliveries, at most 1,000; how many of these have failed before; and when the oldest was created. */
   waiting: number;
   failing: number;
@@ -69,8 +74,9 @@ export interface ManagedWebhook extends Webhook {
 }
 
 const managed = `select ${fields}, k.name as key_name, k.environment, app.is_key_in_force(k.id) as is_key_in_force, w.waiting, w.failing, w.oldest_at,
-     e.succeeded_at
-   from webhook_endpoints e join api_keys k on k.id = e.key_id
+     e.succeeded_at, ${nameInBrokerage('a', 'e.created_by', 'k.brokerage_id')} as set_up_by, ${nameInBrokerage('h', 'reach.issued_by', 'k.brokerage_id')} as key_works_through
+   from webhook_endpoints e join api_keys k on k.id = e.key_id left join users a on a.id = e.created_by
+   left join lateral app.key_reach(k.id) reach on true left join users h on h.id = reach.issued_by
    left join lateral (
      select count(*)::int as waiting, count(*) filter (where d.attempts > 0)::int as failing, min(d.created_at) as oldest_at
      from (select w.attempts, w.created_at from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' limit 1000) d) w on true`;

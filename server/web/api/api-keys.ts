@@ -60,6 +60,8 @@ const shown = (key: ApiKey) => ({
   scopes: key.scopes,
   ceiling: key.ceiling,
   hint: hintOf(key.environment, key.last_four),
+  scopes_in_force: key.scopes_in_force,
+  works_through: key.works_through,
   state: key.state,
   expires_at: key.expires_at,
   created_by_name: key.created_by_name,

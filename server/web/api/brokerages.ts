@@ -14,7 +14,9 @@ import {
   changeMemberRole,
   dealsRunAlone,
   endMemberSessions,
+  integrationsOfMember,
   invitedMember,
+  leftByMember,
   memberOf,
   membersOf,
   removeMember,
@@ -240,15 +242,17 @@ export function brokerageRoutes(services: Services) {
     .get('/brokerages/:id/members/:user_id/deals', async (c) => {
       const brokerageId = pathId(c);
       const userId = pathId(c, 'user_id');
-      // The deals that would be left without a broker, shown before the person is removed.
-      const [member, deals] = await asPerson(
+      // The deals that would be left without a broker, and what else the person leaves, shown before they are removed.
+      const [member, deals, left, integrations] = await asPerson(
         services,
         c,
         memberOf(brokerageId, userId),
         dealsRunAlone(brokerageId, userId),
+        leftByMember(brokerageId, userId),
+        integrationsOfMember(brokerageId, userId),
       );
       if (!member) throw nothingThere();
-      return c.json(deals);
+      return c.json({ ...deals, ...left, ...integrations });
     })
 
     .delete('/brokerages/:id/members/:user_id', query(Successor), async (c) => {

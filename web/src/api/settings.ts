@@ -55,7 +55,7 @@ export const statusQuery = (brokerageId: Id) =>
     refetchInterval: 60_000,
   });
 
-/** The deals of which this member is the only broker. */
+/** The deals on which this member is the brokerage's only broker, and what else they leave. */
 export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
   queryOptions({
     queryKey: keys.settings('members', brokerageId, userId, 'deals'),
@@ -155,6 +155,8 @@ function useChange<Input, Result>(part: string, send: (input: Input) => Promise<
 export function useMemberActions(brokerageId: Id) {
   const param = { id: brokerageId };
   const client = useQueryClient();
+  // Keys and webhooks depend on members.
+  const integrations = ['keys', 'webhooks'];
   return {
     rename: useMutation({
       mutationFn: (name: string) => api.patch('/web/brokerages/:id', { param, json: { name } }),
@@ -191,8 +193,11 @@ export function useMemberActions(brokerageId: Id) {
     renew: useChange('members', ({ user_id, ...input }: { user_id: Id } & Delivery) =>
       api.post('/web/brokerages/:id/members/:user_id/invitation', { param: { ...param, user_id }, json: input }),
     ),
-    changeRole: useChange('members', ({ user_id, role }: { user_id: Id; role: MemberRole }) =>
-      api.patch('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, json: { role } }),
+    changeRole: useChange(
+      'members',
+      ({ user_id, role }: { user_id: Id; role: MemberRole }) =>
+        api.patch('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, json: { role } }),
+      integrations,
     ),
     /** The person's own leaving: what they see afterwards is read first, as the rest is closed to them. */
     leave: useMutation({
@@ -203,8 +208,11 @@ export function useMemberActions(brokerageId: Id) {
         await refreshAll(client);
       },
     }),
-    remove: useChange('members', ({ user_id, successor_id }: { user_id: Id; successor_id: Id | null }) =>
-      api.delete('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, query: { successor_id } }),
+    remove: useChange(
+      'members',
+      ({ user_id, successor_id }: { user_id: Id; successor_id: Id | null }) =>
+        api.delete('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, query: { successor_id } }),
+      integrations,
     ),
   };
 }

@@ -143,6 +143,7 @@ export type ContactPreview = Answer<'post', '/web/contacts/import/preview'>;
 
 export type Brokerage = Answer<'get', '/web/brokerages/:id'>;
 export type Member = Item<'/web/brokerages/:id/members'>;
+export type DealsOfMember = Answer<'get', '/web/brokerages/:id/members/:user_id/deals'>;
 export type MailTrouble = NonNullable<Member['mail_trouble']>;
 export type ServiceStatus = Answer<'get', '/web/brokerages/:id/status'>;
 export type UndeliveredMail = Item<'/web/brokerages/:id/mails'>;

@@ -246,6 +246,8 @@ export const keyStates: Record<T.ApiKey['state'], Look> = {
   expired: look('Expired'),
   revoked: look('Revoked', 'bad'),
 };
+/** A key that has lost its other permissions. */
+export const contactsOnly = look('Contacts only', 'warn');
 
 export const keyScopes: Record<T.KeyScope, string> = {
   'contacts:read': 'Read contacts',

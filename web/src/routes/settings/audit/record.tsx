@@ -88,9 +88,9 @@ export function RecordDrawer({ record, onClose, onPerson, onDeal }: RecordDrawer
     <Button onClick={() => onPerson(person, whoOf(record))}>Show this person’s records</Button>
   );
   const ofDeal = deal !== null && <Button onClick={() => onDeal(deal)}>Show this deal’s records</Button>;
-  // The title already tells whether terms had been accepted before, and whether somebody left by themselves.
+  // The title already tells whether terms had been accepted before, whether somebody left by themselves, and what was withdrawn.
   const through = throughOf(record);
-  const details = Object.entries(record.details).filter(([name]) => name !== 'first' && name !== 'left');
+  const details = Object.entries(record.details).filter(([name]) => !['first', 'left', 'withdrawn'].includes(name));
   return (
     <Drawer
       onClose={onClose}

@@ -3,7 +3,7 @@ import { Ban, Ellipsis, KeyRound, Plus, RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage } from '../../../api/me.ts';
 import { apiKeysQuery, brokerageQuery, sandboxQuery, useKeyActions } from '../../../api/settings.ts';
-import type { ApiKey, ApiKeyCreated, Id } from '../../../api/shapes.ts';
+import type { ApiKey, ApiKeyCreated, Id, KeyScope } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
@@ -14,7 +14,7 @@ import { EmptyState, Loaded, SkeletonRows, SkeletonText } from '../../../compone
 import { Time } from '../../../components/time.tsx';
 import { toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
-import { keyScopes, keyStates } from '../../../lib/states.ts';
+import { contactsOnly, keyScopes, keyStates } from '../../../lib/states.ts';
 import { KeyDialog, RotateDialog, TokenDialog } from './dialogs.tsx';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
@@ -56,26 +56,32 @@ function KeyMenu({ apiKey, brokerageId, onRotate }: KeyActions & { apiKey: ApiKe
   );
 }
 
+/** How a key is shown that has only these of its permissions. */
+const limitedKey = (inForce: readonly KeyScope[]) => (inForce.length > 0 ? contactsOnly : keyStates.stopped);
+
 function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
-  const { previous_hint, previous_valid_until, expires_at, last_used_at, ceiling, state } = apiKey;
+  const { previous_hint, previous_valid_until, expires_at, last_used_at, ceiling, state, scopes_in_force } = apiKey;
+  const holder = apiKey.works_through ?? 'Someone who has left';
+  const isLimited = state === 'active' && scopes_in_force !== null && scopes_in_force.length < apiKey.scopes.length;
   return (
     <li className="px-4 py-4 sm:px-5">
       <div className="flex items-start justify-between gap-3">
         <div className="min-w-0">
           <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
             <span className="min-w-0 font-medium break-words">{apiKey.name}</span>
-            <StatePill look={keyStates[state]} />
+            <StatePill look={isLimited ? limitedKey(scopes_in_force) : keyStates[state]} />
             {apiKey.environment === 'test' && <Badge>Test</Badge>}
           </p>
           <code className="mt-0.5 block text-sm text-soft">{apiKey.hint}</code>
         </div>
         {(state === 'active' || state === 'stopped') && <KeyMenu apiKey={apiKey} {...actions} />}
       </div>
-      <Facts className="mt-3 sm:grid-cols-3">
+      <Facts className="mt-3 sm:grid-cols-4">
         <Fact label="Permissions" wide>
           {apiKey.scopes.map((scope) => keyScopes[scope]).join(', ')}
         </Fact>
         <Fact label="Requests per minute">{ceiling === null ? 'The default' : formatCount(ceiling)}</Fact>
+        {(state === 'active' || state === 'stopped') && <Fact label="Depends on">{holder}</Fact>}
         <Fact label="Last used">{last_used_at === null ? 'Never' : <Time at={last_used_at} />}</Fact>
         <Fact label={state === 'revoked' ? 'Revoked' : state === 'expired' ? 'Expired' : 'Expires'}>
           {state === 'revoked' && apiKey.revoked_at !== null ? (
@@ -89,8 +95,15 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
       </Facts>
       {state === 'stopped' && (
         <p className="mt-3 text-sm text-bad">
-          Whoever was last shown its token has since left the brokerage, is suspended, or lacks the required second
-          factor. Rotate it to use it again.
+          {holder}, who was last shown its token, has since left the brokerage, is suspended, or lacks the required
+          second factor. Rotate it to use it again.
+        </p>
+      )}
+      {isLimited && (
+        <p className="mt-3 text-sm text-bad">
+          {holder}, who was last shown its token, is no longer an admin, so it{' '}
+          {scopes_in_force.length > 0 ? 'reaches contacts only' : 'reaches nothing'}. Rotate it to give it all its
+          permissions again.
         </p>
       )}
       <p className="mt-3 text-sm text-faint">
@@ -189,7 +202,7 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
             REST API
           </a>
           . A key stops working when whoever created it, or last rotated it, leaves the brokerage, until it is rotated.
-          Once they are no longer an admin, it reaches contacts only.
+          Once they are no longer an admin, it reaches contacts only. Each key says on whom it depends.
         </>
       }
       actions={query.data?.items.length !== 0 && create}

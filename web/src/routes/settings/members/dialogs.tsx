@@ -11,8 +11,9 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { cutHint, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
-import { memberRoles } from '../../../lib/states.ts';
-import { orNull, useForm } from '../../../lib/use-form.ts';
+import { memberRoles, roleInWords } from '../../../lib/states.ts';
+import { useForm } from '../../../lib/use-form.ts';
+import { Integrations, Outsiders, Withdrawn } from './left-behind.tsx';
 
 const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
@@ -37,7 +38,7 @@ export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMe
       roles={memberRoles}
       hints={hints}
       initialRole="broker"
-      about={{ already_member: 'email' }}
+      about={{ already_member: 'email', already_invited: 'email' }}
       // Inviting an admin requires a recent sign-in.
       send={({ role, name, email }) => withRecentSignIn(() => invite.mutateAsync({ role, name, email }))}
       onInvited={onInvited}
@@ -80,14 +81,23 @@ interface MemberDialogProps {
   onClose: () => void;
 }
 
-/** The deals of which a member is the only broker; renders nothing when there are none. */
+/** The choice that nobody takes over. */
+const noOne = 'no one';
+
+/** What follows when nobody takes over a deal. */
+const noBroker =
+  'Nobody of the brokerage runs the deal until an admin invites a broker to it. Without any broker, questions cannot be asked.';
+
+/** The deals on which a member is the brokerage's only broker; renders nothing when there are none. */
 function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: string }[]; count: number }) {
   if (deals.length === 0) return null;
   const more = count - deals.length;
   return (
     <div>
       <p className="font-medium">
-        {deals.length === 1 ? 'This deal has no other broker:' : 'These deals have no other broker:'}
+        {deals.length === 1
+          ? 'This deal has no other broker of the brokerage:'
+          : 'These deals have no other broker of the brokerage:'}
       </p>
       <ul className="mt-1.5 list-disc pl-5 text-soft">
         {deals.map(({ id, title }) => (
@@ -101,45 +111,50 @@ function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: stri
   );
 }
 
-/** Asks before a member becomes staff, who run no deals: the role can be given back, but not their places on deals. */
-export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogProps) {
+/**
+ * Asks before an admin becomes a broker, or a member becomes staff: the role can be given back, but not everything that
+ * ends with it.
+ */
+export function LowerRoleDialog({ brokerageId, member, role, onClose }: MemberDialogProps & { role: MemberRole }) {
   const { changeRole } = useMemberActions(brokerageId);
+  const becomesStaff = role === 'staff';
+  const isAdmin = member.role === 'admin';
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
   const form = useForm({
     initial: {},
     draft: null,
-    submit: () => changeRole.mutateAsync({ user_id: member.user_id, role: 'staff' }),
+    submit: () => changeRole.mutateAsync({ user_id: member.user_id, role }),
     onDone: () => {
       onClose();
-      toast(`${member.name} is now a staff member`);
+      toast(`${member.name} is now ${roleInWords[role]}`);
     },
   });
   return (
     <FormDialog
       form={form}
-      title={`Make ${member.name} a staff member?`}
-      action="Make staff"
+      title={`Make ${member.name} ${roleInWords[role]}?`}
+      action={`Make ${role}`}
       danger
       ready={deals.data !== undefined}
       onClose={onClose}
     >
       <p className="text-soft">
-        They leave the deals they are a broker on at once. If they become a broker again, they must be invited to each
-        of them.
+        {becomesStaff
+          ? 'They leave the deals they are a broker on at once. If they become a broker again, they must be invited to each of them.'
+          : 'They no longer manage members, API keys and webhooks, or read the audit trail, and see only the deals they are on.'}
       </p>
-      {member.role === 'admin' && (
-        <p className="text-soft">
-          API keys they created or last rotated reach contacts only from then on, and webhooks they set up are turned
-          off.
-        </p>
-      )}
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
-        {({ items, count }) => (
+        {({ items, count, ...left }) => (
           <>
-            <DealsRunAlone deals={items} count={count} />
-            {items.length > 0 && (
-              <p className="text-soft">Questions cannot be asked until an admin invites a broker to the deal.</p>
+            {becomesStaff && (
+              <>
+                <DealsRunAlone deals={items} count={count} />
+                {items.length > 0 && <p className="text-soft">{noBroker}</p>}
+                <Outsiders left={left} />
+              </>
             )}
+            {isAdmin && <Integrations of={left} leaves={false} />}
+            <Withdrawn count={(becomesStaff ? left.deal_invitations : 0) + (isAdmin ? left.member_invitations : 0)} />
           </>
         )}
       </Loaded>
@@ -147,7 +162,7 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
   );
 }
 
-/** Asks before a member is removed, or an admin leaves, and who takes over the deals of which they are the only broker. */
+/** Asks before a member is removed, or an admin leaves, and who takes over the deals on which they are its only broker. */
 export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialogProps) {
   const { remove, leave } = useMemberActions(brokerageId);
   const isSelf = useMe().user.id === member.user_id;
@@ -156,25 +171,29 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
   const successors = (members.data?.items ?? []).filter(
     ({ user_id, role, status }) => user_id !== member.user_id && status === 'active' && role !== 'staff',
   );
-  const left = deals.data?.items ?? [];
-  const successorOf = (chosen: Id | null) => chosen ?? successors[0]?.user_id ?? '';
+  const runsAlone = (deals.data?.items ?? []).length > 0;
   const form = useForm({
-    initial: { successor_id: null as Id | null },
+    initial: { successor_id: '' },
     draft: null,
+    check: ({ successor_id }): Record<string, string> =>
+      runsAlone && successor_id === '' ? { successor_id: 'Choose who takes over, or no one for now.' } : {},
     submit: ({ successor_id }) =>
       (isSelf ? leave : remove).mutateAsync({
         user_id: member.user_id,
-        successor_id: left.length > 0 ? orNull(successorOf(successor_id)) : null,
+        successor_id: runsAlone && successor_id !== noOne ? successor_id : null,
       }),
     onDone: ({ count, handed_over }) => {
       onClose();
-      const without = count === 1 ? 'One deal has no broker now' : `${formatCount(count)} deals have no broker now`;
+      const without =
+        count === 1
+          ? 'One deal has no broker of the brokerage now'
+          : `${formatCount(count)} deals have no broker of the brokerage now`;
       toast(
         `${isSelf ? 'You left the brokerage' : `${member.name} is removed`}${count > 0 && !handed_over ? `. ${without}` : ''}`,
       );
     },
   });
-  const successor = successorOf(form.values.successor_id);
+  const { successor_id: successor } = form.values;
   return (
     <FormDialog
       form={form}
@@ -186,38 +205,42 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
     >
       <p className="text-soft">
         {isSelf
-          ? 'You lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys you created or last rotated stop working until an admin rotates them, and webhooks you added are turned off. You stay on deals where you are a buyer or seller yourself.'
-          : 'They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys they created or last rotated stop working until an admin rotates them, and webhooks they added are turned off. They stay on deals where they are a buyer or seller themselves.'}
+          ? 'You lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. You stay on deals where you are a buyer or seller yourself.'
+          : 'They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. They stay on deals where they are a buyer or seller themselves.'}
       </p>
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
-        {({ items, count }) =>
-          items.length > 0 && (
-            <>
-              <DealsRunAlone deals={items} count={count} />
-              <Field
-                label="New broker"
-                error={form.errors.successor_id}
-                hint={[
-                  successor === ''
-                    ? 'Questions cannot be asked until an admin invites a broker to the deal.'
-                    : 'They run the deal as soon as you confirm.',
-                  cutHint(members.data?.items ?? [], mostMembers, 'members by name'),
-                ]
-                  .filter(Boolean)
-                  .join(' ')}
-              >
-                <Select
-                  {...form.field('successor_id')}
-                  value={successor}
-                  options={[
-                    ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
-                    { value: '', label: 'No one for now' },
-                  ]}
-                />
-              </Field>
-            </>
-          )
-        }
+        {({ items, count, ...left }) => (
+          <>
+            {items.length > 0 && (
+              <>
+                <DealsRunAlone deals={items} count={count} />
+                <Field
+                  label="New broker"
+                  error={form.errors.successor_id}
+                  hint={[
+                    successor === noOne && noBroker,
+                    successor !== noOne && successor !== '' && 'They run the deal as soon as you confirm.',
+                    cutHint(members.data?.items ?? [], mostMembers, 'members by name'),
+                  ]
+                    .filter(Boolean)
+                    .join(' ')}
+                >
+                  <Select
+                    {...form.field('successor_id')}
+                    placeholder="Choose a broker"
+                    options={[
+                      ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
+                      { value: noOne, label: 'No one for now' },
+                    ]}
+                  />
+                </Field>
+              </>
+            )}
+            <Outsiders left={left} />
+            <Integrations of={left} leaves />
+            <Withdrawn count={left.deal_invitations + left.member_invitations} isSelf={isSelf} />
+          </>
+        )}
       </Loaded>
     </FormDialog>
   );

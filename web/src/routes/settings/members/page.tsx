@@ -14,7 +14,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { CutNote, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
-import { InvitedMemberDialog, InviteMemberDialog, MakeStaffDialog, RemoveMemberDialog } from './dialogs.tsx';
+import { InvitedMemberDialog, InviteMemberDialog, LowerRoleDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
 import { useLeaveBrokerage } from './use-leave.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
@@ -24,11 +24,11 @@ interface MemberActions {
   brokerageId: Id;
   onInvited: (invited: MemberInvited) => void;
   onRemove: (member: Member) => void;
-  onStaff: (member: Member) => void;
+  onLower: (member: Member, role: MemberRole) => void;
 }
 
 /** The items of a member's menu, which exist only while it is open. */
-function MemberItems({ member, brokerageId, onInvited, onRemove, onStaff }: MemberActions & { member: Member }) {
+function MemberItems({ member, brokerageId, onInvited, onRemove, onLower }: MemberActions & { member: Member }) {
   const { changeRole, renew, remove, endSessions } = useMemberActions(brokerageId);
   const { user } = useMe();
   const confirm = useConfirm();
@@ -39,7 +39,7 @@ function MemberItems({ member, brokerageId, onInvited, onRemove, onStaff }: Memb
     withRecentSignIn(() => changeRole.mutateAsync({ user_id: member.user_id, role }));
   const give = (role: MemberRole) => {
     if (role === member.role) return;
-    if (role === 'staff' && !invited) return onStaff(member);
+    if ((role === 'staff' || member.role === 'admin') && !invited) return onLower(member, role);
     void change(role).then(
       () => toast(`${member.name} is now ${roleInWords[role]}`, { undo: () => change(member.role) }),
       toastError,
@@ -150,10 +150,18 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
   const [inviting, setInviting] = useState(false);
   const [invited, setInvited] = useState<MemberInvited | null>(null);
   const [leaving, setLeaving] = useState<Member | null>(null);
-  const [becomingStaff, setBecomingStaff] = useState<Member | null>(null);
+  const [lowering, setLowering] = useState<{ member: Member; role: MemberRole } | null>(null);
   const { user } = useMe();
   const actions = useMemo(
-    () => (isAdmin ? { brokerageId, onInvited: setInvited, onRemove: setLeaving, onStaff: setBecomingStaff } : null),
+    () =>
+      isAdmin
+        ? {
+            brokerageId,
+            onInvited: setInvited,
+            onRemove: setLeaving,
+            onLower: (member: Member, role: MemberRole) => setLowering({ member, role }),
+          }
+        : null,
     [brokerageId, isAdmin],
   );
   return (
@@ -195,9 +203,7 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
         <InviteMemberDialog brokerageId={brokerageId} onClose={() => setInviting(false)} onInvited={setInvited} />
       )}
       {leaving && <RemoveMemberDialog brokerageId={brokerageId} member={leaving} onClose={() => setLeaving(null)} />}
-      {becomingStaff && (
-        <MakeStaffDialog brokerageId={brokerageId} member={becomingStaff} onClose={() => setBecomingStaff(null)} />
-      )}
+      {lowering && <LowerRoleDialog brokerageId={brokerageId} {...lowering} onClose={() => setLowering(null)} />}
       {invited && (
         <InvitedMemberDialog
           brokerageId={brokerageId}

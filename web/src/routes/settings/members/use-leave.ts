@@ -12,7 +12,7 @@ export function useLeaveBrokerage(brokerageId: Id): (name: string) => void {
     confirm(
       {
         title: `Leave ${name}?`,
-        body: 'You lose access to the brokerage’s contacts and deals at once, in connected clients too. You stay on deals where you are a buyer or seller yourself. To return, you need a new invitation.',
+        body: 'You lose access to the brokerage’s contacts and deals at once, in connected clients too. You stay on deals where you are a buyer or seller yourself. Invitations that you sent and nobody has accepted are withdrawn. To return, you need a new invitation.',
         action: 'Leave',
         danger: true,
         done: `You left ${name}`,

@@ -75,6 +75,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
 
 function WebhookRow({ webhook, onOpen }: RowProps) {
   const { url, state, off_reason, off_since, waiting, failing, oldest_at, succeeded_at } = webhook;
+  const dependsOn = [...new Set([webhook.set_up_by, webhook.key_works_through])].filter((name) => name !== null);
   return (
     <li className="px-4 py-4 sm:px-5">
       <div className="flex items-start justify-between gap-3">
@@ -88,7 +89,7 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
         </div>
         <WebhookMenu webhook={webhook} onOpen={onOpen} />
       </div>
-      <Facts className="mt-3 sm:grid-cols-3">
+      <Facts className="mt-3 sm:grid-cols-4">
         <Fact label="Sends" wide>
           {chosenWords(webhook.types)}
         </Fact>
@@ -100,6 +101,7 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
             </Badge>
           )}
         </Fact>
+        <Fact label="Depends on">{dependsOn.length > 0 ? dependsOn.join(', ') : 'Someone who has left'}</Fact>
         <Fact label="Last delivered">{succeeded_at === null ? 'Never' : <Time at={succeeded_at} />}</Fact>
         <Fact label="Waiting">
           {formatWaiting(waiting)}
