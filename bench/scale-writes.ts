@@ -135,6 +135,10 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | 
     at: { user_id: broker_id },
     body: { role: 'staff' },
   }),
+  'POST /api/web/brokerages/:id/members/:user_id/hand-over': ({ broker_id, successor_id }) => ({
+    at: { user_id: broker_id },
+    body: { successor_id, leaves: true },
+  }),
   'POST /api/web/brokerages/:id/mails/:mail_id/resend': ({ lost_mail }) => ({ at: { mail_id: lost_mail } }),
   'PUT /api/web/brokerages/:id/second-factor': () => ({ body: { required: false } }),
   'PUT /api/web/brokerages/:id/key-admission': () => ({ body: { admitted: false } }),
@@ -364,6 +368,7 @@ const seldom = new Set([
   'POST /notifications/read',
   'POST /api/auth/erase',
   'DELETE /brokerages/:id/members/:user_id',
+  'POST /brokerages/:id/members/:user_id/hand-over',
   'POST /brokerages/:id/deletion',
 ]);
 

@@ -5953,6 +5953,16 @@ begin
   if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
     perform app.refuse_mail('day', 'Your brokerage has sent 500 e-mails today: ' || again);
   end if;
+  -- Colleagues invite each other to many deals a day. Somebody who has not proven the mailbox may have entered the address of a stranger.
+  if brokerage is not null
+    and exists (select from public.members m where m.brokerage_id = count_mail_to.brokerage and m.user_id = sender and m.status = 'active')
+    and exists (select from public.users u
+      join public.members m on m.user_id = u.id and m.brokerage_id = count_mail_to.brokerage and m.status = 'active'
+      join vault.passwords w on w.user_id = u.id and w.address_proven_at is not null
+      where u.email = lower(mailbox))
+  then
+    return;
+  end if;
   if not app.count_mail(total || address, 'hour', 10) then
     perform app.refuse_mail('hour', 'This address was sent many e-mails within this hour: ' || again);
   end if;
@@ -6775,6 +6785,30 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_run_alone(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_run_by(of_brokerage uuid, member uuid, most integer)
+ RETURNS TABLE(id uuid, title text, alone boolean, number_of_all integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    with run as (
+      select o.deal_id, o.title, o.created_at from vault.deals_of_people o
+      where o.user_id = member and o.organization_id = of_brokerage and o.role = 'broker' and o.state not in ('closed', 'withdrawn')
+        and of_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null),
+    newest as (select r.* from run r order by r.created_at desc, r.deal_id desc limit most)
+    select n.deal_id, n.title,
+      not exists (select from public.participants p
+        join public.members m on m.user_id = p.user_id and m.brokerage_id = of_brokerage and m.status = 'active'
+        join public.users u on u.id = p.user_id and u.suspended_at is null
+        where p.deal_id = n.deal_id and p.user_id <> member and p.role = 'broker' and p.status = 'active'),
+      (select count(*)::integer from run)
+    from newest n order by n.created_at desc, n.deal_id desc;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_run_by(uuid,uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.deals_under_nda()
  RETURNS uuid[]
@@ -9044,6 +9078,72 @@ begin
   return new;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.hand_over_deals(of_brokerage uuid, member uuid, successor uuid, which text, chosen uuid[], leaves boolean, address inet, request_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  handed_over integer := 0;
+  deal uuid;
+  own uuid;
+begin
+  if app.client_id() is not null or (of_brokerage = any (app.brokerages_as('admin'))) is not true then
+    return null;
+  end if;
+  -- In the order of app.remove_member().
+  perform from public.users u where u.id = successor for share;
+  perform from public.members m
+    where m.brokerage_id = of_brokerage and m.user_id in (member, successor) order by m.user_id for no key update;
+  if not exists (select from public.members m where m.brokerage_id = of_brokerage and m.user_id = member and m.status = 'active') then
+    return null;
+  end if;
+  if successor = member or not exists (
+    select from public.members m join public.users u on u.id = m.user_id and u.suspended_at is null
+    where m.brokerage_id = of_brokerage and m.user_id = successor and m.status = 'active' and m.role in ('admin', 'broker'))
+  then
+    perform app.refuse('not_a_broker', 'The successor is another active admin or broker of the brokerage: choose one.');
+  end if;
+  if which = 'chosen' then
+    perform from public.participants p
+      where p.deal_id = any (chosen) and p.brokerage_id = of_brokerage
+        and (p.user_id in (member, successor) or p.advises = any (array(
+          select o.id from public.participants o where o.deal_id = any (chosen) and o.user_id in (member, successor))))
+      order by p.advises is not null, p.id for no key update;
+    perform from public.deals d where d.id = any (chosen) and d.organization_id = of_brokerage order by d.id for no key update;
+  else
+    -- Whoever loses their role next is removed from deals by app.end_parts_of_member(), which locks the brokerage of an admin before their deals.
+    perform from public.brokerages b join public.members m on m.brokerage_id = b.id
+      where b.id = of_brokerage and m.user_id = member and m.role = 'admin' for no key update of b;
+    perform app.lock_parts(member, of_brokerage, successor);
+  end if;
+  for deal, own in
+    select d.id, p.id from public.participants p join public.deals d on d.id = p.deal_id
+    where p.user_id = member and p.role = 'broker' and p.status = 'active' and d.organization_id = of_brokerage and d.state not in ('closed', 'withdrawn')
+      and case which
+        when 'all' then true
+        when 'alone' then d.id in (select a.id from app.deals_run_alone(of_brokerage, member) a)
+        else d.id = any (chosen) end
+    order by d.id
+  loop
+    if not exists (select from public.participants p
+      where p.deal_id = deal and p.user_id = successor and p.role = 'broker' and p.status = 'active')
+    then
+      perform app.audit('deal.hand_over', app.appoint_broker(deal, successor)::text, 'done', null, deal, address, request_id, '{}');
+    end if;
+    if leaves then
+      update public.participants p set status = 'removed' where p.id = own;
+      perform app.audit('participant.remove', own::text, 'done', null, deal, address, request_id,
+        case when member = app.user_id() then '{"left": true}'::jsonb else '{}' end);
+    end if;
+    handed_over := handed_over + 1;
+  end loop;
+  return handed_over;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.hand_over_deals(uuid,uuid,uuid,text,uuid[],boolean,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.has_broker(deal_id uuid)
  RETURNS boolean
@@ -17969,3 +18069,4 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
+-- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql

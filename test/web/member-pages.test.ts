@@ -153,6 +153,8 @@ test('removing a member lists the deals left without a broker and hands them to 
     await page.getByRole('menuitemradio', { name: 'Staff' }).click();
     const staff = page.getByRole('dialog', { name: 'Make broker a staff member?' });
     await staff.getByText('Corner bakery').waitFor();
+    await staff.getByRole('button', { name: 'Make staff' }).click();
+    await staff.getByText('Choose the new broker.').waitFor();
     await expectAccessible(page);
     await staff.getByRole('button', { name: 'Cancel' }).click();
     await staff.waitFor({ state: 'detached' });
@@ -187,6 +189,48 @@ test('removing a member lists the deals left without a broker and hands them to 
       { user_id: broker.userId, role: 'broker', status: 'removed' },
     ]),
   );
+});
+
+test('an admin hands chosen deals of a member over to a colleague, who runs them at once', async () => {
+  const own = await addFullDeal(service);
+  const { admin, broker } = own.people;
+  const colleague = await addPerson(service, 'Suki Marsh');
+  await insert(service, 'members', { brokerage_id: own.brokerage, user_id: colleague, role: 'broker' });
+  const other = await insert(service, 'deals', { organization_id: own.brokerage, title: 'Second shop' });
+  await insert(service, 'participants', { deal_id: other, user_id: broker.userId, role: 'broker', status: 'active' });
+  const testPage = await testPageOf(admin.userId);
+  const { page } = testPage;
+  const dialog = page.getByRole('dialog', { name: 'Hand over broker’s deals' });
+  for (const size of ['phone', 'wide'] as const) {
+    await page.setViewportSize(sizes[size]);
+    await testPage.visit('/settings/members');
+    await page.getByRole('button', { name: 'Actions for broker' }).click();
+    await page.getByRole('menuitem', { name: 'Hand over deals' }).click();
+    await dialog.getByRole('button', { name: 'Hand over' }).click();
+    await dialog.getByText('Choose the new broker.').waitFor();
+    await dialog.getByLabel('New broker').selectOption('Suki Marsh');
+    await dialog.getByLabel('Deals', { exact: true }).selectOption('Chosen deals');
+    await dialog.getByLabel('Second shop').check();
+    await expectAccessible(page);
+    await fits(testPage);
+    if (size === 'phone') await dialog.getByRole('button', { name: 'Cancel' }).click();
+    else {
+      await dialog.getByLabel('broker afterwards').selectOption('Leaves these deals');
+      await dialog.getByRole('button', { name: 'Hand over' }).click();
+      await page.getByText('One deal is handed over').first().waitFor();
+    }
+    await dialog.waitFor({ state: 'detached' });
+    expect(testPage.complaints).toEqual([]);
+  }
+  await testPage.close();
+  const parts = await service.sql(
+    `select user_id, deal_id from participants where user_id = any ($1) and role = 'broker' and status = 'active'`,
+    [[colleague, broker.userId]],
+  );
+  expect(parts.toSorted((one, two) => (one['deal_id'] === other ? -1 : two['deal_id'] === other ? 1 : 0))).toEqual([
+    { user_id: colleague, deal_id: other },
+    { user_id: broker.userId, deal_id: own.deal },
+  ]);
 });
 
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {

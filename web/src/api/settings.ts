@@ -8,6 +8,7 @@ import type {
   ApiKeyInput,
   ClientInput,
   Delivery,
+  HandOver,
   Id,
   MemberInput,
   MemberRole,
@@ -61,6 +62,18 @@ export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
     queryKey: keys.settings('members', brokerageId, userId, 'deals'),
     queryFn: ({ signal }) =>
       api.get('/web/brokerages/:id/members/:user_id/deals', { param: { id: brokerageId, user_id: userId }, signal }),
+    staleTime: 0,
+  });
+
+/** The open deals that this member runs. */
+export const dealsRunQuery = (brokerageId: Id, userId: Id) =>
+  queryOptions({
+    queryKey: keys.settings('members', brokerageId, userId, 'run-deals'),
+    queryFn: ({ signal }) =>
+      api.get('/web/brokerages/:id/members/:user_id/run-deals', {
+        param: { id: brokerageId, user_id: userId },
+        signal,
+      }),
     staleTime: 0,
   });
 
@@ -191,8 +204,13 @@ export function useMemberActions(brokerageId: Id) {
     renew: useChange('members', ({ user_id, ...input }: { user_id: Id } & Delivery) =>
       api.post('/web/brokerages/:id/members/:user_id/invitation', { param: { ...param, user_id }, json: input }),
     ),
-    changeRole: useChange('members', ({ user_id, role }: { user_id: Id; role: MemberRole }) =>
-      api.patch('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, json: { role } }),
+    changeRole: useChange(
+      'members',
+      ({ user_id, ...json }: { user_id: Id; role: MemberRole; successor_id?: Id | null }) =>
+        api.patch('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, json }),
+    ),
+    handOver: useChange('members', ({ user_id, ...json }: { user_id: Id } & HandOver) =>
+      api.post('/web/brokerages/:id/members/:user_id/hand-over', { param: { ...param, user_id }, json }),
     ),
     /** The person's own leaving: what they see afterwards is read first, as the rest is closed to them. */
     leave: useMutation({

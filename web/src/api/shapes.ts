@@ -146,6 +146,7 @@ export type MailTrouble = NonNullable<Member['mail_trouble']>;
 export type ServiceStatus = Answer<'get', '/web/brokerages/:id/status'>;
 export type UndeliveredMail = Item<'/web/brokerages/:id/mails'>;
 export type MemberRole = Member['role'];
+export type HandOver = RequestBody<'post', '/web/brokerages/:id/members/:user_id/hand-over'>;
 export type MemberInput = RequestBody<'post', '/web/brokerages/:id/members'>;
 export type MemberInvited = Answer<'post', '/web/brokerages/:id/members'>;
 

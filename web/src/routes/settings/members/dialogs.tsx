@@ -12,7 +12,8 @@ import { cutHint, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { memberRoles } from '../../../lib/states.ts';
-import { orNull, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
+import { noOne, SuccessorField } from './successor.tsx';
 
 const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
@@ -106,9 +107,16 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
   const { changeRole } = useMemberActions(brokerageId);
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
   const form = useForm({
-    initial: {},
+    initial: { successor_id: '' },
     draft: null,
-    submit: () => changeRole.mutateAsync({ user_id: member.user_id, role: 'staff' }),
+    check: (values) =>
+      (deals.data?.count ?? 0) > 0 ? required(values, { successor_id: 'Choose the new broker.' }) : {},
+    submit: ({ successor_id }) =>
+      changeRole.mutateAsync({
+        user_id: member.user_id,
+        role: 'staff',
+        successor_id: successor_id === noOne ? null : orNull(successor_id),
+      }),
     onDone: () => {
       onClose();
       toast(`${member.name} is now a staff member`);
@@ -138,7 +146,18 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
           <>
             <DealsRunAlone deals={items} count={count} />
             {items.length > 0 && (
-              <p className="text-soft">Questions cannot be asked until an admin invites a broker to the deal.</p>
+              <SuccessorField
+                brokerageId={brokerageId}
+                member={member}
+                field={form.field('successor_id')}
+                error={form.errors.successor_id}
+                hint={
+                  form.values.successor_id === noOne
+                    ? 'Questions cannot be asked until an admin invites a broker to the deal.'
+                    : 'They run the deal as soon as you confirm.'
+                }
+                optional
+              />
             )}
           </>
         )}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
+import { ArrowRightLeft, Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
 import { memo, useMemo, useState } from 'react';
 import { useBrokerage, useMe } from '../../../api/me.ts';
 import { membersQuery, mostMembers, useMemberActions } from '../../../api/settings.ts';
@@ -15,6 +15,7 @@ import { CutNote, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, MakeStaffDialog, RemoveMemberDialog } from './dialogs.tsx';
+import { HandOverDialog } from './hand-over-dialog.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
 import { useLeaveBrokerage } from './use-leave.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
@@ -25,10 +26,18 @@ interface MemberActions {
   onInvited: (invited: MemberInvited) => void;
   onRemove: (member: Member) => void;
   onStaff: (member: Member) => void;
+  onHandOver: (member: Member) => void;
 }
 
 /** The items of a member's menu, which exist only while it is open. */
-function MemberItems({ member, brokerageId, onInvited, onRemove, onStaff }: MemberActions & { member: Member }) {
+function MemberItems({
+  member,
+  brokerageId,
+  onInvited,
+  onRemove,
+  onStaff,
+  onHandOver,
+}: MemberActions & { member: Member }) {
   const { changeRole, renew, remove, endSessions } = useMemberActions(brokerageId);
   const { user } = useMe();
   const confirm = useConfirm();
@@ -79,6 +88,11 @@ function MemberItems({ member, brokerageId, onInvited, onRemove, onStaff }: Memb
           }
         >
           Invite again
+        </MenuItem>
+      )}
+      {!invited && member.role !== 'staff' && (
+        <MenuItem icon={<ArrowRightLeft />} onSelect={() => onHandOver(member)}>
+          Hand over deals
         </MenuItem>
       )}
       {!invited && member.user_id !== user.id && (
@@ -151,9 +165,19 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
   const [invited, setInvited] = useState<MemberInvited | null>(null);
   const [leaving, setLeaving] = useState<Member | null>(null);
   const [becomingStaff, setBecomingStaff] = useState<Member | null>(null);
+  const [handingOver, setHandingOver] = useState<Member | null>(null);
   const { user } = useMe();
   const actions = useMemo(
-    () => (isAdmin ? { brokerageId, onInvited: setInvited, onRemove: setLeaving, onStaff: setBecomingStaff } : null),
+    () =>
+      isAdmin
+        ? {
+            brokerageId,
+            onInvited: setInvited,
+            onRemove: setLeaving,
+            onStaff: setBecomingStaff,
+            onHandOver: setHandingOver,
+          }
+        : null,
     [brokerageId, isAdmin],
   );
   return (
@@ -197,6 +221,9 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
       {leaving && <RemoveMemberDialog brokerageId={brokerageId} member={leaving} onClose={() => setLeaving(null)} />}
       {becomingStaff && (
         <MakeStaffDialog brokerageId={brokerageId} member={becomingStaff} onClose={() => setBecomingStaff(null)} />
+      )}
+      {handingOver && (
+        <HandOverDialog brokerageId={brokerageId} member={handingOver} onClose={() => setHandingOver(null)} />
       )}
       {invited && (
         <InvitedMemberDialog
