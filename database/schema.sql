@@ -6729,6 +6729,32 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_in_sight(text[],boolean) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deals_of_broker(broker uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  if broker is null then
+    return query select app.deals_without_broker();
+    return;
+  end if;
+  return query
+    select o.deal_id from vault.deals_of_people o
+    where o.user_id = broker and o.role = 'broker' and app.client_id() is null
+      and (o.organization_id = any (administered)
+        or o.deal_id in (select m.deal_id from vault.deals_of_people m where m.user_id = me and m.role = 'broker'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_of_broker(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.deals_of_key(identity text, asked text[])
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -6842,6 +6868,35 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_with_known_seller() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_without_broker()
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  brokerage uuid;
+  running uuid[];
+begin
+  if app.client_id() is not null then
+    return;
+  end if;
+  foreach brokerage in array app.brokerages_as('admin') loop
+    running := array(select m.user_id from public.members m where m.brokerage_id = brokerage and m.status = 'active');
+    running := array(select u.id from public.users u where u.id = any (running) and u.suspended_at is null);
+    return query
+      select d.id from public.deals d
+      where d.organization_id = brokerage and d.state not in ('closed', 'withdrawn')
+        and not exists (select from vault.deals_of_people o
+          where o.user_id = any (running) and o.organization_id = brokerage and o.role = 'broker' and o.deal_id = d.id);
+  end loop;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_without_broker() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.decide_offer(offer_id uuid, decision text)
  RETURNS uuid
@@ -10155,6 +10210,23 @@ begin
     and not exists (select from app.hold_on_person(account));
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.is_without_broker(deal_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.deals d
+    where d.id = is_without_broker.deal_id and d.organization_id = any (app.brokerages_as('admin')) and d.state not in ('closed', 'withdrawn')
+      and not exists (select from public.participants p
+        join public.members m on m.brokerage_id = d.organization_id and m.user_id = p.user_id and m.status = 'active'
+        join public.users u on u.id = p.user_id and u.suspended_at is null
+        where p.deal_id = d.id and p.role = 'broker' and p.status = 'active'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_without_broker(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.issue_api_key(brokerage_id uuid, issued_by uuid, name text, environment text, scopes text[], ceiling integer, expires_at timestamp with time zone, digest bytea, last_four text)
  RETURNS uuid
@@ -18070,3 +18142,4 @@ $function$;
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
+-- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql

@@ -543,3 +543,64 @@ describe('deals of a member who stays', () => {
     expect(await recorded('deal.hand_over')).toMatchObject([{ user_id: adminId, deal_id: full.deal }]);
   });
 });
+
+describe('deals are found by their broker', () => {
+  const found = async (who: SignedIn, value: string, more = '') => {
+    const { items } = (await who.ask(`/deals?broker=${value}${more}&sort=title`)).body;
+    return items.map(({ title }: { title: string }) => title);
+  };
+  const addDeal = async (title: string, brokers: readonly string[], state = 'listed') => {
+    const deal = await insert(service, 'deals', { organization_id: full.brokerage, title, state });
+    for (const user_id of brokers)
+      await insert(service, 'participants', { deal_id: deal, user_id, role: 'broker', status: 'active' });
+    return deal;
+  };
+  const without = async (who: SignedIn) => (await who.ask('/home')).body.deals_without_broker;
+  const says = async (who: SignedIn, deal: string) => (await who.ask(`/deals/${deal}`)).body.without_broker;
+
+  test('by admins in the brokerage, and by brokers among the deals that they run', async () => {
+    const colleague = await addMember('Suki', 'broker');
+    await addDeal('Both', [brokerId, colleague]);
+    await addDeal('Hers', [colleague], 'diligence');
+    const watched = await addDeal('Watched', [colleague]);
+    await insert(service, 'participants', { deal_id: watched, user_id: brokerId, role: 'viewer', status: 'active' });
+    expect(await found(admin, colleague)).toEqual(['Both', 'Hers', 'Watched']);
+    expect(await found(admin, colleague, '&state=diligence')).toEqual(['Hers']);
+    expect(await found(admin, colleague, '&search=bot')).toEqual(['Both']);
+    expect(await found(admin, brokerId)).toEqual(['Both', 'Corner bakery']);
+    expect(await found(broker, colleague)).toEqual(['Both']);
+    for (const nobody of [nowhere, full.people.seller.userId]) expect(await found(admin, nobody)).toEqual([]);
+    const seller = await signInAs(service, full.people.seller.userId);
+    expect(await found(seller, brokerId)).toEqual([]);
+    expect((await admin.ask('/deals?broker=somebody')).status).toBe(400);
+  });
+
+  test('or as deals without one, by admins: in the list, on the home page and on the deal', async () => {
+    const outside = full.people.outsider.userId;
+    const suspended = await addMember('Suspended', 'broker');
+    await service.sql('update users set suspended_at = app.now() where id = $1', [suspended]);
+    const nobodys = await addDeal('Nobody’s', []);
+    const outsiders = await addDeal('Outsider’s', [outside]);
+    await addDeal('Suspended', [suspended]);
+    await addDeal('Over', [], 'closed');
+    expect(await found(admin, 'none')).toEqual(['Nobody’s', 'Outsider’s', 'Suspended']);
+    expect(await without(admin)).toBe(3);
+    expect([await says(admin, nobodys), await says(admin, outsiders), await says(admin, full.deal)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const guest = await signInAs(service, outside);
+    for (const who of [guest, broker]) {
+      expect(await found(who, 'none')).toEqual([]);
+      expect(await without(who)).toBe(0);
+    }
+    expect(await says(guest, outsiders)).toBe(false);
+
+    expect((await remove()).status).toBe(200);
+    expect(await without(admin)).toBe(4);
+    expect(await says(admin, full.deal)).toBe(true);
+    await addDeal('Run again', [adminId]);
+    expect(await without(admin)).toBe(4);
+  });
+});

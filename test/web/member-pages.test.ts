@@ -191,6 +191,43 @@ test('removing a member lists the deals left without a broker and hands them to 
   );
 });
 
+test('an admin finds the deals that nobody runs from the home page, and by broker in the list', async () => {
+  const own = await addFullDeal(service, { state: 'listed' });
+  const { admin, broker } = own.people;
+  await insert(service, 'deals', { organization_id: own.brokerage, title: 'Nobody runs it' });
+  const testPage = await testPageOf(admin.userId);
+  const { page } = testPage;
+  for (const size of ['phone', 'wide'] as const) {
+    await page.setViewportSize(sizes[size]);
+    await testPage.visit('/');
+    await page.getByText('One open deal has no broker.').waitFor();
+    await expectAccessible(page);
+    await fits(testPage);
+    await page.getByRole('link', { name: 'Show it' }).click();
+    const shown = page.getByRole('link', { name: /Nobody runs it/ });
+    await shown.waitFor();
+    expect(await page.getByText('Corner bakery').count()).toBe(0);
+    await expectAccessible(page);
+    await fits(testPage);
+    await page.getByLabel('Broker', { exact: true }).selectOption('broker');
+    await page.getByText('Corner bakery').waitFor();
+    await shown.waitFor({ state: 'detached' });
+    await page.getByLabel('Broker', { exact: true }).selectOption('No broker');
+    await shown.click();
+    await page.getByRole('region', { name: 'Broker of the deal' }).getByText('This deal has no broker.').waitFor();
+    await expectAccessible(page);
+    await fits(testPage);
+    expect(testPage.complaints).toEqual([]);
+  }
+  await testPage.close();
+
+  const brokers = await testPageOf(broker.userId);
+  await brokers.visit('/deals');
+  const choices = brokers.page.getByLabel('Broker', { exact: true }).getByRole('option');
+  await expect.poll(() => choices.allTextContents()).toEqual(['All brokers', 'admin', 'broker']);
+  await brokers.close();
+});
+
 test('an admin hands chosen deals of a member over to a colleague, who runs them at once', async () => {
   const own = await addFullDeal(service);
   const { admin, broker } = own.people;

@@ -45,6 +45,8 @@ const List = z.object({
   search: searchText,
   state: several(z.enum(dealStates, `Choose among ${dealStates.join(', ')}.`)),
   role: several(z.enum(callerRoles, `Choose among ${callerRoles.join(', ')}.`)),
+  /** Of the deals that the caller runs, or whose brokerage they administer: who runs them, or nobody. */
+  broker: z.union([id, z.literal('none')]).optional(),
   sort: z.enum(dealSorts, `Choose among ${dealSorts.join(', ')}.`).default('-updated_at'),
   cursor: pageCursor,
   limit: pageSize,
@@ -89,12 +91,13 @@ export function dealRoutes(services: Services) {
 
   return new Hono()
     .get('/deals', query(List), async (c) => {
-      const { search, state, role, sort, cursor, limit } = c.req.valid('query');
+      const { search, state, role, broker, sort, cursor, limit } = c.req.valid('query');
       const page = await pages(`deals ${sort}`, cursor);
       const filter = {
         words: searchWords(search),
         states: state ?? null,
         roles: role ?? null,
+        broker: broker ?? null,
         after: page.after,
         limit,
       };

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { CircleCheckBig, Handshake } from 'lucide-react';
+import { CircleCheckBig, Handshake, UserX } from 'lucide-react';
 import { acceptInvitation, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { keys } from '../api/query-keys.ts';
@@ -8,6 +8,7 @@ import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
 import type { DealInvitation, Home, Pipeline as PipelineFigures } from '../api/shapes.ts';
 import { ActivityList } from '../components/activity-list.tsx';
 import { StatePill } from '../components/badge.tsx';
+import { Banner } from '../components/banner.tsx';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Columns } from '../components/columns.tsx';
@@ -108,6 +109,27 @@ function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
         ))}
       </ul>
     </Card>
+  );
+}
+
+/** Tells admins how many open deals of their brokerage have no broker. */
+function WithoutBroker({ count }: { count: number }) {
+  if (count === 0) return null;
+  return (
+    <Banner
+      label="Deals without a broker"
+      icon={UserX}
+      tone="rare"
+      says={
+        <span className="font-medium text-ink">
+          {count === 1 ? 'One open deal has no broker.' : `${formatCount(count)} open deals have no broker.`}
+        </span>
+      }
+    >
+      <ButtonLink size="sm" to="/deals" search={{ broker: 'none' }}>
+        {count === 1 ? 'Show it' : 'Show them'}
+      </ButtonLink>
+    </Banner>
   );
 }
 
@@ -287,7 +309,12 @@ export default function HomePage() {
           />
         }
       >
-        {(home) => <HomeView home={home} />}
+        {(home) => (
+          <>
+            <WithoutBroker count={home.deals_without_broker} />
+            <HomeView home={home} />
+          </>
+        )}
       </Loaded>
     </>
   );
