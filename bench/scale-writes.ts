@@ -342,6 +342,9 @@ const apart: Readonly<Record<string, string>> = {
   'POST /api/web/deals/:id/visits': 'asked of the service itself, in otherCalls',
   'POST /api/auth/export': 'asked of the database, in otherCalls',
   'POST /api/web/brokerages/:id/sandbox/reset': 'no brokerage has a sandbox before the jobs make one, and reset it',
+  'POST /api/web/brokerages/:id/invitation/accept':
+    'wants an invitation; does what its link does, which is among the jobs',
+  'POST /api/web/brokerages/:id/invitation/decline': 'wants an invitation; does less than accepting it',
   'POST /api/auth/set-up': 'only a database without a brokerage is set up',
   'POST /api/auth/password': 'waits for hashes; its statements are among the jobs',
   'POST /api/auth/sign-in': 'waits for hashes; its statements are among the jobs',

@@ -3603,6 +3603,49 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.answer_deal_invitation(uuid,boolean,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.answer_member_invitation(of_brokerage uuid, accepts boolean, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  me constant uuid := app.user_id();
+  factor_required boolean;
+  invited record;
+begin
+  if app.client_id() is not null or me is null then
+    return false;
+  end if;
+  select b.requires_second_factor into factor_required from public.brokerages b where b.id = of_brokerage for share;
+  if factor_required then
+    perform from public.users u where u.id = me for no key update;
+  end if;
+  perform from public.members m where m.brokerage_id = of_brokerage and m.user_id = me for no key update;
+  if not exists (select from app.member_invitations() i where i.brokerage_id = of_brokerage) then
+    return false;
+  end if;
+  update public.members m set status = case when accepts then 'active' else 'removed' end
+    where m.brokerage_id = of_brokerage and m.user_id = me and m.status = 'invited'
+    returning m.person_id, m.joined_at is not null as had_joined into invited;
+  delete from vault.invitations i where i.brokerage_id = of_brokerage and i.user_id = me and i.used_at is null;
+  if accepts and factor_required then
+    perform app.end_grants_without_factor(array[me], request_id);
+  end if;
+  if accepts or invited.had_joined then
+    insert into public.audit_records (brokerage_id, user_id, action, outcome, address, request_id)
+      values (of_brokerage, me, case when accepts then 'invitation.accept' else 'invitation.decline' end, 'done', address, request_id);
+  else
+    -- As in app.answer_deal_invitation(): the brokerage does not learn whose account it was.
+    perform app.record(me, 'invitation.decline', 'done', null, address, request_id);
+    insert into public.audit_records (brokerage_id, action, subject_id, outcome)
+      values (of_brokerage, 'invitation.decline', invited.person_id, 'done');
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.answer_member_invitation(uuid,boolean,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.appoint_broker(to_deal uuid, person uuid)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -11615,6 +11658,45 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.member_has_second_factor(uuid,uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.member_invitations()
+ RETURNS TABLE(brokerage_id uuid, brokerage_name text, role text, expires_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select b.id, b.name, m.role, max(i.expires_at)
+    from public.members m
+    join public.brokerages b on b.id = m.brokerage_id
+    join vault.invitations i on i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null and i.expires_at > app.now()
+    where m.user_id = app.user_id() and m.status = 'invited' and not app.address_in_doubt(b.id)
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = b.id)
+    group by b.id, b.name, m.role
+    order by 4 desc, 1 desc limit 20;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.member_invitations() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.member_link_until(of_brokerage uuid, person uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if (of_brokerage = any (app.brokerages_as('admin'))) is not true then
+    return null;
+  end if;
+  return (
+    select coalesce(
+      (select max(i.expires_at) from vault.invitations i
+        where i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null), m.updated_at)
+    from public.members m where m.brokerage_id = of_brokerage and m.person_id = person and m.status = 'invited');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.member_link_until(uuid,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.member_mail_trouble(of_brokerage uuid, person uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -13036,6 +13118,24 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.own_sessions(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.participant_link_until(participation uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(
+      (select max(i.expires_at) from vault.invitations i
+        where i.user_id = p.user_id and i.participant_id = p.id and i.used_at is null), p.updated_at)
+    from public.participants p join public.deals d on d.id = p.deal_id
+    where p.id = participation and p.status = 'invited'
+      and (d.id = any (app.deals_acting_as('broker')) or d.organization_id = any (app.brokerages_as('admin'))));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.participant_link_until(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.participant_mail_trouble(participation uuid)
  RETURNS text
@@ -18143,3 +18243,4 @@ $function$;
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
 -- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql
+-- 0b119f06a23b5f60352a5e5111d71bb5f94a1be1aab438c280105286583beda1  881_invitations_to_brokerages.sql

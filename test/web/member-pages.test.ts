@@ -270,6 +270,51 @@ test('an admin hands chosen deals of a member over to a colleague, who runs them
   ]);
 });
 
+test('an invitation to a brokerage is accepted or declined on the home page, and its link expires visibly', async () => {
+  const own = await addFullDeal(service);
+  await service.sql(`update brokerages set name = 'Birch Brokers' where id = $1`, [own.brokerage]);
+  const guest = await addPerson(service, 'Gina Marsh');
+  const [{ email } = { email: '' }] = await service.sql<{ email: string }>('select email from users where id = $1', [
+    guest,
+  ]);
+  const asAdmin = await signInAs(service, own.people.admin.userId);
+  const invite = () =>
+    asAdmin.ask(`/brokerages/${own.brokerage}/members`, { email, name: 'Gina Marsh', role: 'broker', deliver: 'link' });
+  await invite();
+  const guests = await testPageOf(guest);
+  const admins = await testPageOf(own.people.admin.userId);
+  for (const size of ['phone', 'wide'] as const) {
+    await guests.page.setViewportSize(sizes[size]);
+    await guests.visit('/');
+    await guests.page.getByText('You are invited to the brokerage as a broker').waitFor();
+    await expectAccessible(guests.page);
+    await fits(guests);
+    await admins.page.setViewportSize(sizes[size]);
+    await admins.go('/settings/members');
+    await admins.page.getByText(/^until .*\d/).waitFor();
+    await fits(admins);
+    await service.sql(`update vault.invitations set expires_at = app.now() - interval '1 day' where user_id = $1`, [
+      guest,
+    ]);
+    await admins.page.reload();
+    await admins.page.getByText('Link expired').waitFor();
+    await expectAccessible(admins.page);
+    await invite();
+  }
+  await guests.page.getByRole('button', { name: 'Decline the invitation to Birch Brokers' }).click();
+  await guests.page.getByRole('alertdialog').getByText('Birch Brokers sees that you declined').waitFor();
+  await guests.page.getByRole('alertdialog').getByRole('button', { name: 'Decline' }).click();
+  await guests.page.getByText('No deals yet').waitFor();
+  await invite();
+  await guests.go('/');
+  await guests.page.getByRole('button', { name: 'Accept the invitation to Birch Brokers' }).click();
+  await guests.page.waitForURL('**/deals');
+  await guests.page.getByRole('button', { name: 'New deal' }).waitFor();
+  expect([...guests.complaints, ...admins.complaints]).toEqual([]);
+  await guests.close();
+  await admins.close();
+});
+
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {
   const admin = await signInAs(service, full.people.admin.userId);
   const invited = await admin.ask(`/deals/${full.deal}/participants`, {

@@ -8,7 +8,7 @@ import { askBrokerageDeletion, cancelBrokerageDeletion } from '../../domain/peop
 import { admitKeysByDefault } from '../../domain/clients/key-admission.ts';
 import { resetSandbox, sandboxOf } from '../../domain/clients/sandboxes.ts';
 import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/people/brokerages.ts';
-import { inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
+import { answerMemberInvitation, inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
 import { resendMail, undeliveredMails } from '../../domain/outbox/undelivered.ts';
 import { handOverDeals } from '../../domain/people/handovers.ts';
 import {
@@ -76,6 +76,13 @@ export function brokerageRoutes(services: Services) {
     return { member, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   };
 
+  /** Accepts or declines the person's own invitation. */
+  const answer = async (c: Context, accepts: boolean) => {
+    const [answered] = await asPerson(services, c, answerMemberInvitation(pathId(c), accepts, originOf(c)));
+    if (!answered) throw nothingThere();
+    return c.body(null, 204);
+  };
+
   return new Hono()
     .get('/brokerages/:id', async (c) => {
       const [brokerage] = await asPerson(services, c, brokerageOfCaller(pathId(c)));
@@ -116,6 +123,10 @@ export function brokerageRoutes(services: Services) {
       const change = (link: NewLink) => renewMemberInvitation(brokerageId, userId, link, originOf(c));
       return c.json(await invite(c, brokerageId, deliver, change));
     })
+
+    .post('/brokerages/:id/invitation/accept', (c) => answer(c, true))
+
+    .post('/brokerages/:id/invitation/decline', (c) => answer(c, false))
 
     .patch('/brokerages/:id/members/:user_id', body(Role), async (c) => {
       const brokerageId = pathId(c);

@@ -9,11 +9,12 @@ import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { InvitedPill } from '../../../components/invited-pill.tsx';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { CutNote, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
+import { mailTroubles, memberRoles, optionsOf, roleInWords } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, MakeStaffDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { HandOverDialog } from './hand-over-dialog.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
@@ -139,9 +140,9 @@ const MemberRow = memo(function MemberRow({ member, isSelf, brokerageId, actions
           </p>
           <p className="truncate text-sm text-faint">{member.email}</p>
         </div>
-        <div className="flex shrink-0 items-center gap-2 max-sm:mt-1.5">
+        <div className="flex shrink-0 flex-wrap items-center gap-2 max-sm:mt-1.5">
           {member.mail_trouble && <StatePill look={mailTroubles[member.mail_trouble]} />}
-          {member.status === 'invited' && <StatePill look={participantStates.invited} />}
+          {member.status === 'invited' && <InvitedPill until={member.link_until} />}
           {member.second_factor === false && <Badge>No second factor</Badge>}
           <Badge tone={role.tone}>{role.label}</Badge>
         </div>
