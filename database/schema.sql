@@ -4236,6 +4236,37 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.books_of_deals_run(uuid[],integer,integer,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.broker_of_new_deal(of_brokerage uuid, opener uuid, chosen uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  opens_as text;
+begin
+  perform from public.members m
+    where m.brokerage_id = of_brokerage and m.user_id in (opener, chosen) order by m.user_id for share;
+  select m.role into opens_as from public.members m
+    where m.brokerage_id = of_brokerage and m.user_id = opener and m.status = 'active' and m.role in ('admin', 'broker');
+  if opens_as is null and not exists (select from public.users u where u.id = opener and u.sandbox_id = of_brokerage) then
+    raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
+  end if;
+  if chosen = opener then
+    return opener;
+  end if;
+  if opens_as is distinct from 'admin' then
+    raise insufficient_privilege using message = 'only an admin opens a deal for another member';
+  end if;
+  if not exists (
+    select from public.members m join public.users u on u.id = m.user_id and u.suspended_at is null
+    where m.brokerage_id = of_brokerage and m.user_id = chosen and m.status = 'active' and m.role in ('admin', 'broker'))
+  then
+    perform app.refuse('not_a_broker', 'The broker of a new deal is an active admin or broker of the brokerage: choose one.');
+  end if;
+  return chosen;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.brokerage_deletion(brokerage uuid)
  RETURNS TABLE(due_at timestamp with time zone, asked_at timestamp with time zone, asked_by text)
  LANGUAGE sql
@@ -12719,37 +12750,32 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.only_brokerage() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.open_deal(organization_id uuid, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean DEFAULT NULL::boolean)
+CREATE OR REPLACE FUNCTION app.open_deal(organization_id uuid, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean DEFAULT NULL::boolean, broker uuid DEFAULT NULL::uuid)
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
+  runs uuid;
   opened uuid;
 begin
   if open_deal.organization_id is null or not open_deal.organization_id = any (app.brokerages_as('admin', 'broker')) then
     raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
   end if;
-  -- Who leaves meanwhile is waited for, or waits and leaves this deal too.
-  perform from public.members m
-    where m.brokerage_id = open_deal.organization_id and m.user_id = app.user_id() and m.status = 'active' and m.role in ('admin', 'broker')
-    for share;
-  if not found then
-    raise insufficient_privilege using message = 'no longer an admin or broker of this brokerage';
-  end if;
+  runs := app.broker_of_new_deal(open_deal.organization_id, app.user_id(), coalesce(open_deal.broker, app.user_id()));
   insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by, keys_admitted)
     values (open_deal.organization_id, open_deal.title, open_deal.industry, open_deal.location, open_deal.summary,
       open_deal.asking_price, coalesce(open_deal.currency, 'USD'), coalesce(open_deal.needs_nda, true), app.user_id(),
       (select b.admit_keys_by_default from public.brokerages b where b.id = open_deal.organization_id))
     returning id into opened;
-  insert into public.participants (deal_id, user_id, role, status) values (opened, app.user_id(), 'broker', 'active');
+  insert into public.participants (deal_id, user_id, role, status) values (opened, runs, 'broker', 'active');
   return opened;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.open_deal(uuid,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.open_deal(uuid,text,text,text,text,numeric,text,boolean,uuid) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.open_deal_with_key(presented bytea, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean)
+CREATE OR REPLACE FUNCTION app.open_deal_with_key(presented bytea, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean, broker_email text DEFAULT NULL::text)
  RETURNS SETOF public.deals
  LANGUAGE plpgsql
  SECURITY DEFINER ROWS 1
@@ -12758,24 +12784,21 @@ AS $function$
 declare
   brokerage constant uuid := app.key_brokerage('deals:write');
   issuer constant uuid := app.issuer_of(presented);
+  runs uuid;
   opened public.deals;
 begin
-  -- Who leaves meanwhile is waited for, or waits and leaves this deal too.
-  perform from public.members m
-    where m.brokerage_id = brokerage and m.user_id = issuer and m.status = 'active' and m.role in ('admin', 'broker')
-    for share;
-  if not found and not exists (select from public.users u where u.id = issuer and u.sandbox_id = brokerage) then
-    raise insufficient_privilege using message = 'not a key of an admin or broker of this brokerage';
-  end if;
+  -- An address that nobody has is an id that nobody has.
+  runs := app.broker_of_new_deal(brokerage, issuer, case when broker_email is null then issuer
+    else coalesce((select u.id from public.users u where u.email = lower(broker_email)), '00000000-0000-0000-0000-000000000000') end);
   insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by, keys_admitted)
     values (brokerage, open_deal_with_key.title, open_deal_with_key.industry, open_deal_with_key.location, open_deal_with_key.summary,
       open_deal_with_key.asking_price, coalesce(open_deal_with_key.currency, 'USD'), coalesce(open_deal_with_key.needs_nda, true), issuer, true)
     returning * into opened;
-  insert into public.participants (deal_id, user_id, role, status) values (opened.id, issuer, 'broker', 'active');
+  insert into public.participants (deal_id, user_id, role, status) values (opened.id, runs, 'broker', 'active');
   return next opened;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.open_deal_with_key(bytea,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.open_deal_with_key(bytea,text,text,text,text,numeric,text,boolean,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.open_deals_alone(of_brokerage uuid, of_member uuid)
  RETURNS SETOF uuid
@@ -18244,3 +18267,4 @@ $function$;
 -- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
 -- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql
 -- 0b119f06a23b5f60352a5e5111d71bb5f94a1be1aab438c280105286583beda1  881_invitations_to_brokerages.sql
+-- c2d66474e63cd730a26a5af13240d3387613a9adc81b697143ae86f287d402ee  882_deals_opened_for_others.sql

@@ -315,6 +315,27 @@ test('an invitation to a brokerage is accepted or declined on the home page, and
   await admins.close();
 });
 
+test('an admin opens a deal for a broker, who runs it', async () => {
+  const own = await addFullDeal(service);
+  const testPage = await testPageOf(own.people.admin.userId);
+  const { page } = testPage;
+  await testPage.go('/deals?new=true');
+  const dialog = page.getByRole('dialog', { name: 'New deal' });
+  await dialog.getByLabel('Broker', { exact: true }).selectOption('broker');
+  await dialog.getByText('They run the deal from the start.').waitFor();
+  await expectAccessible(page);
+  await fits(testPage);
+  await dialog.getByLabel('Title').fill('Sail loft');
+  await dialog.getByRole('button', { name: 'Open deal' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sail loft' }).waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+  const parts = await service.sql(
+    `select p.user_id, p.role, p.status from participants p join deals d on d.id = p.deal_id where d.title = 'Sail loft'`,
+  );
+  expect(parts).toEqual([{ user_id: own.people.broker.userId, role: 'broker', status: 'active' }]);
+});
+
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {
   const admin = await signInAs(service, full.people.admin.userId);
   const invited = await admin.ask(`/deals/${full.deal}/participants`, {

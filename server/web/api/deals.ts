@@ -61,7 +61,13 @@ const input = {
   currency,
   needs_nda: z.boolean('Say whether it needs an NDA: true or false.'),
 };
-const Opening = z.strictObject({ organization_id: id, ...input, needs_nda: input.needs_nda.default(true) });
+const Opening = z.strictObject({
+  organization_id: id,
+  ...input,
+  needs_nda: input.needs_nda.default(true),
+  /** Null for the person who opens it. */
+  broker_id: optional(id),
+});
 // Not wrapped in `optional`, so that missing fields stay missing.
 const Edit = z
   .strictObject({
@@ -106,8 +112,8 @@ export function dealRoutes(services: Services) {
     })
 
     .post('/deals', body(Opening), async (c) => {
-      const { organization_id, ...said } = c.req.valid('json');
-      const [opened] = await asPerson(services, c, openDeal(organization_id, said, originOf(c)));
+      const { organization_id, broker_id, ...said } = c.req.valid('json');
+      const [opened] = await asPerson(services, c, openDeal(organization_id, said, originOf(c), broker_id));
       const [deal] = await withDeal(services, c, opened, fullDeal(opened));
       return c.json(orNotFound(deal), 201);
     })
