@@ -315,6 +315,63 @@ test('an invitation to a brokerage is accepted or declined on the home page, and
   await admins.close();
 });
 
+test('an admin invites several people at once, and is told who is not invited yet and why', async () => {
+  const mailing = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
+  try {
+    const { brokerage, people } = await addFullDeal(mailing);
+    const [{ email } = { email: '' }] = await mailing.sql<{ email: string }>('select email from users where id = $1', [
+      people.broker.userId,
+    ]);
+    const { cookie } = await signInAs(mailing, people.admin.userId);
+    const testPage = await openTestPage(browser, mailing.origin, { cookie });
+    const { page } = testPage;
+    await testPage.go('/settings/members');
+    await page.getByRole('button', { name: 'Invite several' }).click();
+    const dialog = page.getByRole('dialog');
+    const field = dialog.getByLabel('People');
+    await field.fill('Ann Lee');
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    await dialog.getByText('There is no e-mail address in “Ann Lee”.').waitFor();
+    await field.fill(Array.from({ length: 51 }, (_, n) => `guest${n}@new.example`).join('\n'));
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    await dialog.getByText('Enter 50 people at most: these are 51.').waitFor();
+    const others = Array.from({ length: 19 }, (_, n) => `guest${n}@new.example`);
+    await field.fill(
+      [email, '"Lee, Ann" <ann@new.example>; bo.ray@new.example', 'ANN@new.example', ...others].join('\n'),
+    );
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    await dialog.getByText('20 people are invited').waitFor();
+    await dialog.getByText('2 people are not invited yet').waitFor();
+    await dialog.getByText(`${email}: This person is a member already.`).waitFor();
+    await dialog.getByText('guest18@new.example: You have sent 20 e-mails within a minute').waitFor();
+    for (const size of Object.values(sizes)) {
+      await page.setViewportSize(size);
+      await expectAccessible(page);
+      await fits(testPage);
+    }
+    mailing.clock.advance(60_000);
+    await dialog.getByRole('button', { name: 'Try these again' }).click();
+    await dialog.getByText('21 people are invited').waitFor();
+    await dialog.getByText('One person is not invited yet').waitFor();
+    await field.fill('Zoe Marsh, zoe@new.example');
+    await dialog.getByRole('button', { name: 'Try these again' }).click();
+    await page.getByRole('dialog', { name: '22 people are invited' }).getByRole('button', { name: 'Done' }).click();
+    await page.getByText('Zoe Marsh').waitFor();
+    expect(testPage.complaints.filter((one) => !/40[09]|429/.test(one))).toEqual([]);
+    await testPage.close();
+    const invited = await mailing.sql(
+      `select invited_name, invited_email, role from members where brokerage_id = $1 and status = 'invited' order by invited_email limit 2`,
+      [brokerage],
+    );
+    expect(invited).toEqual([
+      { invited_name: 'Lee, Ann', invited_email: 'ann@new.example', role: 'broker' },
+      { invited_name: 'Bo Ray', invited_email: 'bo.ray@new.example', role: 'broker' },
+    ]);
+  } finally {
+    await mailing.close();
+  }
+});
+
 test('an admin opens a deal for a broker, who runs it', async () => {
   const own = await addFullDeal(service);
   const testPage = await testPageOf(own.people.admin.userId);

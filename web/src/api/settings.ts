@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { RequestQuery } from '../../../server/contract.ts';
-import { address, api } from './client.ts';
+import { address, api, ApiError } from './client.ts';
 import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
 import { upload } from './upload.ts';
@@ -164,6 +164,47 @@ function useChange<Input, Result>(part: string, send: (input: Input) => Promise<
   });
 }
 
+/** At most this many people are invited at once. */
+export const mostInvitedAtOnce = 50;
+
+/** Runs a request, and again when the person has proven who they are. */
+type Attempting = <T>(request: () => Promise<T>) => Promise<T>;
+
+/** What came of inviting one of several people. */
+export interface Attempt {
+  person: Pick<MemberInput, 'name' | 'email'>;
+  /** Why the person is not invited; null when they are. */
+  fault: string | null;
+  /** The link, if it is to be passed on by hand; null when it was mailed. */
+  url: string | null;
+}
+
+/** Whether nobody else is invited after this error: no more mails may be sent now, or nothing works at all. */
+const endsAll = ({ status, calledOff }: ApiError) => status === 0 || status === 429 || status >= 500 || calledOff;
+
+/** Invites people in turn with `invite`, until an error that the next one would get, too. */
+async function inviteInTurn(
+  people: readonly Attempt['person'][],
+  invite: (person: Attempt['person']) => Promise<{ invitation_url: string | null }>,
+): Promise<Attempt[]> {
+  const attempts: Attempt[] = [];
+  let ended: string | null = null;
+  for (const person of people) {
+    let fault: string | null = ended;
+    let url: string | null = null;
+    if (fault === null)
+      try {
+        ({ invitation_url: url } = await invite(person));
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        fault = error.details[0]?.message ?? error.message;
+        if (endsAll(error)) ended = fault;
+      }
+    attempts.push({ person, fault, url });
+  }
+  return attempts;
+}
+
 /** Mutations of a brokerage and its members, for admins; any member may leave. */
 export function useMemberActions(brokerageId: Id) {
   const param = { id: brokerageId };
@@ -194,6 +235,14 @@ export function useMemberActions(brokerageId: Id) {
     invite: useChange(
       'members',
       (input: MemberInput) => api.post('/web/brokerages/:id/members', { param, json: input }),
+      ['mails'],
+    ),
+    inviteEach: useChange(
+      'members',
+      ({ people, role, attempt }: { people: readonly Attempt['person'][]; role: MemberRole; attempt: Attempting }) =>
+        inviteInTurn(people, (person) =>
+          attempt(() => api.post('/web/brokerages/:id/members', { param, json: { ...person, role } })),
+        ),
       ['mails'],
     ),
     resendMail: useChange(

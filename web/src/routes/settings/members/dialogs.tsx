@@ -15,7 +15,8 @@ import { memberRoles } from '../../../lib/states.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { noOne, SuccessorField } from './successor.tsx';
 
-const hints: Record<MemberRole, string> = {
+/** What members in each role may do. */
+export const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
   broker: 'Opens and runs deals, and manages contacts.',
   staff: 'Manages contacts.',

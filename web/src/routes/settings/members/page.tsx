@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { ArrowRightLeft, Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
+import { ArrowRightLeft, Ellipsis, Link2, LogOut, UserMinus, UserPlus, Users } from 'lucide-react';
 import { memo, useMemo, useState } from 'react';
 import { useBrokerage, useMe } from '../../../api/me.ts';
 import { membersQuery, mostMembers, useMemberActions } from '../../../api/settings.ts';
@@ -17,6 +17,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { mailTroubles, memberRoles, optionsOf, roleInWords } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, MakeStaffDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { HandOverDialog } from './hand-over-dialog.tsx';
+import { InviteSeveralDialog } from './invite-several-dialog.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
 import { useLeaveBrokerage } from './use-leave.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
@@ -163,6 +164,7 @@ const MemberRow = memo(function MemberRow({ member, isSelf, brokerageId, actions
 function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }) {
   const query = useQuery(membersQuery(brokerageId));
   const [inviting, setInviting] = useState(false);
+  const [invitingSeveral, setInvitingSeveral] = useState(false);
   const [invited, setInvited] = useState<MemberInvited | null>(null);
   const [leaving, setLeaving] = useState<Member | null>(null);
   const [becomingStaff, setBecomingStaff] = useState<Member | null>(null);
@@ -187,9 +189,14 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
       description="Admins manage the brokerage, brokers run deals, staff manage contacts."
       actions={
         isAdmin && (
-          <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>
-            Invite
-          </Button>
+          <>
+            <Button icon={<Users className="size-4" />} onClick={() => setInvitingSeveral(true)}>
+              Invite several
+            </Button>
+            <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>
+              Invite
+            </Button>
+          </>
         )
       }
     >
@@ -219,6 +226,7 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
       {inviting && (
         <InviteMemberDialog brokerageId={brokerageId} onClose={() => setInviting(false)} onInvited={setInvited} />
       )}
+      {invitingSeveral && <InviteSeveralDialog brokerageId={brokerageId} onClose={() => setInvitingSeveral(false)} />}
       {leaving && <RemoveMemberDialog brokerageId={brokerageId} member={leaving} onClose={() => setLeaving(null)} />}
       {becomingStaff && (
         <MakeStaffDialog brokerageId={brokerageId} member={becomingStaff} onClose={() => setBecomingStaff(null)} />
