@@ -119,7 +119,7 @@ function filled({ path }: Route, ids: Ids, source: string): string {
 
 /** Query strings of a route, one call for each; a route that is not listed is called without one. */
 const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
-  '/api/web/deals': () => [
+  '/api/web/deals': ({ user_id, own_id }) => [
     '',
     ...['updated_at', 'created_at', 'title', 'asking_price', 'state'].flatMap((sort) => [
       ...(sort === 'updated_at' ? [] : [`?sort=-${sort}`]),
@@ -129,6 +129,9 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
     '?state=diligence',
     '?role=broker_assigned',
     '?role=participant',
+    `?broker=${user_id}`,
+    `?broker=${own_id}`,
+    '?broker=none',
     '?limit=200',
     '?cursor={next}',
     '?sort=title&cursor={next}',

@@ -135,6 +135,10 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | 
     at: { user_id: broker_id },
     body: { role: 'staff' },
   }),
+  'POST /api/web/brokerages/:id/members/:user_id/hand-over': ({ broker_id, successor_id }) => ({
+    at: { user_id: broker_id },
+    body: { successor_id, leaves: true },
+  }),
   'POST /api/web/brokerages/:id/mails/:mail_id/resend': ({ lost_mail }) => ({ at: { mail_id: lost_mail } }),
   'PUT /api/web/brokerages/:id/second-factor': () => ({ body: { required: false } }),
   'PUT /api/web/brokerages/:id/key-admission': () => ({ body: { admitted: false } }),
@@ -341,6 +345,9 @@ const apart: Readonly<Record<string, string>> = {
   'POST /api/web/deals/:id/visits': 'asked of the service itself, in otherCalls',
   'POST /api/auth/export': 'asked of the database, in otherCalls',
   'POST /api/web/brokerages/:id/sandbox/reset': 'no brokerage has a sandbox before the jobs make one, and reset it',
+  'POST /api/web/brokerages/:id/invitation/accept':
+    'wants an invitation; does what its link does, which is among the jobs',
+  'POST /api/web/brokerages/:id/invitation/decline': 'wants an invitation; does less than accepting it',
   'POST /api/auth/set-up': 'only a database without a brokerage is set up',
   'POST /api/auth/password': 'waits for hashes; its statements are among the jobs',
   'POST /api/auth/sign-in': 'waits for hashes; its statements are among the jobs',
@@ -367,6 +374,7 @@ const seldom = new Set([
   'POST /notifications/read',
   'POST /api/auth/erase',
   'DELETE /brokerages/:id/members/:user_id',
+  'POST /brokerages/:id/members/:user_id/hand-over',
   'POST /brokerages/:id/deletion',
 ]);
 

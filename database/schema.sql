@@ -3606,6 +3606,49 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.answer_deal_invitation(uuid,boolean,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.answer_member_invitation(of_brokerage uuid, accepts boolean, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  me constant uuid := app.user_id();
+  factor_required boolean;
+  invited record;
+begin
+  if app.client_id() is not null or me is null then
+    return false;
+  end if;
+  select b.requires_second_factor into factor_required from public.brokerages b where b.id = of_brokerage for share;
+  if factor_required then
+    perform from public.users u where u.id = me for no key update;
+  end if;
+  perform from public.members m where m.brokerage_id = of_brokerage and m.user_id = me for no key update;
+  if not exists (select from app.member_invitations() i where i.brokerage_id = of_brokerage) then
+    return false;
+  end if;
+  update public.members m set status = case when accepts then 'active' else 'removed' end
+    where m.brokerage_id = of_brokerage and m.user_id = me and m.status = 'invited'
+    returning m.person_id, m.joined_at is not null as had_joined into invited;
+  delete from vault.invitations i where i.brokerage_id = of_brokerage and i.user_id = me and i.used_at is null;
+  if accepts and factor_required then
+    perform app.end_grants_without_factor(array[me], request_id);
+  end if;
+  if accepts or invited.had_joined then
+    insert into public.audit_records (brokerage_id, user_id, action, outcome, address, request_id)
+      values (of_brokerage, me, case when accepts then 'invitation.accept' else 'invitation.decline' end, 'done', address, request_id);
+  else
+    -- As in app.answer_deal_invitation(): the brokerage does not learn whose account it was.
+    perform app.record(me, 'invitation.decline', 'done', null, address, request_id);
+    insert into public.audit_records (brokerage_id, action, subject_id, outcome)
+      values (of_brokerage, 'invitation.decline', invited.person_id, 'done');
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.answer_member_invitation(uuid,boolean,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.appoint_broker(to_deal uuid, person uuid)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -4195,6 +4238,37 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.books_of_deals_run(uuid[],integer,integer,integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.broker_of_new_deal(of_brokerage uuid, opener uuid, chosen uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  opens_as text;
+begin
+  perform from public.members m
+    where m.brokerage_id = of_brokerage and m.user_id in (opener, chosen) order by m.user_id for share;
+  select m.role into opens_as from public.members m
+    where m.brokerage_id = of_brokerage and m.user_id = opener and m.status = 'active' and m.role in ('admin', 'broker');
+  if opens_as is null and not exists (select from public.users u where u.id = opener and u.sandbox_id = of_brokerage) then
+    raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
+  end if;
+  if chosen = opener then
+    return opener;
+  end if;
+  if opens_as is distinct from 'admin' then
+    raise insufficient_privilege using message = 'only an admin opens a deal for another member';
+  end if;
+  if not exists (
+    select from public.members m join public.users u on u.id = m.user_id and u.suspended_at is null
+    where m.brokerage_id = of_brokerage and m.user_id = chosen and m.status = 'active' and m.role in ('admin', 'broker'))
+  then
+    perform app.refuse('not_a_broker', 'The broker of a new deal is an active admin or broker of the brokerage: choose one.');
+  end if;
+  return chosen;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.brokerage_deletion(brokerage uuid)
  RETURNS TABLE(due_at timestamp with time zone, asked_at timestamp with time zone, asked_by text)
@@ -5966,6 +6040,16 @@ begin
   if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
     perform app.refuse_mail('day', 'Your brokerage has sent 500 e-mails today: ' || again);
   end if;
+  -- Colleagues invite each other to many deals a day. Somebody who has not proven the mailbox may have entered the address of a stranger.
+  if brokerage is not null
+    and exists (select from public.members m where m.brokerage_id = count_mail_to.brokerage and m.user_id = sender and m.status = 'active')
+    and exists (select from public.users u
+      join public.members m on m.user_id = u.id and m.brokerage_id = count_mail_to.brokerage and m.status = 'active'
+      join vault.passwords w on w.user_id = u.id and w.address_proven_at is not null
+      where u.email = lower(mailbox))
+  then
+    return;
+  end if;
   if not app.count_mail(total || address, 'hour', 10) then
     perform app.refuse_mail('hour', 'This address was sent many e-mails within this hour: ' || again);
   end if;
@@ -6754,6 +6838,32 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_in_sight(text[],boolean) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deals_of_broker(broker uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  if broker is null then
+    return query select app.deals_without_broker();
+    return;
+  end if;
+  return query
+    select o.deal_id from vault.deals_of_people o
+    where o.user_id = broker and o.role = 'broker' and app.client_id() is null
+      and (o.organization_id = any (administered)
+        or o.deal_id in (select m.deal_id from vault.deals_of_people m where m.user_id = me and m.role = 'broker'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_of_broker(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.deals_of_key(identity text, asked text[])
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -6813,6 +6923,30 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_run_alone(uuid,uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deals_run_by(of_brokerage uuid, member uuid, most integer)
+ RETURNS TABLE(id uuid, title text, alone boolean, number_of_all integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    with run as (
+      select o.deal_id, o.title, o.created_at from vault.deals_of_people o
+      where o.user_id = member and o.organization_id = of_brokerage and o.role = 'broker' and o.state not in ('closed', 'withdrawn')
+        and of_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null),
+    newest as (select r.* from run r order by r.created_at desc, r.deal_id desc limit most)
+    select n.deal_id, n.title,
+      not exists (select from public.participants p
+        join public.members m on m.user_id = p.user_id and m.brokerage_id = of_brokerage and m.status = 'active'
+        join public.users u on u.id = p.user_id and u.suspended_at is null
+        where p.deal_id = n.deal_id and p.user_id <> member and p.role = 'broker' and p.status = 'active'),
+      (select count(*)::integer from run)
+    from newest n order by n.created_at desc, n.deal_id desc;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_run_by(uuid,uuid,integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.deals_under_nda()
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -6845,6 +6979,35 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_with_known_seller() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_without_broker()
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  brokerage uuid;
+  running uuid[];
+begin
+  if app.client_id() is not null then
+    return;
+  end if;
+  foreach brokerage in array app.brokerages_as('admin') loop
+    running := array(select m.user_id from public.members m where m.brokerage_id = brokerage and m.status = 'active');
+    running := array(select u.id from public.users u where u.id = any (running) and u.suspended_at is null);
+    return query
+      select d.id from public.deals d
+      where d.organization_id = brokerage and d.state not in ('closed', 'withdrawn')
+        and not exists (select from vault.deals_of_people o
+          where o.user_id = any (running) and o.organization_id = brokerage and o.role = 'broker' and o.deal_id = d.id);
+  end loop;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_without_broker() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.decide_offer(offer_id uuid, decision text)
  RETURNS uuid
@@ -9138,6 +9301,72 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.hand_over_deals(of_brokerage uuid, member uuid, successor uuid, which text, chosen uuid[], leaves boolean, address inet, request_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  handed_over integer := 0;
+  deal uuid;
+  own uuid;
+begin
+  if app.client_id() is not null or (of_brokerage = any (app.brokerages_as('admin'))) is not true then
+    return null;
+  end if;
+  -- In the order of app.remove_member().
+  perform from public.users u where u.id = successor for share;
+  perform from public.members m
+    where m.brokerage_id = of_brokerage and m.user_id in (member, successor) order by m.user_id for no key update;
+  if not exists (select from public.members m where m.brokerage_id = of_brokerage and m.user_id = member and m.status = 'active') then
+    return null;
+  end if;
+  if successor = member or not exists (
+    select from public.members m join public.users u on u.id = m.user_id and u.suspended_at is null
+    where m.brokerage_id = of_brokerage and m.user_id = successor and m.status = 'active' and m.role in ('admin', 'broker'))
+  then
+    perform app.refuse('not_a_broker', 'The successor is another active admin or broker of the brokerage: choose one.');
+  end if;
+  if which = 'chosen' then
+    perform from public.participants p
+      where p.deal_id = any (chosen) and p.brokerage_id = of_brokerage
+        and (p.user_id in (member, successor) or p.advises = any (array(
+          select o.id from public.participants o where o.deal_id = any (chosen) and o.user_id in (member, successor))))
+      order by p.advises is not null, p.id for no key update;
+    perform from public.deals d where d.id = any (chosen) and d.organization_id = of_brokerage order by d.id for no key update;
+  else
+    -- Whoever loses their role next is removed from deals by app.end_parts_of_member(), which locks the brokerage of an admin before their deals.
+    perform from public.brokerages b join public.members m on m.brokerage_id = b.id
+      where b.id = of_brokerage and m.user_id = member and m.role = 'admin' for no key update of b;
+    perform app.lock_parts(member, of_brokerage, successor);
+  end if;
+  for deal, own in
+    select d.id, p.id from public.participants p join public.deals d on d.id = p.deal_id
+    where p.user_id = member and p.role = 'broker' and p.status = 'active' and d.organization_id = of_brokerage and d.state not in ('closed', 'withdrawn')
+      and case which
+        when 'all' then true
+        when 'alone' then d.id in (select a.id from app.deals_run_alone(of_brokerage, member) a)
+        else d.id = any (chosen) end
+    order by d.id
+  loop
+    if not exists (select from public.participants p
+      where p.deal_id = deal and p.user_id = successor and p.role = 'broker' and p.status = 'active')
+    then
+      perform app.audit('deal.hand_over', app.appoint_broker(deal, successor)::text, 'done', null, deal, address, request_id, '{}');
+    end if;
+    if leaves then
+      update public.participants p set status = 'removed' where p.id = own;
+      perform app.audit('participant.remove', own::text, 'done', null, deal, address, request_id,
+        case when member = app.user_id() then '{"left": true}'::jsonb else '{}' end);
+    end if;
+    handed_over := handed_over + 1;
+  end loop;
+  return handed_over;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.hand_over_deals(uuid,uuid,uuid,text,uuid[],boolean,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.has_broker(deal_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -10189,6 +10418,23 @@ begin
     and not exists (select from app.hold_on_person(account));
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.is_without_broker(deal_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.deals d
+    where d.id = is_without_broker.deal_id and d.organization_id = any (app.brokerages_as('admin')) and d.state not in ('closed', 'withdrawn')
+      and not exists (select from public.participants p
+        join public.members m on m.brokerage_id = d.organization_id and m.user_id = p.user_id and m.status = 'active'
+        join public.users u on u.id = p.user_id and u.suspended_at is null
+        where p.deal_id = d.id and p.role = 'broker' and p.status = 'active'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_without_broker(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.issue_api_key(brokerage_id uuid, issued_by uuid, name text, environment text, scopes text[], ceiling integer, expires_at timestamp with time zone, digest bytea, last_four text)
  RETURNS uuid
@@ -11630,6 +11876,10 @@ CREATE OR REPLACE FUNCTION app.member_invitations_made(person uuid, of_brokerage
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  STABLE
+CREATE OR REPLACE FUNCTION app.member_invitations()
+ RETURNS TABLE(brokerage_id uuid, brokerage_name text, role text, expires_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 begin
@@ -11646,6 +11896,36 @@ begin
           and l.subject_id = m.id and l.user_id is distinct from person);
 end
 $function$;
+    select b.id, b.name, m.role, max(i.expires_at)
+    from public.members m
+    join public.brokerages b on b.id = m.brokerage_id
+    join vault.invitations i on i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null and i.expires_at > app.now()
+    where m.user_id = app.user_id() and m.status = 'invited' and not app.address_in_doubt(b.id)
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = b.id)
+    group by b.id, b.name, m.role
+    order by 4 desc, 1 desc limit 20;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.member_invitations() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.member_link_until(of_brokerage uuid, person uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if (of_brokerage = any (app.brokerages_as('admin'))) is not true then
+    return null;
+  end if;
+  return (
+    select coalesce(
+      (select max(i.expires_at) from vault.invitations i
+        where i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null), m.updated_at)
+    from public.members m where m.brokerage_id = of_brokerage and m.person_id = person and m.status = 'invited');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.member_link_until(uuid,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.member_mail_trouble(of_brokerage uuid, person uuid)
  RETURNS text
@@ -12691,37 +12971,32 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.only_brokerage() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.open_deal(organization_id uuid, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean DEFAULT NULL::boolean)
+CREATE OR REPLACE FUNCTION app.open_deal(organization_id uuid, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean DEFAULT NULL::boolean, broker uuid DEFAULT NULL::uuid)
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
+  runs uuid;
   opened uuid;
 begin
   if open_deal.organization_id is null or not open_deal.organization_id = any (app.brokerages_as('admin', 'broker')) then
     raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
   end if;
-  -- Who leaves meanwhile is waited for, or waits and leaves this deal too.
-  perform from public.members m
-    where m.brokerage_id = open_deal.organization_id and m.user_id = app.user_id() and m.status = 'active' and m.role in ('admin', 'broker')
-    for share;
-  if not found then
-    raise insufficient_privilege using message = 'no longer an admin or broker of this brokerage';
-  end if;
+  runs := app.broker_of_new_deal(open_deal.organization_id, app.user_id(), coalesce(open_deal.broker, app.user_id()));
   insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by, keys_admitted)
     values (open_deal.organization_id, open_deal.title, open_deal.industry, open_deal.location, open_deal.summary,
       open_deal.asking_price, coalesce(open_deal.currency, 'USD'), coalesce(open_deal.needs_nda, true), app.user_id(),
       (select b.admit_keys_by_default from public.brokerages b where b.id = open_deal.organization_id))
     returning id into opened;
-  insert into public.participants (deal_id, user_id, role, status) values (opened, app.user_id(), 'broker', 'active');
+  insert into public.participants (deal_id, user_id, role, status) values (opened, runs, 'broker', 'active');
   return opened;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.open_deal(uuid,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.open_deal(uuid,text,text,text,text,numeric,text,boolean,uuid) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.open_deal_with_key(presented bytea, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean)
+CREATE OR REPLACE FUNCTION app.open_deal_with_key(presented bytea, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean, broker_email text DEFAULT NULL::text)
  RETURNS SETOF public.deals
  LANGUAGE plpgsql
  SECURITY DEFINER ROWS 1
@@ -12730,24 +13005,21 @@ AS $function$
 declare
   brokerage constant uuid := app.key_brokerage('deals:write');
   issuer constant uuid := app.issuer_of(presented);
+  runs uuid;
   opened public.deals;
 begin
-  -- Who leaves meanwhile is waited for, or waits and leaves this deal too.
-  perform from public.members m
-    where m.brokerage_id = brokerage and m.user_id = issuer and m.status = 'active' and m.role in ('admin', 'broker')
-    for share;
-  if not found and not exists (select from public.users u where u.id = issuer and u.sandbox_id = brokerage) then
-    raise insufficient_privilege using message = 'not a key of an admin or broker of this brokerage';
-  end if;
+  -- An address that nobody has is an id that nobody has.
+  runs := app.broker_of_new_deal(brokerage, issuer, case when broker_email is null then issuer
+    else coalesce((select u.id from public.users u where u.email = lower(broker_email)), '00000000-0000-0000-0000-000000000000') end);
   insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by, keys_admitted)
     values (brokerage, open_deal_with_key.title, open_deal_with_key.industry, open_deal_with_key.location, open_deal_with_key.summary,
       open_deal_with_key.asking_price, coalesce(open_deal_with_key.currency, 'USD'), coalesce(open_deal_with_key.needs_nda, true), issuer, true)
     returning * into opened;
-  insert into public.participants (deal_id, user_id, role, status) values (opened.id, issuer, 'broker', 'active');
+  insert into public.participants (deal_id, user_id, role, status) values (opened.id, runs, 'broker', 'active');
   return next opened;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.open_deal_with_key(bytea,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.open_deal_with_key(bytea,text,text,text,text,numeric,text,boolean,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.open_deals_alone(of_brokerage uuid, of_member uuid)
  RETURNS SETOF uuid
@@ -13092,6 +13364,24 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.own_sessions(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.participant_link_until(participation uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(
+      (select max(i.expires_at) from vault.invitations i
+        where i.user_id = p.user_id and i.participant_id = p.id and i.used_at is null), p.updated_at)
+    from public.participants p join public.deals d on d.id = p.deal_id
+    where p.id = participation and p.status = 'invited'
+      and (d.id = any (app.deals_acting_as('broker')) or d.organization_id = any (app.brokerages_as('admin'))));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.participant_link_until(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.participant_mail_trouble(participation uuid)
  RETURNS text
@@ -18213,3 +18503,7 @@ $function$;
 -- 2039a0fce25a1bcf577ac252720fb3209f285f9c5b04b0c4c25e6deff7546587  871_invitations_end_with_who_made_them.sql
 -- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
 -- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql
+-- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
+-- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql
+-- 0b119f06a23b5f60352a5e5111d71bb5f94a1be1aab438c280105286583beda1  881_invitations_to_brokerages.sql
+-- c2d66474e63cd730a26a5af13240d3387613a9adc81b697143ae86f287d402ee  882_deals_opened_for_others.sql

@@ -2,7 +2,9 @@
 
 import { z } from 'zod';
 import { charactersIn, isBlank } from '../domain/characters.ts';
+import { lengths } from '../domain/lengths.ts';
 import { amountPattern, currencyPattern, isAfterYearZero, momentOf } from '../http/values.ts';
+import { isEmailAddress } from '../lib/email-address.ts';
 
 /**
  * Makes the error message of a property: `sentence`, which says what to send, preceded by "Required." if the property
@@ -104,3 +106,8 @@ export const amount = ({ signed = false } = {}) => {
     .regex(amountPattern(signed), { error: sentence })
     .meta({ examples: ['1250000.50'] });
 };
+
+/** An e-mail address in a body. */
+export const emailSent = textUpTo(lengths.participants.invited_email)
+  .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
+  .meta({ format: 'email' });

@@ -227,6 +227,50 @@ describe('an invitation to a brokerage', () => {
     }
   });
 
+  it('waits on the home page of an account until its link expires, and is accepted or declined there', async () => {
+    const account = await openAccount(service);
+    const guest = await signInAs(service, account.id);
+    const waiting = async () => (await guest.ask('/home')).body.memberships;
+    const answer = async (how: string, who = guest) =>
+      (await who.ask(`/brokerages/${brokerageId}/invitation/${how}`, {})).status;
+    const listed = async () =>
+      (await asAdmin.ask(members())).body.items.find((one: { email: string }) => one.email === account.email);
+    expect([await waiting(), await answer('accept')]).toEqual([[], 404]);
+
+    const token = await invite(account.email, 'staff');
+    const { status, link_until: until } = await listed();
+    const left = Date.parse(until) - service.clock.now().getTime();
+    expect([status, Math.round(left / day)]).toEqual(['invited', 14]);
+    expect(await waiting()).toEqual([
+      { brokerage_id: brokerageId, brokerage_name: 'Harbor Brokers', role: 'staff', expires_at: until },
+    ]);
+    expect(await answer('accept', asAdmin)).toBe(404);
+    expect(await answer('decline')).toBe(204);
+    expect([await waiting(), await listed(), (await look(token)).status]).toEqual([[], undefined, 410]);
+    // The brokerage sees the name that it typed, and not whose account it was.
+    const trail = (await asAdmin.ask(`/audit?brokerage_id=${brokerageId}&action=invitation.decline`)).body.items;
+    expect(trail).toMatchObject([{ user_id: null, user_name: 'Guest', address: null, details: {} }]);
+
+    await invite(account.email, 'staff');
+    await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+    expect([await waiting(), await answer('accept')]).toEqual([[], 404]);
+    await service.sql('update vault.passwords set address_proven_at = app.now() where user_id = $1', [account.id]);
+    service.clock.advance(14 * day);
+    const late = await signInAs(service, account.id);
+    asAdmin = await signInAs(service, admin.id);
+    expect([(await late.ask('/home')).body.memberships, await answer('accept', late)]).toEqual([[], 404]);
+    expect(Date.parse((await listed()).link_until)).toBeLessThanOrEqual(service.clock.now().getTime());
+
+    const renewed = await invite(account.email, 'broker');
+    expect(await answer('accept', late)).toBe(204);
+    expect([await membership(account.email), (await look(renewed)).status, await answer('decline', late)]).toEqual([
+      { role: 'broker', status: 'active' },
+      410,
+      404,
+    ]);
+    expect(await listed()).toMatchObject({ user_id: account.id, link_until: null });
+  });
+
   it('proves the invitee’s mailbox if the link was mailed, but not if it was passed on by hand', async () => {
     for (const deliver of ['link', 'mail']) {
       const account = await openAccount(service);

@@ -126,6 +126,30 @@ describe('invitations', () => {
     expect(await service.sql(`select from vault.mail_counts where subject like '%tagged+%'`)).toEqual([]);
   });
 
+  it('are not limited per mailbox between members of a brokerage who have proven theirs', async () => {
+    const colleague = await openAccount(service);
+    const newcomer = await openAccount(service);
+    for (const { id } of [colleague, newcomer])
+      await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [
+        brokerageId,
+        id,
+      ]);
+    await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [newcomer.id]);
+    const person = await signInAs(service, admin.id);
+    const inviteToDeal = async ({ email }: { email: string }) => {
+      const [made] = await service.sql<{ id: string }>(
+        `insert into deals (organization_id, title) values ($1, 'One of many') returning id`,
+        [brokerageId],
+      );
+      const input = { email, name: 'Colleague', role: 'broker', advises: null };
+      return (await person.ask(`/deals/${made?.id}/participants`, input)).status;
+    };
+    for (let count = 0; count < 12; count += 1) expect(await inviteToDeal(colleague)).toBe(201);
+    service.clock.advance(minute);
+    for (let count = 0; count < 5; count += 1) expect(await inviteToDeal(newcomer)).toBe(201);
+    expect(await inviteToDeal(newcomer)).toBe(429);
+  });
+
   it('count towards no limit when rejected because the sender may not invite', async () => {
     const broker = await openAccount(service);
     const visitor = await signedInVisitor(service, broker);

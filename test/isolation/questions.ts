@@ -367,6 +367,10 @@ const bodies: Readonly<Record<string, (ids: Ids) => unknown>> = {
   'PATCH /api/web/contacts/:id': () => ({ displayName: 'X' }),
   'PATCH /api/web/brokerages/:id': () => ({ name: 'X' }),
   'PATCH /api/web/brokerages/:id/members/:user_id': () => ({ role: 'admin' }),
+  'POST /api/web/brokerages/:id/members/:user_id/hand-over': (ids) => ({
+    successor_id: ids.of('users').unseen[0],
+    leaves: false,
+  }),
   'POST /api/web/clients/:id/switch': () => ({ disabled: true }),
   'PATCH /api/web/clients/:id': () => ({ name: 'X', redirect_uris: ['https://client.example/callback'] }),
 };

@@ -916,6 +916,7 @@ test('every response to a write matches the OpenAPI document, and every announce
     check(unkept);
   }
   const conflicts = {
+    'POST /deals': () => ask('POST', '/deals', { title: 'A', brokerEmail: 'nobody@else.example' }),
     'POST /deals/{dealId}/state': () => ask('POST', `/deals/${scene.deal}/state`, { to: 'draft' }),
     'POST /deals/{dealId}/invitations': () =>
       ask('POST', `/deals/${scene.deal}/invitations`, { email: 'seller@example.test', name: 'A', role: 'buyer' }),

@@ -705,3 +705,154 @@ describe('deals left without a broker', () => {
     expect((await broker.ask(`/deals/${full.deal}`)).body.caller_role).toBe('broker_assigned');
   });
 });
+
+describe('deals of a member who stays', () => {
+  const handOver = (successor_id: string, deal_ids: string[] | null = null, leaves = false, who = admin) =>
+    who.ask(member(brokerId, '/hand-over'), { successor_id, deal_ids, leaves });
+  /** Adds a deal that the broker runs, alone or beside an admin. */
+  const addDeal = async (title: string, state = 'listed', beside = false) => {
+    const deal = await insert(service, 'deals', { organization_id: full.brokerage, title, state });
+    for (const user_id of beside ? [brokerId, adminId] : [brokerId])
+      await insert(service, 'participants', { deal_id: deal, user_id, role: 'broker', status: 'active' });
+    return deal;
+  };
+  const brokersOf = async (deal: string) =>
+    (
+      await service.sql<{ user_id: string }>(
+        `select user_id from participants where deal_id = $1 and role = 'broker' and status = 'active'`,
+        [deal],
+      )
+    ).map(({ user_id }) => user_id);
+
+  test('are listed for admins: the open ones, with whether another member runs them', async () => {
+    const [shared, alone] = [await addDeal('Shared', 'listed', true), await addDeal('Alone')];
+    await addDeal('Over', 'closed');
+    const answer = await admin.ask(member(brokerId, '/run-deals'));
+    expect(answer.body).toEqual({
+      items: [
+        { id: alone, title: 'Alone', alone: true },
+        { id: shared, title: 'Shared', alone: false },
+        expect.objectContaining({ id: full.deal, alone: true }),
+      ],
+      count: 3,
+    });
+    expect((await broker.ask(member(brokerId, '/run-deals'))).body).toEqual({ items: [], count: 0 });
+    expect((await admin.ask(member(nowhere, '/run-deals'))).status).toBe(404);
+  });
+
+  test('go to a colleague at once: the chosen ones, and the member keeps them all', async () => {
+    const [one, two, over] = [await addDeal('One'), await addDeal('Two'), await addDeal('Over', 'closed')];
+    const colleague = await addMember('Suki', 'broker');
+    const answer = await handOver(colleague, [one, over, nowhere]);
+    expect(answer).toMatchObject({ status: 200, body: { count: 1 } });
+    expect((await brokersOf(one)).toSorted()).toEqual([brokerId, colleague].toSorted());
+    for (const deal of [two, over, full.deal]) expect(await brokersOf(deal)).toEqual([brokerId]);
+    expect((await (await signInAs(service, colleague)).ask(`/deals/${one}`)).body.caller_role).toBe('broker_assigned');
+    expect(await recorded('deal.hand_over')).toMatchObject([{ user_id: adminId, deal_id: one }]);
+    expect(await recorded('participant.remove')).toEqual([]);
+    // Again, for all: one more broker for those who had none but the member.
+    expect((await handOver(colleague)).body).toEqual({ count: 3 });
+    expect(await recorded('deal.hand_over')).toHaveLength(3);
+    expect((await broker.ask(`/deals/${full.deal}`)).status).toBe(200);
+  });
+
+  test('are left by the member if the admin says so, and the member stays in the brokerage', async () => {
+    const [kept, left] = [await addDeal('Kept'), await addDeal('Left')];
+    const colleague = await addMember('Suki', 'broker');
+    expect((await handOver(colleague, [left], true)).body).toEqual({ count: 1 });
+    expect(await brokersOf(left)).toEqual([colleague]);
+    expect((await broker.ask(`/deals/${left}`)).status).toBe(404);
+    expect((await broker.ask(`/deals/${kept}`)).status).toBe(200);
+    expect(await recorded('participant.remove')).toMatchObject([{ user_id: adminId, deal_id: left }]);
+    expect((await broker.ask(`/brokerages/${full.brokerage}/members`)).status).toBe(200);
+  });
+
+  test('are handed over by admins only, to another active admin or broker with no other part in them', async () => {
+    const colleague = await addMember('Suki', 'broker');
+    const seller = full.people.seller.userId;
+    await insert(service, 'members', { brokerage_id: full.brokerage, user_id: seller, role: 'broker' });
+    expect((await handOver(colleague, null, false, broker)).status).toBe(403);
+    const outsider = await signInAs(service, full.people.outsider.userId);
+    expect((await handOver(colleague, null, false, outsider)).status).toBe(404);
+    for (const refused of [await addMember('Sam', 'staff'), full.people.outsider.userId, brokerId, nowhere])
+      expect((await handOver(refused)).body.error?.code, refused).toBe('not_a_broker');
+    expect((await handOver(seller)).body.error.code).toBe('successor_takes_part');
+    expect((await handOver(colleague, [])).status).toBe(400);
+    expect(await brokersOf(full.deal)).toEqual([brokerId]);
+    expect(await recorded('deal.hand_over')).toEqual([]);
+  });
+
+  test('go to the successor when the member becomes staff: those without another broker', async () => {
+    const shared = await addDeal('Shared', 'listed', true);
+    const colleague = await addMember('Suki', 'broker');
+    const become = (role: string, successor_id: string) => admin.ask(member(brokerId), { role, successor_id }, 'PATCH');
+    expect((await become('broker', colleague)).status).toBe(400);
+    expect((await become('staff', nowhere)).body.error.code).toBe('not_a_broker');
+    expect(await brokersOf(full.deal)).toEqual([brokerId]);
+    expect((await become('staff', colleague)).body).toMatchObject({ user_id: brokerId, role: 'staff' });
+    expect(await brokersOf(full.deal)).toEqual([colleague]);
+    expect(await brokersOf(shared)).toEqual([adminId]);
+    expect(await recorded('deal.hand_over')).toMatchObject([{ user_id: adminId, deal_id: full.deal }]);
+  });
+});
+
+describe('deals are found by their broker', () => {
+  const found = async (who: SignedIn, value: string, more = '') => {
+    const { items } = (await who.ask(`/deals?broker=${value}${more}&sort=title`)).body;
+    return items.map(({ title }: { title: string }) => title);
+  };
+  const addDeal = async (title: string, brokers: readonly string[], state = 'listed') => {
+    const deal = await insert(service, 'deals', { organization_id: full.brokerage, title, state });
+    for (const user_id of brokers)
+      await insert(service, 'participants', { deal_id: deal, user_id, role: 'broker', status: 'active' });
+    return deal;
+  };
+  const without = async (who: SignedIn) => (await who.ask('/home')).body.deals_without_broker;
+  const says = async (who: SignedIn, deal: string) => (await who.ask(`/deals/${deal}`)).body.without_broker;
+
+  test('by admins in the brokerage, and by brokers among the deals that they run', async () => {
+    const colleague = await addMember('Suki', 'broker');
+    await addDeal('Both', [brokerId, colleague]);
+    await addDeal('Hers', [colleague], 'diligence');
+    const watched = await addDeal('Watched', [colleague]);
+    await insert(service, 'participants', { deal_id: watched, user_id: brokerId, role: 'viewer', status: 'active' });
+    expect(await found(admin, colleague)).toEqual(['Both', 'Hers', 'Watched']);
+    expect(await found(admin, colleague, '&state=diligence')).toEqual(['Hers']);
+    expect(await found(admin, colleague, '&search=bot')).toEqual(['Both']);
+    expect(await found(admin, brokerId)).toEqual(['Both', 'Corner bakery']);
+    expect(await found(broker, colleague)).toEqual(['Both']);
+    for (const nobody of [nowhere, full.people.seller.userId]) expect(await found(admin, nobody)).toEqual([]);
+    const seller = await signInAs(service, full.people.seller.userId);
+    expect(await found(seller, brokerId)).toEqual([]);
+    expect((await admin.ask('/deals?broker=somebody')).status).toBe(400);
+  });
+
+  test('or as deals without one, by admins: in the list, on the home page and on the deal', async () => {
+    const outside = full.people.outsider.userId;
+    const suspended = await addMember('Suspended', 'broker');
+    await service.sql('update users set suspended_at = app.now() where id = $1', [suspended]);
+    const nobodys = await addDeal('Nobody’s', []);
+    const outsiders = await addDeal('Outsider’s', [outside]);
+    await addDeal('Suspended', [suspended]);
+    await addDeal('Over', [], 'closed');
+    expect(await found(admin, 'none')).toEqual(['Nobody’s', 'Outsider’s', 'Suspended']);
+    expect(await without(admin)).toBe(3);
+    expect([await says(admin, nobodys), await says(admin, outsiders), await says(admin, full.deal)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const guest = await signInAs(service, outside);
+    for (const who of [guest, broker]) {
+      expect(await found(who, 'none')).toEqual([]);
+      expect(await without(who)).toBe(0);
+    }
+    expect(await says(guest, outsiders)).toBe(false);
+
+    expect((await remove()).status).toBe(200);
+    expect(await without(admin)).toBe(4);
+    expect(await says(admin, full.deal)).toBe(true);
+    await addDeal('Run again', [adminId]);
+    expect(await without(admin)).toBe(4);
+  });
+});

@@ -161,6 +161,8 @@ test('removing a member lists the deals left without a broker and hands them to 
     await staff.getByText('Corner bakery').first().waitFor();
     await staff.getByText('Olga Rival').waitFor();
     await staff.getByText('1 invitation that they sent and nobody has accepted is withdrawn.').waitFor();
+    await staff.getByRole('button', { name: 'Make staff' }).click();
+    await staff.getByText('Choose who takes over, or no one for now.').waitFor();
     await expectAccessible(page);
     await staff.getByRole('button', { name: 'Cancel' }).click();
     await staff.waitFor({ state: 'detached' });
@@ -259,6 +261,208 @@ test('making an admin a broker asks first, and the pages say which keys and webh
   }
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
+});
+
+test('an admin finds the deals that nobody runs from the home page, and by broker in the list', async () => {
+  const own = await addFullDeal(service, { state: 'listed' });
+  const { admin, broker } = own.people;
+  await insert(service, 'deals', { organization_id: own.brokerage, title: 'Nobody runs it' });
+  const testPage = await testPageOf(admin.userId);
+  const { page } = testPage;
+  for (const size of ['phone', 'wide'] as const) {
+    await page.setViewportSize(sizes[size]);
+    await testPage.visit('/');
+    await page.getByText('One open deal has no broker.').waitFor();
+    await expectAccessible(page);
+    await fits(testPage);
+    await page.getByRole('link', { name: 'Show it' }).click();
+    const shown = page.getByRole('link', { name: /Nobody runs it/ });
+    await shown.waitFor();
+    expect(await page.getByText('Corner bakery').count()).toBe(0);
+    await expectAccessible(page);
+    await fits(testPage);
+    await page.getByLabel('Broker', { exact: true }).selectOption('broker');
+    await page.getByText('Corner bakery').waitFor();
+    await shown.waitFor({ state: 'detached' });
+    await page.getByLabel('Broker', { exact: true }).selectOption('No broker');
+    await shown.click();
+    await page.getByRole('region', { name: 'Broker of the deal' }).getByText('This deal has no broker.').waitFor();
+    await expectAccessible(page);
+    await fits(testPage);
+    expect(testPage.complaints).toEqual([]);
+  }
+  await testPage.close();
+
+  const brokers = await testPageOf(broker.userId);
+  await brokers.visit('/deals');
+  const choices = brokers.page.getByLabel('Broker', { exact: true }).getByRole('option');
+  await expect.poll(() => choices.allTextContents()).toEqual(['All brokers', 'admin', 'broker']);
+  await brokers.close();
+});
+
+test('an admin hands chosen deals of a member over to a colleague, who runs them at once', async () => {
+  const own = await addFullDeal(service);
+  const { admin, broker } = own.people;
+  const colleague = await addPerson(service, 'Suki Marsh');
+  await insert(service, 'members', { brokerage_id: own.brokerage, user_id: colleague, role: 'broker' });
+  const other = await insert(service, 'deals', { organization_id: own.brokerage, title: 'Second shop' });
+  await insert(service, 'participants', { deal_id: other, user_id: broker.userId, role: 'broker', status: 'active' });
+  const testPage = await testPageOf(admin.userId);
+  const { page } = testPage;
+  const dialog = page.getByRole('dialog', { name: 'Hand over broker’s deals' });
+  for (const size of ['phone', 'wide'] as const) {
+    await page.setViewportSize(sizes[size]);
+    await testPage.visit('/settings/members');
+    await page.getByRole('button', { name: 'Actions for broker' }).click();
+    await page.getByRole('menuitem', { name: 'Hand over deals' }).click();
+    await dialog.getByRole('button', { name: 'Hand over' }).click();
+    await dialog.getByText('Choose the new broker.').waitFor();
+    await dialog.getByLabel('New broker').selectOption('Suki Marsh');
+    await dialog.getByLabel('Deals', { exact: true }).selectOption('Chosen deals');
+    await dialog.getByLabel('Second shop').check();
+    await expectAccessible(page);
+    await fits(testPage);
+    if (size === 'phone') await dialog.getByRole('button', { name: 'Cancel' }).click();
+    else {
+      await dialog.getByLabel('broker afterwards').selectOption('Leaves these deals');
+      await dialog.getByRole('button', { name: 'Hand over' }).click();
+      await page.getByText('One deal is handed over').first().waitFor();
+    }
+    await dialog.waitFor({ state: 'detached' });
+    expect(testPage.complaints).toEqual([]);
+  }
+  await testPage.close();
+  const parts = await service.sql(
+    `select user_id, deal_id from participants where user_id = any ($1) and role = 'broker' and status = 'active'`,
+    [[colleague, broker.userId]],
+  );
+  expect(parts.toSorted((one, two) => (one['deal_id'] === other ? -1 : two['deal_id'] === other ? 1 : 0))).toEqual([
+    { user_id: colleague, deal_id: other },
+    { user_id: broker.userId, deal_id: own.deal },
+  ]);
+});
+
+test('an invitation to a brokerage is accepted or declined on the home page, and its link expires visibly', async () => {
+  const own = await addFullDeal(service);
+  await service.sql(`update brokerages set name = 'Birch Brokers' where id = $1`, [own.brokerage]);
+  const guest = await addPerson(service, 'Gina Marsh');
+  const [{ email } = { email: '' }] = await service.sql<{ email: string }>('select email from users where id = $1', [
+    guest,
+  ]);
+  const asAdmin = await signInAs(service, own.people.admin.userId);
+  const invite = () =>
+    asAdmin.ask(`/brokerages/${own.brokerage}/members`, { email, name: 'Gina Marsh', role: 'broker', deliver: 'link' });
+  await invite();
+  const guests = await testPageOf(guest);
+  const admins = await testPageOf(own.people.admin.userId);
+  for (const size of ['phone', 'wide'] as const) {
+    await guests.page.setViewportSize(sizes[size]);
+    await guests.visit('/');
+    await guests.page.getByText('You are invited to the brokerage as a broker').waitFor();
+    await expectAccessible(guests.page);
+    await fits(guests);
+    await admins.page.setViewportSize(sizes[size]);
+    await admins.go('/settings/members');
+    await admins.page.getByText(/^until .*\d/).waitFor();
+    await fits(admins);
+    await service.sql(`update vault.invitations set expires_at = app.now() - interval '1 day' where user_id = $1`, [
+      guest,
+    ]);
+    await admins.page.reload();
+    await admins.page.getByText('Link expired').waitFor();
+    await expectAccessible(admins.page);
+    await invite();
+  }
+  await guests.page.getByRole('button', { name: 'Decline the invitation to Birch Brokers' }).click();
+  await guests.page.getByRole('alertdialog').getByText('Birch Brokers sees that you declined').waitFor();
+  await guests.page.getByRole('alertdialog').getByRole('button', { name: 'Decline' }).click();
+  await guests.page.getByText('No deals yet').waitFor();
+  await invite();
+  await guests.go('/');
+  await guests.page.getByRole('button', { name: 'Accept the invitation to Birch Brokers' }).click();
+  await guests.page.waitForURL('**/deals');
+  await guests.page.getByRole('button', { name: 'New deal' }).waitFor();
+  expect([...guests.complaints, ...admins.complaints]).toEqual([]);
+  await guests.close();
+  await admins.close();
+});
+
+test('an admin invites several people at once, and is told who is not invited yet and why', async () => {
+  const mailing = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
+  try {
+    const { brokerage, people } = await addFullDeal(mailing);
+    const [{ email } = { email: '' }] = await mailing.sql<{ email: string }>('select email from users where id = $1', [
+      people.broker.userId,
+    ]);
+    const { cookie } = await signInAs(mailing, people.admin.userId);
+    const testPage = await openTestPage(browser, mailing.origin, { cookie });
+    const { page } = testPage;
+    await testPage.go('/settings/members');
+    await page.getByRole('button', { name: 'Invite several' }).click();
+    const dialog = page.getByRole('dialog');
+    const field = dialog.getByLabel('People');
+    await field.fill('Ann Lee');
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    await dialog.getByText('There is no e-mail address in “Ann Lee”.').waitFor();
+    await field.fill(Array.from({ length: 51 }, (_, n) => `guest${n}@new.example`).join('\n'));
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    await dialog.getByText('Enter 50 people at most: these are 51.').waitFor();
+    const others = Array.from({ length: 19 }, (_, n) => `guest${n}@new.example`);
+    await field.fill(
+      [email, '"Lee, Ann" <ann@new.example>; bo.ray@new.example', 'ANN@new.example', ...others].join('\n'),
+    );
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    await dialog.getByText('20 people are invited').waitFor();
+    await dialog.getByText('2 people are not invited yet').waitFor();
+    await dialog.getByText(`${email}: This person is a member already.`).waitFor();
+    await dialog.getByText('guest18@new.example: You have sent 20 e-mails within a minute').waitFor();
+    for (const size of Object.values(sizes)) {
+      await page.setViewportSize(size);
+      await expectAccessible(page);
+      await fits(testPage);
+    }
+    mailing.clock.advance(60_000);
+    await dialog.getByRole('button', { name: 'Try these again' }).click();
+    await dialog.getByText('21 people are invited').waitFor();
+    await dialog.getByText('One person is not invited yet').waitFor();
+    await field.fill('Zoe Marsh, zoe@new.example');
+    await dialog.getByRole('button', { name: 'Try these again' }).click();
+    await page.getByRole('dialog', { name: '22 people are invited' }).getByRole('button', { name: 'Done' }).click();
+    await page.getByText('Zoe Marsh').waitFor();
+    expect(testPage.complaints.filter((one) => !/40[09]|429/.test(one))).toEqual([]);
+    await testPage.close();
+    const invited = await mailing.sql(
+      `select invited_name, invited_email, role from members where brokerage_id = $1 and status = 'invited' order by invited_email limit 2`,
+      [brokerage],
+    );
+    expect(invited).toEqual([
+      { invited_name: 'Lee, Ann', invited_email: 'ann@new.example', role: 'broker' },
+      { invited_name: 'Bo Ray', invited_email: 'bo.ray@new.example', role: 'broker' },
+    ]);
+  } finally {
+    await mailing.close();
+  }
+});
+
+test('an admin opens a deal for a broker, who runs it', async () => {
+  const own = await addFullDeal(service);
+  const testPage = await testPageOf(own.people.admin.userId);
+  const { page } = testPage;
+  await testPage.go('/deals?new=true');
+  const dialog = page.getByRole('dialog', { name: 'New deal' });
+  await dialog.getByLabel('Broker', { exact: true }).selectOption('broker');
+  await dialog.getByText('They run the deal from the start.').waitFor();
+  await expectAccessible(page);
+  await fits(testPage);
+  await dialog.getByLabel('Title').fill('Sail loft');
+  await dialog.getByRole('button', { name: 'Open deal' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sail loft' }).waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+  const parts = await service.sql(
+    `select p.user_id, p.role, p.status from participants p join deals d on d.id = p.deal_id where d.title = 'Sail loft'`,
+  );
+  expect(parts).toEqual([{ user_id: own.people.broker.userId, role: 'broker', status: 'active' }]);
 });
 
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {

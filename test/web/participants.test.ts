@@ -427,7 +427,9 @@ describe('an invitation', () => {
   test('can be declined, which invalidates its link', async () => {
     const broker = await web.as('broker');
     const invited = await broker.ask(path, person('outsider@example.test'));
-    const { id } = invited.body.participant;
+    const { id, link_until } = invited.body.participant;
+    const left = Date.parse(link_until) - web.service.clock.now().getTime();
+    expect(Math.round(left / (24 * 60 * 60_000))).toBe(14);
     const declined = await (await web.as('outsider')).ask(`/invitations/${id}/decline`, {});
     expect(declined.status).toBe(204);
     expect((await follow(invited)).status).toBe(410);

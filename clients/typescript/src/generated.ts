@@ -337,6 +337,8 @@ export type DealCreate = {
   askingPrice?: string | null | undefined;
   currency?: string | undefined;
   needsNda?: boolean | undefined;
+  /** Address of the active admin or broker of the brokerage who becomes its broker; 409 `not_a_broker` for anybody else. Left out: the person who issued the key. */
+  brokerEmail?: string | undefined;
 };
 
 export type DealList = {
@@ -2231,7 +2233,7 @@ export abstract class Calls {
     return this.call('listDeals', input, options);
   }
 
-  /** Open a deal. The deal starts in draft, open to the brokerage's keys, with the person who issued the key as its broker. Needs the scopes deals:write and deals:read. */
+  /** Open a deal. The deal starts in draft, open to the brokerage's keys, with the person who issued the key as its broker, or the member named in brokerEmail. Needs the scopes deals:write and deals:read. */
   createDeal(
     input: Operations['createDeal']['input'],
     options?: CallOptions,

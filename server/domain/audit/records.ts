@@ -44,7 +44,8 @@ export const clientName = (record: string): string =>
   `case when ${record}.client_id is not null then app.client_of_record(${record}.id, ${record}.at) end`;
 
 // Selects the records first, so that names are looked up only for the records returned, and those of clients once each.
-// Records have no text that a person wrote: the name of a key that was made comes from the key.
+// Records have no text that a person wrote: the name of a key that was made comes from the key, and that of somebody
+// who never joined the brokerage from their invitation.
 const shown = (name: string, records: string) =>
   rows<Placed<AuditRecord>>(
     name,
@@ -52,7 +53,7 @@ const shown = (name: string, records: string) =>
      clients as materialized (
        select f.client_id, ${clientName('f')} as name
        from (select distinct on (client_id) client_id, id, at from found where client_id is not null) f)
-     select a.id, a.at, a.user_id, ${nameInRecord('u', 'a.user_id', 'a.deal_id', 'a.brokerage_id')} as user_name, a.client_id, c.name as client_name,
+     select a.id, a.at, a.user_id, coalesce(${nameInRecord('u', 'a.user_id', 'a.deal_id', 'a.brokerage_id')}, declined.invited_name) as user_name, a.client_id, c.name as client_name,
        a.key_id, k.name as key_name, a.deal_id,
        d.title as deal_title, host(a.address) as address, a.request_id, a.action, a.subject_id, a.outcome,
        case when made.name is null then a.details else a.details || jsonb_build_object('name', made.name) end as details,
@@ -63,6 +64,8 @@ const shown = (name: string, records: string) =>
      left join api_keys k on k.id = a.key_id
      left join deals d on d.id = a.deal_id
      left join api_keys made on made.id = case when a.action = 'api_key.create' then a.subject_id::uuid end
+     left join members declined on a.user_id is null and a.deal_id is null and declined.brokerage_id = a.brokerage_id
+       and declined.invitation_id = case when a.action = 'invitation.decline' then a.subject_id::uuid end
      order by a.at desc, a.id desc`,
   );
 

@@ -208,15 +208,21 @@ interface Changed {
 const open = row<Changed>(
   'open_deal',
   `select opened.id from (
-     select app.open_deal($3, $4, $5, $6, $7, $8::numeric, $9, $10) as id offset 0) opened
+     select app.open_deal($3, $4, $5, $6, $7, $8::numeric, $9, $10, $11) as id offset 0) opened
    ${audited('deal.open', { subject: 'opened.id', deal: 'opened.id' })}`,
 );
 
 /**
- * Opens a draft deal with the caller as its broker, and returns its id. Denied to everyone but admins and brokers of
- * the brokerage.
+ * Opens a draft deal with the caller as its broker, or the member with the id `broker`, and returns its id. Denied to
+ * everyone but admins and brokers of the brokerage, and to those who choose another broker without being an admin;
+ * refused with `not_a_broker` unless that is an active admin or broker.
  */
-export function openDeal(brokerageId: string, input: DealInput, origin: Origin): Statement<string> {
+export function openDeal(
+  brokerageId: string,
+  input: DealInput,
+  origin: Origin,
+  broker: string | null = null,
+): Statement<string> {
   const { title, industry, location, summary, asking_price, currency, needs_nda } = input;
   const opened = open(
     ...from(origin),
@@ -228,6 +234,7 @@ export function openDeal(brokerageId: string, input: DealInput, origin: Origin):
     asking_price,
     currency,
     needs_nda,
+    broker,
   );
   return addedId(opened);
 }
@@ -393,19 +400,31 @@ export const requireDealTag = (id: string, tags: readonly string[]) => [hold(id)
 const openWithKey = row<DealResource>(
   'open_deal_with_key',
   `select ${resourceFields('opened', noExclusivity)}
-   from app.open_deal_with_key($3, $4, $5, $6, $7, $8::numeric, $9, $10) opened
+   from app.open_deal_with_key($3, $4, $5, $6, $7, $8::numeric, $9, $10, $11) opened
    ${audited('deal.open', { subject: 'opened.id', deal: 'opened.id' })}`,
 );
 
 /**
  * Opens a draft deal in the brokerage of the calling API key, whose token has this digest; the broker is the person who
- * issued the token. Denied to a key without deals:write, and when that person may not open deals.
+ * issued the token, or the member with the address `broker`. Denied to a key without deals:write, and when that person
+ * may not open deals, or not for others as only an admin does; refused with `not_a_broker` as {@link openDeal}.
  */
 export const openDealWithKey = (
   digest: Buffer,
-  input: Partial<DealInput>,
+  input: Partial<DealInput> & { readonly broker_email?: string },
   origin: Origin,
 ): Statement<DealResource | null> => {
-  const { title, industry, location, summary, asking_price, currency, needs_nda } = input;
-  return openWithKey(...from(origin), digest, title, industry, location, summary, asking_price, currency, needs_nda);
+  const { title, industry, location, summary, asking_price, currency, needs_nda, broker_email } = input;
+  return openWithKey(
+    ...from(origin),
+    digest,
+    title,
+    industry,
+    location,
+    summary,
+    asking_price,
+    currency,
+    needs_nda,
+    broker_email,
+  );
 };

@@ -37,6 +37,11 @@ export interface DealFilter {
   readonly words: readonly string[];
   readonly states: readonly string[] | null;
   readonly roles: readonly string[] | null;
+  /**
+   * The id of the person who runs them, of the deals that the caller runs or whose brokerage they administer; 'none' for
+   * those open deals of brokerages that the caller administers of which no member is broker.
+   */
+  readonly broker: string | null;
   readonly after: Place | null;
   readonly limit: number;
 }
@@ -56,7 +61,8 @@ function listing(sort: DealSort) {
     `deal_list_${sort.replace('-', 'down_')}`,
     `with seen as (
        select s.* from app.deal_keys($1, ${byActivity}) s
-       where ($2::text[] is null or s.state = any ($2)) and ($3::text[] is null or s.caller_role = any ($3))),
+       where ($2::text[] is null or s.state = any ($2)) and ($3::text[] is null or s.caller_role = any ($3))
+         and ($7::text is null or s.id in (select app.deals_of_broker(nullif($7, 'none')::uuid)))),
      found as materialized (
        select s.id, s.active_at, ${sql(descending)} as sort_key from seen s
        where $4::text is null or (${sql(descending)}, s.id) ${descending ? '<' : '>'} (${place}, $5::uuid)
@@ -78,9 +84,10 @@ const listings = new Map(dealSorts.map((sort) => [sort, listing(sort)]));
 
 /** The deals that the caller sees, paginated. */
 export function dealList(sort: DealSort, filter: DealFilter): Statement<Page<DealRow>> {
-  const { words, states, roles, after, limit } = filter;
+  const { words, states, roles, broker, after, limit } = filter;
   const list = listings.get(sort);
   if (!list) throw new Error(`There is no order ${sort}.`);
-  const found = list(words.length === 0 ? null : words.map(anywhere), states, roles, after?.key, after?.id, limit + 1);
+  const patterns = words.length === 0 ? null : words.map(anywhere);
+  const found = list(patterns, states, roles, after?.key, after?.id, limit + 1, broker);
   return paged(found, limit, ({ sort_key: _key, ...deal }) => deal);
 }

@@ -75,11 +75,13 @@ interface Standing {
   caller_role: CallerRole;
   side: Side;
   capacities: Capacities;
+  /** Whether the deal is open and no member of its brokerage is its broker; false unless the caller is an admin of it. */
+  without_broker: boolean;
 }
 
 const standing = row<Standing, [dealId: string]>(
   'deal_standing',
-  `select s.caller_role, s.side, jsonb_build_object(${capacityList}) as capacities
+  `select s.caller_role, s.side, jsonb_build_object(${capacityList}) as capacities, app.is_without_broker(s.id) as without_broker
    from (
      select d.id, ${dealState} as state, d.state <> 'closed' as open, ${callerRole} as caller_role, ${callerSide} as side,
        d.id = any (app.deals_acting_as('broker')) as is_broker,

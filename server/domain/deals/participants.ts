@@ -117,6 +117,8 @@ export interface PersonOfDeal {
    * The problem with the mail of their invitation; null for everyone but the deal's brokers and its brokerage's admins.
    */
   mail_trouble: MailTrouble;
+  /** Until when the link of their invitation works; a past time when it has expired, null like the mail trouble. */
+  link_until: string | null;
   created_at: string;
   updated_at: string;
 }
@@ -148,7 +150,8 @@ const personFields = `p.id, p.person_id as user_id, ${participantName} as name, 
   end as can_own_conditions,
   p.status = 'active' and p.deal_id = any ((select app.diligence_deals())::uuid[])
     and app.finding_opens_to(coalesce(advised.role, p.role), coalesce(p.advises, p.id), (select app.principals())) as can_own_findings,
-  case when p.status = 'invited' then app.participant_mail_trouble(p.id) end as mail_trouble, p.created_at, p.updated_at`;
+  case when p.status = 'invited' then app.participant_mail_trouble(p.id) end as mail_trouble,
+  case when p.status = 'invited' then app.participant_link_until(p.id) end as link_until, p.created_at, p.updated_at`;
 
 const personTables = `participants p ${accountOf}
   left join participants advised on advised.id = p.advises

@@ -1,6 +1,6 @@
 /** Invitations to a brokerage or a deal: a one-time link, valid for 14 days, that is mailed or handed over. */
 
-import { mapped, row, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
 import { queueMail } from '../outbox/mails.ts';
 import { emailWith, nameWith } from './former-names.ts';
@@ -141,3 +141,28 @@ export const acceptFirstInvitation = (
     acceptFirst(invitation, name, phc, token, earlier, address, agent, requestId),
     (answer) => answer?.done ?? false,
   );
+
+interface WaitingMembership {
+  brokerage_id: string;
+  brokerage_name: string;
+  role: MemberRole;
+  expires_at: string;
+}
+
+/** The invitations to brokerages that the caller has not answered, and whose links work. */
+export const waitingMemberships = rows<WaitingMembership, []>(
+  'waiting_memberships',
+  'select brokerage_id, brokerage_name, role, expires_at from app.member_invitations()',
+);
+
+const answer = row<{ done: boolean }>(
+  'answer_member_invitation',
+  'select app.answer_member_invitation($1, $2, $3, $4) as done',
+);
+
+/** Accepts or declines such an invitation; false if the caller has none to this brokerage. */
+export const answerMemberInvitation = (
+  brokerageId: string,
+  accepts: boolean,
+  { address, requestId }: Origin,
+): Statement<boolean> => mapped(answer(brokerageId, accepts, address, requestId), (found) => found?.done ?? false);

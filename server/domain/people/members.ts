@@ -130,12 +130,15 @@ export interface MemberOfBrokerage {
   second_factor: boolean | null;
   /** What is wrong with the mail of the member's invitation; null unless the caller is an admin. */
   mail_trouble: MailTrouble;
+  /** Until when the link of the invitation works; a past time when it has expired, null like the mail trouble. */
+  link_until: string | null;
   created_at: string;
 }
 
 const person = `select m.person_id as user_id, ${nameOf} as name, ${emailOf} as email, m.role, m.status,
     app.member_has_second_factor(m.brokerage_id, m.person_id) as second_factor,
-    case when m.status = 'invited' then app.member_mail_trouble(m.brokerage_id, m.person_id) end as mail_trouble, m.created_at
+    case when m.status = 'invited' then app.member_mail_trouble(m.brokerage_id, m.person_id) end as mail_trouble,
+    case when m.status = 'invited' then app.member_link_until(m.brokerage_id, m.person_id) end as link_until, m.created_at
   from members m left join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
 
 /** At most this many members of a brokerage are listed. */

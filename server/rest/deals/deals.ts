@@ -25,7 +25,7 @@ import type { Services } from '../../services.ts';
 import { answerJson, type Answered } from '../answer.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
-import { absent, amount, currency, decimal, id, lineUpTo, oneOf, textUpTo, time } from '../fields.ts';
+import { absent, amount, currency, decimal, emailSent, id, lineUpTo, oneOf, textUpTo, time } from '../fields.ts';
 import { location, replayed, type Operation } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages } from '../pages.ts';
 import { oneOfParameter, searchParameter, timeParameter } from '../parameters.ts';
@@ -82,8 +82,16 @@ const said = {
 };
 
 const dealCreate = z
-  .strictObject({ ...said, currency: currency.default('USD'), needsNda: said.needsNda.default(true) })
-  .partial({ industry: true, location: true, summary: true, askingPrice: true })
+  .strictObject({
+    ...said,
+    currency: currency.default('USD'),
+    needsNda: said.needsNda.default(true),
+    brokerEmail: emailSent.meta({
+      description:
+        'Address of the active admin or broker of the brokerage who becomes its broker; 409 `not_a_broker` for anybody else. Left out: the person who issued the key.',
+    }),
+  })
+  .partial({ industry: true, location: true, summary: true, askingPrice: true, brokerEmail: true })
   .meta({ id: 'DealCreate' });
 
 export const dealChange = z
@@ -228,10 +236,11 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       id: 'createDeal',
       tag: 'Deals',
       summary: 'Open a deal',
-      description: `The deal starts in draft, open to the brokerage's keys, with the person who issued the key as its broker. ${needs}`,
+      description: `The deal starts in draft, open to the brokerage's keys, with the person who issued the key as its broker, or the member named in brokerEmail. ${needs}`,
       scope: 'deals:write',
       parameters: [idempotencyKey],
       body: dealCreate,
+      errors: ['conflict'],
       answers: { 201: { description: 'The deal.', schema: deal, headers: { ...location('deal'), ...replayed } } },
       handle: create,
     },

@@ -14,7 +14,6 @@ import {
   participantStatuses,
 } from '../../domain/deals/participants.ts';
 import { lengths } from '../../domain/lengths.ts';
-import { isEmailAddress } from '../../lib/email-address.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { checkName } from '../../http/values.ts';
@@ -23,7 +22,7 @@ import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
-import { id, idSent, lineUpTo, oneOf, textUpTo, time } from '../fields.ts';
+import { emailSent, id, idSent, lineUpTo, oneOf, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
 import { dealInPath, dealResources, notFound, withinDealInPath } from './records.ts';
@@ -49,9 +48,7 @@ export const participant = z
 
 export const invitation = z
   .strictObject({
-    email: textUpTo(lengths.participants.invited_email)
-      .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
-      .meta({ format: 'email' }),
+    email: emailSent,
     name: lineUpTo(lengths.participants.invited_name)
       .superRefine(checkName)
       .meta({ examples: ['Ron Kestrel'] }),

@@ -8,8 +8,9 @@ import { askBrokerageDeletion, cancelBrokerageDeletion } from '../../domain/peop
 import { admitKeysByDefault } from '../../domain/clients/key-admission.ts';
 import { resetSandbox, sandboxOf } from '../../domain/clients/sandboxes.ts';
 import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/people/brokerages.ts';
-import { inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
+import { answerMemberInvitation, inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
 import { resendMail, undeliveredMails } from '../../domain/outbox/undelivered.ts';
+import { handOverDeals } from '../../domain/people/handovers.ts';
 import {
   changeMemberRole,
   dealsRunAlone,
@@ -33,7 +34,12 @@ import { orNotFound } from './problems.ts';
 
 const role = z.enum(memberRoles, 'Choose a role.');
 const Rename = z.strictObject({ name: properName });
-const Role = z.strictObject({ role });
+const Role = z
+  .strictObject({ role, successor_id: optional(id) })
+  .refine((input) => input.successor_id === null || input.role === 'staff', {
+    error: 'Only a member who becomes staff hands deals over.',
+    path: ['successor_id'],
+  });
 const Invite = z.strictObject({
   email: z.string().trim().toLowerCase().pipe(emailAddress),
   name: properName,
@@ -70,6 +76,13 @@ export function brokerageRoutes(services: Services) {
     const [changed, member] = await asPerson(services, c, change(link), invitedMember(brokerageId, link.token));
     if (!changed || !member) throw nothingThere();
     return { member, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
+  };
+
+  /** Accepts or declines the person's own invitation. */
+  const answer = async (c: Context, accepts: boolean) => {
+    const [answered] = await asPerson(services, c, answerMemberInvitation(pathId(c), accepts, originOf(c)));
+    if (!answered) throw nothingThere();
+    return c.body(null, 204);
   };
 
   return new Hono()
@@ -113,12 +126,26 @@ export function brokerageRoutes(services: Services) {
       return c.json(await invite(c, brokerageId, deliver, change));
     })
 
+    .post('/brokerages/:id/invitation/accept', (c) => answer(c, true))
+
+    .post('/brokerages/:id/invitation/decline', (c) => answer(c, false))
+
     .patch('/brokerages/:id/members/:user_id', body(Role), async (c) => {
       const brokerageId = pathId(c);
       const userId = pathId(c, 'user_id');
-      const { role: wanted } = c.req.valid('json');
+      const { role: wanted, successor_id } = c.req.valid('json');
       const change = changeMemberRole(brokerageId, userId, wanted, originOf(c));
-      const [changed, member] = await asPerson(services, c, change, memberOf(brokerageId, userId));
+      const after = memberOf(brokerageId, userId);
+      // Staff run no deals: the successor gets those that would have no broker, before the member leaves them.
+      const [changed, member] = successor_id
+        ? await asPerson(
+            services,
+            c,
+            handOverDeals(brokerageId, userId, successor_id, 'alone', false, originOf(c)),
+            change,
+            after,
+          ).then(([_count, ...answers]) => answers)
+        : await asPerson(services, c, change, after);
       if (!changed) throw unchanged(member);
       return c.json(orNotFound(member));
     })

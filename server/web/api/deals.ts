@@ -45,6 +45,8 @@ const List = z.object({
   search: searchText,
   state: several(z.enum(dealStates, `Choose among ${dealStates.join(', ')}.`)),
   role: several(z.enum(callerRoles, `Choose among ${callerRoles.join(', ')}.`)),
+  /** Of the deals that the caller runs, or whose brokerage they administer: who runs them, or nobody. */
+  broker: z.union([id, z.literal('none')]).optional(),
   sort: z.enum(dealSorts, `Choose among ${dealSorts.join(', ')}.`).default('-updated_at'),
   cursor: pageCursor,
   limit: pageSize,
@@ -59,7 +61,13 @@ const input = {
   currency,
   needs_nda: z.boolean('Say whether it needs an NDA: true or false.'),
 };
-const Opening = z.strictObject({ organization_id: id, ...input, needs_nda: input.needs_nda.default(true) });
+const Opening = z.strictObject({
+  organization_id: id,
+  ...input,
+  needs_nda: input.needs_nda.default(true),
+  /** Null for the person who opens it. */
+  broker_id: optional(id),
+});
 // Not wrapped in `optional`, so that missing fields stay missing.
 const Edit = z
   .strictObject({
@@ -89,12 +97,13 @@ export function dealRoutes(services: Services) {
 
   return new Hono()
     .get('/deals', query(List), async (c) => {
-      const { search, state, role, sort, cursor, limit } = c.req.valid('query');
+      const { search, state, role, broker, sort, cursor, limit } = c.req.valid('query');
       const page = await pages(`deals ${sort}`, cursor);
       const filter = {
         words: searchWords(search),
         states: state ?? null,
         roles: role ?? null,
+        broker: broker ?? null,
         after: page.after,
         limit,
       };
@@ -103,8 +112,8 @@ export function dealRoutes(services: Services) {
     })
 
     .post('/deals', body(Opening), async (c) => {
-      const { organization_id, ...said } = c.req.valid('json');
-      const [opened] = await asPerson(services, c, openDeal(organization_id, said, originOf(c)));
+      const { organization_id, broker_id, ...said } = c.req.valid('json');
+      const [opened] = await asPerson(services, c, openDeal(organization_id, said, originOf(c), broker_id));
       const [deal] = await withDeal(services, c, opened, fullDeal(opened));
       return c.json(orNotFound(deal), 201);
     })

@@ -22,6 +22,7 @@ import { documentRoutes } from './documents.ts';
 import { eventRoutes } from './events.ts';
 import { financingRoutes } from './financing.ts';
 import { findingRoutes } from './findings.ts';
+import { handoverRoutes } from './handovers.ts';
 import { homeRoutes } from './home.ts';
 import { keyAdmissionRoutes } from './key-admission.ts';
 import { limitPages } from './limits.ts';
@@ -74,6 +75,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     .route('/', findingRoutes(services))
     .route('/', contactRoutes(services))
     .route('/', brokerageRoutes(services))
+    .route('/', handoverRoutes(services))
     .route('/', brokerageExportRoutes(services))
     .route('/', logoRoutes(services))
     .route('/', statusRoutes(services))

@@ -14,6 +14,14 @@ export const pipelineQuery = queryOptions({
   queryFn: ({ signal }) => api.get('/web/home/pipeline', { signal }),
 });
 
+/** Accepts or declines an invitation to a brokerage. */
+export function answerMembership(brokerage: Id, accepts: boolean): Promise<void> {
+  const param = { id: brokerage };
+  return accepts
+    ? api.post('/web/brokerages/:id/invitation/accept', { param })
+    : api.post('/web/brokerages/:id/invitation/decline', { param });
+}
+
 /** Accepts an invitation to a deal; resolves to that deal. */
 export function acceptInvitation(participant: Id): Promise<{ deal_id: Id }> {
   return api.post('/web/invitations/:participant_id/accept', { param: { participant_id: participant } });

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { RequestQuery } from '../../../server/contract.ts';
-import { address, api } from './client.ts';
+import { address, api, ApiError } from './client.ts';
 import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
 import { upload } from './upload.ts';
@@ -8,6 +8,7 @@ import type {
   ApiKeyInput,
   ClientInput,
   Delivery,
+  HandOver,
   Id,
   MemberInput,
   MemberRole,
@@ -61,6 +62,18 @@ export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
     queryKey: keys.settings('members', brokerageId, userId, 'deals'),
     queryFn: ({ signal }) =>
       api.get('/web/brokerages/:id/members/:user_id/deals', { param: { id: brokerageId, user_id: userId }, signal }),
+    staleTime: 0,
+  });
+
+/** The open deals that this member runs. */
+export const dealsRunQuery = (brokerageId: Id, userId: Id) =>
+  queryOptions({
+    queryKey: keys.settings('members', brokerageId, userId, 'run-deals'),
+    queryFn: ({ signal }) =>
+      api.get('/web/brokerages/:id/members/:user_id/run-deals', {
+        param: { id: brokerageId, user_id: userId },
+        signal,
+      }),
     staleTime: 0,
   });
 
@@ -151,6 +164,47 @@ function useChange<Input, Result>(part: string, send: (input: Input) => Promise<
   });
 }
 
+/** At most this many people are invited at once. */
+export const mostInvitedAtOnce = 50;
+
+/** Runs a request, and again when the person has proven who they are. */
+type Attempting = <T>(request: () => Promise<T>) => Promise<T>;
+
+/** What came of inviting one of several people. */
+export interface Attempt {
+  person: Pick<MemberInput, 'name' | 'email'>;
+  /** Why the person is not invited; null when they are. */
+  fault: string | null;
+  /** The link, if it is to be passed on by hand; null when it was mailed. */
+  url: string | null;
+}
+
+/** Whether nobody else is invited after this error: no more mails may be sent now, or nothing works at all. */
+const endsAll = ({ status, calledOff }: ApiError) => status === 0 || status === 429 || status >= 500 || calledOff;
+
+/** Invites people in turn with `invite`, until an error that the next one would get, too. */
+async function inviteInTurn(
+  people: readonly Attempt['person'][],
+  invite: (person: Attempt['person']) => Promise<{ invitation_url: string | null }>,
+): Promise<Attempt[]> {
+  const attempts: Attempt[] = [];
+  let ended: string | null = null;
+  for (const person of people) {
+    let fault: string | null = ended;
+    let url: string | null = null;
+    if (fault === null)
+      try {
+        ({ invitation_url: url } = await invite(person));
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        fault = error.details[0]?.message ?? error.message;
+        if (endsAll(error)) ended = fault;
+      }
+    attempts.push({ person, fault, url });
+  }
+  return attempts;
+}
+
 /** Mutations of a brokerage and its members, for admins; any member may leave. */
 export function useMemberActions(brokerageId: Id) {
   const param = { id: brokerageId };
@@ -185,6 +239,14 @@ export function useMemberActions(brokerageId: Id) {
       (input: MemberInput) => api.post('/web/brokerages/:id/members', { param, json: input }),
       ['mails'],
     ),
+    inviteEach: useChange(
+      'members',
+      ({ people, role, attempt }: { people: readonly Attempt['person'][]; role: MemberRole; attempt: Attempting }) =>
+        inviteInTurn(people, (person) =>
+          attempt(() => api.post('/web/brokerages/:id/members', { param, json: { ...person, role } })),
+        ),
+      ['mails'],
+    ),
     resendMail: useChange(
       'mails',
       (mailId: Id) => api.post('/web/brokerages/:id/mails/:mail_id/resend', { param: { ...param, mail_id: mailId } }),
@@ -195,9 +257,12 @@ export function useMemberActions(brokerageId: Id) {
     ),
     changeRole: useChange(
       'members',
-      ({ user_id, role }: { user_id: Id; role: MemberRole }) =>
-        api.patch('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, json: { role } }),
+      ({ user_id, ...json }: { user_id: Id; role: MemberRole; successor_id?: Id | null }) =>
+        api.patch('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, json }),
       integrations,
+    ),
+    handOver: useChange('members', ({ user_id, ...json }: { user_id: Id } & HandOver) =>
+      api.post('/web/brokerages/:id/members/:user_id/hand-over', { param: { ...param, user_id }, json }),
     ),
     /** The person's own leaving: what they see afterwards is read first, as the rest is closed to them. */
     leave: useMutation({

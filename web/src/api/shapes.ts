@@ -39,6 +39,7 @@ export type Pipeline = Answer<'get', '/web/home/pipeline'>;
 export type QueueEntry = Home['queue'][number];
 export type QueueKind = QueueEntry['kind'];
 export type DealInvitation = Home['invitations'][number];
+export type Membership = Home['memberships'][number];
 
 export type DealRow = Item<'/web/deals'>;
 export type DealSort = NonNullable<RequestQuery<'get', '/web/deals'>['sort']>;
@@ -148,6 +149,7 @@ export type MailTrouble = NonNullable<Member['mail_trouble']>;
 export type ServiceStatus = Answer<'get', '/web/brokerages/:id/status'>;
 export type UndeliveredMail = Item<'/web/brokerages/:id/mails'>;
 export type MemberRole = Member['role'];
+export type HandOver = RequestBody<'post', '/web/brokerages/:id/members/:user_id/hand-over'>;
 export type MemberInput = RequestBody<'post', '/web/brokerages/:id/members'>;
 export type MemberInvited = Answer<'post', '/web/brokerages/:id/members'>;
 

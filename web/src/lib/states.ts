@@ -82,6 +82,9 @@ export const participantStates: Record<T.ParticipantStatus, Look> = {
   removed: look('Removed'),
 };
 
+/** The label of an invitation whose link no longer works. */
+export const linkExpired = look('Link expired', 'bad');
+
 /** Labels for delivery problems of an invitation's mail. */
 export const mailTroubles: Record<T.MailTrouble, Look> = {
   delayed: look('E-mail delayed', 'warn'),

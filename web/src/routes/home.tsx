@@ -1,13 +1,15 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { CircleCheckBig, Handshake } from 'lucide-react';
-import { acceptInvitation, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
+import { CircleCheckBig, Handshake, UserX } from 'lucide-react';
+import { acceptInvitation, answerMembership, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { keys } from '../api/query-keys.ts';
 import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
-import type { DealInvitation, Home, Pipeline as PipelineFigures } from '../api/shapes.ts';
+import type { DealInvitation, Home, Membership, Pipeline as PipelineFigures } from '../api/shapes.ts';
 import { ActivityList } from '../components/activity-list.tsx';
 import { StatePill } from '../components/badge.tsx';
+import { Banner } from '../components/banner.tsx';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Columns } from '../components/columns.tsx';
@@ -20,6 +22,68 @@ import { Countdown, Time } from '../components/time.tsx';
 import { toast, toastError } from '../components/toast.tsx';
 import { formatCount, formatDates, formatMultiple, plural } from '../lib/format.ts';
 import { dealPath, dealStates, roleInWords } from '../lib/states.ts';
+
+interface InvitationRowProps {
+  /** What the person is invited to. */
+  to: string;
+  pending: boolean;
+  accept: () => void;
+  decline: () => void;
+  children: ReactNode;
+}
+
+function InvitationRow({ to, pending, accept, decline, children }: InvitationRowProps) {
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-3.5 sm:px-5">
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="truncate font-medium">{to}</p>
+        <p className="text-sm text-faint">{children}</p>
+      </div>
+      <div className="flex gap-2">
+        <Button size="sm" kind="primary" pending={pending} onClick={accept}>
+          Accept<span className="sr-only"> the invitation to {to}</span>
+        </Button>
+        <Button size="sm" kind="quiet" onClick={decline}>
+          Decline<span className="sr-only"> the invitation to {to}</span>
+        </Button>
+      </div>
+    </li>
+  );
+}
+
+/** An invitation to a brokerage. */
+function MembershipRow({ membership: { brokerage_id, brokerage_name, role, expires_at } }: { membership: Membership }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const confirm = useConfirm();
+  const accept = useMutation({
+    mutationFn: () => answerMembership(brokerage_id, true),
+    onSuccess: async () => {
+      await client.refetchQueries({ queryKey: keys.me });
+      void refreshAll(client);
+      await navigate({ to: '/deals' });
+    },
+    onError: toastError,
+  });
+  const decline = () =>
+    confirm(
+      {
+        title: 'Decline this invitation?',
+        body: `${brokerage_name} sees that you declined, and can invite you again.`,
+        action: 'Decline',
+        done: 'Invitation declined',
+      },
+      async () => {
+        await answerMembership(brokerage_id, false);
+        await client.invalidateQueries({ queryKey: keys.home });
+      },
+    );
+  return (
+    <InvitationRow to={brokerage_name} pending={accept.isPending} accept={() => accept.mutate()} decline={decline}>
+      You are invited to the brokerage as {roleInWords[role]} · until <Time at={expires_at} as="date" />
+    </InvitationRow>
+  );
+}
 
 function Invitation({ invitation }: { invitation: DealInvitation }) {
   const client = useQueryClient();
@@ -47,23 +111,14 @@ function Invitation({ invitation }: { invitation: DealInvitation }) {
       },
     );
   return (
-    <li className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-3.5 sm:px-5">
-      <div className="min-w-0 flex-1 basis-60">
-        <p className="truncate font-medium">{invitation.deal_title}</p>
-        <p className="text-sm text-faint">
-          {invitation.brokerage_name} invites you as {roleInWords[invitation.role]} ·{' '}
-          <Time at={invitation.invited_at} />
-        </p>
-      </div>
-      <div className="flex gap-2">
-        <Button size="sm" kind="primary" pending={accept.isPending} onClick={() => accept.mutate()}>
-          Accept<span className="sr-only"> the invitation to {invitation.deal_title}</span>
-        </Button>
-        <Button size="sm" kind="quiet" onClick={decline}>
-          Decline<span className="sr-only"> the invitation to {invitation.deal_title}</span>
-        </Button>
-      </div>
-    </li>
+    <InvitationRow
+      to={invitation.deal_title}
+      pending={accept.isPending}
+      accept={() => accept.mutate()}
+      decline={decline}
+    >
+      {invitation.brokerage_name} invites you as {roleInWords[invitation.role]} · <Time at={invitation.invited_at} />
+    </InvitationRow>
   );
 }
 
@@ -108,6 +163,27 @@ function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
         ))}
       </ul>
     </Card>
+  );
+}
+
+/** Tells admins how many open deals of their brokerage have no broker. */
+function WithoutBroker({ count }: { count: number }) {
+  if (count === 0) return null;
+  return (
+    <Banner
+      label="Deals without a broker"
+      icon={UserX}
+      tone="rare"
+      says={
+        <span className="font-medium text-ink">
+          {count === 1 ? 'One open deal has no broker.' : `${formatCount(count)} open deals have no broker.`}
+        </span>
+      }
+    >
+      <ButtonLink size="sm" to="/deals" search={{ broker: 'none' }}>
+        {count === 1 ? 'Show it' : 'Show them'}
+      </ButtonLink>
+    </Banner>
   );
 }
 
@@ -217,14 +293,18 @@ function NothingYet() {
 }
 
 function HomeView({ home }: { home: Home }) {
-  const { queue, invitations, exclusivities, deals_by_state: states, activity } = home;
+  const { queue, invitations, memberships, exclusivities, deals_by_state: states, activity } = home;
   const waiting = queue.reduce((total, entry) => total + entry.count, 0);
   const deals = states.reduce((total, { count }) => total + count, 0);
+  const hasInvitations = invitations.length > 0 || memberships.length > 0;
   return (
     <div className="flex flex-col gap-5">
-      {invitations.length > 0 && (
+      {hasInvitations && (
         <Card title="Invitations" flush>
           <ul className="divide-y divide-line border-t border-line">
+            {memberships.map((one) => (
+              <MembershipRow key={one.brokerage_id} membership={one} />
+            ))}
             {invitations.map((one) => (
               <Invitation key={one.participant_id} invitation={one} />
             ))}
@@ -232,7 +312,7 @@ function HomeView({ home }: { home: Home }) {
         </Card>
       )}
       {states.length === 0 ? (
-        invitations.length === 0 && <NothingYet />
+        !hasInvitations && <NothingYet />
       ) : (
         <Columns
           main={
@@ -288,7 +368,12 @@ export default function HomePage() {
           />
         }
       >
-        {(home) => <HomeView home={home} />}
+        {(home) => (
+          <>
+            <WithoutBroker count={home.deals_without_broker} />
+            <HomeView home={home} />
+          </>
+        )}
       </Loaded>
     </>
   );

@@ -8,6 +8,7 @@ import type { CallerRole, DealSort } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
+import { BrokerFilter } from './broker-filter.tsx';
 import { FilterMenu } from './filter-menu.tsx';
 import { Select } from '../../components/input.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -40,6 +41,7 @@ function Filters({ search, change }: { search: DealsSearch; change: (part: Searc
           options={[{ value: 'any', label: 'All roles' }, ...optionsOf(callerRoles)]}
         />
       </div>
+      <BrokerFilter broker={search.broker} onChange={(broker) => change({ broker })} />
     </FilterBar>
   );
 }
@@ -57,7 +59,7 @@ export default function DealsPage() {
     },
     [navigate],
   );
-  const filtered = Boolean(filter.search ?? filter.state ?? filter.role);
+  const filtered = Boolean(filter.search ?? filter.state ?? filter.role ?? filter.broker);
   const bare = query.isSuccess && itemsOf(query.data).length === 0 && !filtered;
   const openNew = (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => change({ new: true })}>
@@ -79,12 +81,14 @@ export default function DealsPage() {
                 icon={SearchX}
                 title="No matching deals"
                 action={
-                  <Button onClick={() => change({ search: undefined, state: undefined, role: undefined })}>
+                  <Button
+                    onClick={() => change({ search: undefined, state: undefined, role: undefined, broker: undefined })}
+                  >
                     Clear search and filters
                   </Button>
                 }
               >
-                Try fewer words, or another stage or role.
+                Try fewer words, or another stage, role or broker.
               </EmptyState>
             ) : (
               <EmptyState icon={Handshake} title="No deals yet" action={brokerage && openNew}>

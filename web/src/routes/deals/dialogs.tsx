@@ -1,11 +1,14 @@
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useDealActions, useOpenDeal } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
+import { membersQuery, mostMembers } from '../../api/settings.ts';
 import type { Deal, DealInput, Id } from '../../api/shapes.ts';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../components/input.tsx';
+import { cutHint } from '../../components/states.tsx';
 import { toast } from '../../components/toast.tsx';
 import { MoneyField } from '../../components/value-fields.tsx';
 import { lengths } from '../../lib/lengths.ts';
@@ -15,6 +18,8 @@ import { orNull, required, sendChanges, useForm } from '../../lib/use-form.ts';
 
 interface Values {
   organization_id: string;
+  /** The id of the member who runs a new deal; empty for the person who opens it. */
+  broker_id: string;
   title: string;
   industry: string;
   location: string;
@@ -34,6 +39,39 @@ function toInput(values: Values): DealInput {
     currency: values.currency,
     needs_nda: values.needs_nda,
   };
+}
+
+interface BrokerFieldProps {
+  brokerageId: Id;
+  field: { name: string; value: string; onChange: (value: string) => void };
+  error: string | undefined;
+}
+
+/** The choice of who runs a new deal. */
+function BrokerField({ brokerageId, field, error }: BrokerFieldProps) {
+  const { user } = useMe();
+  const items = useQuery(membersQuery(brokerageId)).data?.items ?? [];
+  const others = items.filter(
+    ({ user_id, role, status }) => user_id !== user.id && status === 'active' && role !== 'staff',
+  );
+  if (others.length === 0) return null;
+  return (
+    <Field
+      label="Broker"
+      error={error}
+      hint={[
+        field.value !== '' && 'They run the deal from the start. As an admin you can join it.',
+        cutHint(items, mostMembers, 'members by name'),
+      ]
+        .filter(Boolean)
+        .join(' ')}
+    >
+      <Select
+        {...field}
+        options={[{ value: '', label: 'You' }, ...others.map(({ user_id, name }) => ({ value: user_id, label: name }))]}
+      />
+    </Field>
+  );
 }
 
 interface DealDialogProps<R> {
@@ -57,18 +95,31 @@ function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDon
     draft,
     ...(choosesBrokerage && { offered: { organization_id: brokerages.map((one) => one.brokerage_id) } }),
     check: (values) => required(values, { title: 'Enter a title.' }),
+    about: { not_a_broker: 'broker_id' },
     submit,
     onDone,
   });
+  const brokerage = brokerages.find((one) => one.brokerage_id === form.values.organization_id);
   return (
     <FormDialog form={form} {...dialog}>
       {choosesBrokerage && memberships.length > 1 && (
         <Field label="Brokerage" error={form.errors.organization_id}>
           <Select
             {...form.field('organization_id')}
+            onChange={(chosen) => {
+              form.set('organization_id', chosen);
+              form.set('broker_id', '');
+            }}
             options={brokerages.map((one) => ({ value: one.brokerage_id, label: one.brokerage_name }))}
           />
         </Field>
+      )}
+      {choosesBrokerage && brokerage?.role === 'admin' && (
+        <BrokerField
+          brokerageId={brokerage.brokerage_id}
+          field={form.field('broker_id')}
+          error={form.errors.broker_id}
+        />
       )}
       <Field
         label="Title"
@@ -122,6 +173,7 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
       choosesBrokerage
       initial={{
         organization_id: brokerageId,
+        broker_id: '',
         title: '',
         industry: '',
         location: '',
@@ -130,7 +182,13 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
         currency: 'USD',
         needs_nda: true,
       }}
-      submit={(values) => openDeal.mutateAsync({ organization_id: values.organization_id, ...toInput(values) })}
+      submit={(values) =>
+        openDeal.mutateAsync({
+          organization_id: values.organization_id,
+          broker_id: orNull(values.broker_id),
+          ...toInput(values),
+        })
+      }
       onDone={async (deal) => {
         // Removes the dialog from the list's address, for a person who goes back to it.
         const search = (before: DealsSearch) => readDealsSearch({ ...before, new: undefined });
@@ -152,6 +210,7 @@ export function EditDealDialog({ deal, onClose }: { deal: Deal; onClose: () => v
       draft={`deal/${deal.id}`}
       initial={{
         organization_id: deal.organization_id,
+        broker_id: '',
         title: deal.title,
         industry: deal.industry ?? '',
         location: deal.location ?? '',

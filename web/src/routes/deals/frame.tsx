@@ -21,6 +21,7 @@ import { dealPages } from '../../paths.ts';
 import { DealContext } from './context.ts';
 import { EditDealDialog } from './dialogs.tsx';
 import { ExclusivityBanner } from './exclusivity.tsx';
+import { NoBrokerBanner } from './no-broker.tsx';
 import { NoSection } from './no-section.tsx';
 import { JoinBanner, OwnRoleBadge } from './own-role.tsx';
 import { tabsOf } from './tabs.ts';
@@ -194,6 +195,7 @@ function Frame({ page }: { page: DealPage }) {
       <div className="mb-5">
         <DealStepper state={deal.state} />
       </div>
+      <NoBrokerBanner page={page} />
       <JoinBanner page={page} />
       <ExclusivityBanner page={page} />
       <TabNav label="Sections of the deal" className="mb-6 border-b border-line">

@@ -1,11 +1,14 @@
 /** The search parameters of the list of deals: search text, filters, order, and the open dialog. */
 import type { CallerRole, DealSort, DealState } from '../../api/shapes.ts';
 import { callerRoles, dealStates } from '../../lib/states.ts';
+import { isUuid } from '../../lib/uuid.ts';
 
 export interface DealsSearch {
   search?: string;
   state?: DealState[];
   role?: CallerRole;
+  /** The id of a broker, or 'none' for deals without one. */
+  broker?: string;
   sort?: DealSort;
   /** Whether the dialog for a new deal is open. */
   new?: true;
@@ -28,6 +31,8 @@ const isState = (value: unknown): value is DealState => typeof value === 'string
 const isRole = (value: unknown): value is CallerRole => typeof value === 'string' && Object.hasOwn(callerRoles, value);
 const isSort = (value: unknown): value is DealSort => typeof value === 'string' && Object.hasOwn(sorts, value);
 
+const isBroker = (value: unknown): value is string => typeof value === 'string' && (value === 'none' || isUuid(value));
+
 /** Reads the search parameters; invalid ones are left out. */
 export function readDealsSearch(query: Record<string, unknown>): DealsSearch {
   // The router parses a query of only digits as a number.
@@ -37,6 +42,7 @@ export function readDealsSearch(query: Record<string, unknown>): DealsSearch {
     ...(typeof search === 'string' && search !== '' && { search }),
     ...(states.length > 0 && { state: states }),
     ...(isRole(query.role) && { role: query.role }),
+    ...(isBroker(query.broker) && { broker: query.broker }),
     ...(isSort(query.sort) && { sort: query.sort }),
     ...(query.new === true && { new: true as const }),
   };

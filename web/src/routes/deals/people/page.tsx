@@ -8,6 +8,7 @@ import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { InvitedPill } from '../../../components/invited-pill.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState } from '../../../components/states.tsx';
@@ -176,7 +177,8 @@ const PersonRow = memo(function PersonRow({ advised, isSelf, standing, ...items 
             </Badge>
           )}
           {person.mail_trouble && <StatePill look={mailTroubles[person.mail_trouble]} />}
-          {person.status !== 'active' && <StatePill look={participantStates[person.status]} />}
+          {person.status === 'invited' && <InvitedPill until={person.link_until} />}
+          {person.status === 'removed' && <StatePill look={participantStates.removed} />}
         </div>
       </div>
       {(mayGrant || mayLink || mayRemove) && (

@@ -1,21 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMe } from '../../../api/me.ts';
-import { dealsRunAloneQuery, membersQuery, mostMembers, useMemberActions } from '../../../api/settings.ts';
+import { dealsRunAloneQuery, useMemberActions } from '../../../api/settings.ts';
 import type { Id, Member, MemberInvited, MemberRole } from '../../../api/shapes.ts';
-import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
-import { Select } from '../../../components/input.tsx';
 import { InviteDialog } from '../../../components/invite-dialog.tsx';
 import { InvitedDialog } from '../../../components/invited-dialog.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
-import { cutHint, Loaded, SkeletonText } from '../../../components/states.tsx';
+import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { memberRoles, roleInWords } from '../../../lib/states.ts';
-import { useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { Integrations, Outsiders, Withdrawn } from './left-behind.tsx';
+import { noOne, SuccessorField } from './successor.tsx';
 
-const hints: Record<MemberRole, string> = {
+/** What members in each role may do. */
+export const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
   broker: 'Opens and runs deals, and manages contacts.',
   staff: 'Manages contacts.',
@@ -81,12 +81,15 @@ interface MemberDialogProps {
   onClose: () => void;
 }
 
-/** The choice that nobody takes over. */
-const noOne = 'no one';
-
 /** What follows when nobody takes over a deal. */
 const noBroker =
   'Nobody of the brokerage runs the deal until an admin invites a broker to it. Without any broker, questions cannot be asked.';
+
+/** What becomes of the deals, for each answer to who takes them over. */
+const takingOver = (successor: string): string => {
+  if (successor === noOne) return noBroker;
+  return successor === '' ? '' : 'They run the deal as soon as you confirm.';
+};
 
 /** The deals on which a member is the brokerage's only broker; renders nothing when there are none. */
 function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: string }[]; count: number }) {
@@ -120,10 +123,18 @@ export function LowerRoleDialog({ brokerageId, member, role, onClose }: MemberDi
   const becomesStaff = role === 'staff';
   const isAdmin = member.role === 'admin';
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
+  const runsAlone = (deals.data?.items ?? []).length > 0;
   const form = useForm({
-    initial: {},
+    initial: { successor_id: '' },
     draft: null,
-    submit: () => changeRole.mutateAsync({ user_id: member.user_id, role }),
+    check: (values) =>
+      becomesStaff && runsAlone ? required(values, { successor_id: 'Choose who takes over, or no one for now.' }) : {},
+    submit: ({ successor_id }) =>
+      changeRole.mutateAsync({
+        user_id: member.user_id,
+        role,
+        successor_id: successor_id === noOne ? null : orNull(successor_id),
+      }),
     onDone: () => {
       onClose();
       toast(`${member.name} is now ${roleInWords[role]}`);
@@ -149,7 +160,16 @@ export function LowerRoleDialog({ brokerageId, member, role, onClose }: MemberDi
             {becomesStaff && (
               <>
                 <DealsRunAlone deals={items} count={count} />
-                {items.length > 0 && <p className="text-soft">{noBroker}</p>}
+                {items.length > 0 && (
+                  <SuccessorField
+                    brokerageId={brokerageId}
+                    member={member}
+                    field={form.field('successor_id')}
+                    error={form.errors.successor_id}
+                    hint={takingOver(form.values.successor_id)}
+                    optional
+                  />
+                )}
                 <Outsiders left={left} />
               </>
             )}
@@ -167,20 +187,16 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
   const { remove, leave } = useMemberActions(brokerageId);
   const isSelf = useMe().user.id === member.user_id;
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
-  const members = useQuery(membersQuery(brokerageId));
-  const successors = (members.data?.items ?? []).filter(
-    ({ user_id, role, status }) => user_id !== member.user_id && status === 'active' && role !== 'staff',
-  );
   const runsAlone = (deals.data?.items ?? []).length > 0;
   const form = useForm({
     initial: { successor_id: '' },
     draft: null,
-    check: ({ successor_id }): Record<string, string> =>
-      runsAlone && successor_id === '' ? { successor_id: 'Choose who takes over, or no one for now.' } : {},
+    check: (values) =>
+      runsAlone ? required(values, { successor_id: 'Choose who takes over, or no one for now.' }) : {},
     submit: ({ successor_id }) =>
       (isSelf ? leave : remove).mutateAsync({
         user_id: member.user_id,
-        successor_id: runsAlone && successor_id !== noOne ? successor_id : null,
+        successor_id: successor_id === noOne ? null : orNull(successor_id),
       }),
     onDone: ({ count, handed_over }) => {
       onClose();
@@ -193,7 +209,6 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
       );
     },
   });
-  const { successor_id: successor } = form.values;
   return (
     <FormDialog
       form={form}
@@ -214,26 +229,14 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
             {items.length > 0 && (
               <>
                 <DealsRunAlone deals={items} count={count} />
-                <Field
-                  label="New broker"
+                <SuccessorField
+                  brokerageId={brokerageId}
+                  member={member}
+                  field={form.field('successor_id')}
                   error={form.errors.successor_id}
-                  hint={[
-                    successor === noOne && noBroker,
-                    successor !== noOne && successor !== '' && 'They run the deal as soon as you confirm.',
-                    cutHint(members.data?.items ?? [], mostMembers, 'members by name'),
-                  ]
-                    .filter(Boolean)
-                    .join(' ')}
-                >
-                  <Select
-                    {...form.field('successor_id')}
-                    placeholder="Choose a broker"
-                    options={[
-                      ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
-                      { value: noOne, label: 'No one for now' },
-                    ]}
-                  />
-                </Field>
+                  hint={takingOver(form.values.successor_id)}
+                  optional
+                />
               </>
             )}
             <Outsiders left={left} />

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
+import { ArrowRightLeft, Ellipsis, Link2, LogOut, UserMinus, UserPlus, Users } from 'lucide-react';
 import { memo, useMemo, useState } from 'react';
 import { useBrokerage, useMe } from '../../../api/me.ts';
 import { membersQuery, mostMembers, useMemberActions } from '../../../api/settings.ts';
@@ -9,12 +9,15 @@ import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { InvitedPill } from '../../../components/invited-pill.tsx';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { CutNote, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
+import { mailTroubles, memberRoles, optionsOf, roleInWords } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, LowerRoleDialog, RemoveMemberDialog } from './dialogs.tsx';
+import { HandOverDialog } from './hand-over-dialog.tsx';
+import { InviteSeveralDialog } from './invite-several-dialog.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
 import { useLeaveBrokerage } from './use-leave.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
@@ -25,10 +28,18 @@ interface MemberActions {
   onInvited: (invited: MemberInvited) => void;
   onRemove: (member: Member) => void;
   onLower: (member: Member, role: MemberRole) => void;
+  onHandOver: (member: Member) => void;
 }
 
 /** The items of a member's menu, which exist only while it is open. */
-function MemberItems({ member, brokerageId, onInvited, onRemove, onLower }: MemberActions & { member: Member }) {
+function MemberItems({
+  member,
+  brokerageId,
+  onInvited,
+  onRemove,
+  onLower,
+  onHandOver,
+}: MemberActions & { member: Member }) {
   const { changeRole, renew, remove, endSessions } = useMemberActions(brokerageId);
   const { user } = useMe();
   const confirm = useConfirm();
@@ -81,6 +92,11 @@ function MemberItems({ member, brokerageId, onInvited, onRemove, onLower }: Memb
           Invite again
         </MenuItem>
       )}
+      {!invited && member.role !== 'staff' && (
+        <MenuItem icon={<ArrowRightLeft />} onSelect={() => onHandOver(member)}>
+          Hand over deals
+        </MenuItem>
+      )}
       {!invited && member.user_id !== user.id && (
         <MenuItem icon={<LogOut />} onSelect={signOut}>
           End sessions
@@ -125,9 +141,9 @@ const MemberRow = memo(function MemberRow({ member, isSelf, brokerageId, actions
           </p>
           <p className="truncate text-sm text-faint">{member.email}</p>
         </div>
-        <div className="flex shrink-0 items-center gap-2 max-sm:mt-1.5">
+        <div className="flex shrink-0 flex-wrap items-center gap-2 max-sm:mt-1.5">
           {member.mail_trouble && <StatePill look={mailTroubles[member.mail_trouble]} />}
-          {member.status === 'invited' && <StatePill look={participantStates.invited} />}
+          {member.status === 'invited' && <InvitedPill until={member.link_until} />}
           {member.second_factor === false && <Badge>No second factor</Badge>}
           <Badge tone={role.tone}>{role.label}</Badge>
         </div>
@@ -148,9 +164,11 @@ const MemberRow = memo(function MemberRow({ member, isSelf, brokerageId, actions
 function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }) {
   const query = useQuery(membersQuery(brokerageId));
   const [inviting, setInviting] = useState(false);
+  const [invitingSeveral, setInvitingSeveral] = useState(false);
   const [invited, setInvited] = useState<MemberInvited | null>(null);
   const [leaving, setLeaving] = useState<Member | null>(null);
   const [lowering, setLowering] = useState<{ member: Member; role: MemberRole } | null>(null);
+  const [handingOver, setHandingOver] = useState<Member | null>(null);
   const { user } = useMe();
   const actions = useMemo(
     () =>
@@ -160,6 +178,7 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
             onInvited: setInvited,
             onRemove: setLeaving,
             onLower: (member: Member, role: MemberRole) => setLowering({ member, role }),
+            onHandOver: setHandingOver,
           }
         : null,
     [brokerageId, isAdmin],
@@ -170,9 +189,14 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
       description="Admins manage the brokerage, brokers run deals, staff manage contacts."
       actions={
         isAdmin && (
-          <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>
-            Invite
-          </Button>
+          <>
+            <Button icon={<Users className="size-4" />} onClick={() => setInvitingSeveral(true)}>
+              Invite several
+            </Button>
+            <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>
+              Invite
+            </Button>
+          </>
         )
       }
     >
@@ -202,8 +226,12 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
       {inviting && (
         <InviteMemberDialog brokerageId={brokerageId} onClose={() => setInviting(false)} onInvited={setInvited} />
       )}
+      {invitingSeveral && <InviteSeveralDialog brokerageId={brokerageId} onClose={() => setInvitingSeveral(false)} />}
       {leaving && <RemoveMemberDialog brokerageId={brokerageId} member={leaving} onClose={() => setLeaving(null)} />}
       {lowering && <LowerRoleDialog brokerageId={brokerageId} {...lowering} onClose={() => setLowering(null)} />}
+      {handingOver && (
+        <HandOverDialog brokerageId={brokerageId} member={handingOver} onClose={() => setHandingOver(null)} />
+      )}
       {invited && (
         <InvitedMemberDialog
           brokerageId={brokerageId}
