@@ -4408,6 +4408,11 @@ begin
       select m.user_id from public.api_keys k
       join public.members m on m.brokerage_id = k.brokerage_id and m.role = 'admin' and m.status = 'active'
       where k.id = event.subject_id;
+  elsif event.kind = 'outside_broker' then
+    return query
+      select m.user_id from public.deals d
+      join public.members m on m.brokerage_id = d.organization_id and m.role = 'admin' and m.status = 'active'
+      where d.id = event.deal_id;
   elsif event.kind in ('condition_due', 'condition_overdue') then
     return query
       select p.user_id from public.closing_conditions c
@@ -11983,6 +11988,11 @@ begin
       if new.deal_id is not null then
         perform app.queue_event('joined', new.deal_id, 'participants', coalesce(about, (
           select p.id from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id)), new.user_id, null);
+        perform app.queue_event('outside_broker', new.deal_id, 'participants', p.id, new.user_id, null)
+          from public.participants p
+          where p.deal_id = new.deal_id and p.user_id = new.user_id and p.role = 'broker'
+            and not exists (select from public.deals d join public.members m on m.brokerage_id = d.organization_id
+              where d.id = p.deal_id and m.user_id = p.user_id and m.status = 'active');
       end if;
     when 'participant.remove' then
       perform app.queue_event(case when new.details @> '{"left": true}' then 'left' else 'removed' end, new.deal_id, 'participants', about, new.user_id, null);
@@ -12297,7 +12307,11 @@ begin
         from vault.notifications n
         left join lateral (
           select o.title, app.standing_of(o.deal_id, o.organization_id, barred, administered, o.participant_id, o.role, o.principal_id, o.side) as standing
-          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred) limit 1) s on true
+          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred)
+          union all
+          -- Of interest to admins who are not on the deal.
+          select d.title, app.standing_of(d.id, d.organization_id, barred, administered, null, null, null, null)
+          from public.deals d where n.kind = 'outside_broker' and d.id = n.deal_id and d.organization_id = any (administered) limit 1) s on true
         where n.user_id = me and (n.at, n.id) < (coalesce(after_at, 'infinity'), coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
           and (n.deal_id is null or s.standing is not null)
         order by n.at desc, n.id desc limit 400) n
@@ -16820,7 +16834,10 @@ begin
         from vault.notifications n
         left join lateral (
           select app.standing_of(o.deal_id, o.organization_id, barred, administered, o.participant_id, o.role, o.principal_id, o.side) as standing
-          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred) limit 1) s on true
+          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred)
+          union all
+          select app.standing_of(d.id, d.organization_id, barred, administered, null, null, null, null)
+          from public.deals d where n.kind = 'outside_broker' and d.id = n.deal_id and d.organization_id = any (administered) limit 1) s on true
         where n.user_id = me and n.read_at is null and (n.deal_id is null or s.standing is not null)
         order by n.at desc, n.id desc limit 400) n
       where n.subject is null or n.subject = 'deals' or app.could_open_as(n.subject, n.subject_id, n.standing, administered)
@@ -17969,3 +17986,4 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
+-- 0bb592db8afe4a8d1f8490f5ecee9c0ec54f6f15ec0316b494861c7d9065eb94  874_brokers_from_outside_told.sql

@@ -49,9 +49,11 @@ const byAnAdmin = 'You can sign in again. If you do not know why this was done, 
 /** What the reader of a notification about the security of their account can do. */
 const adviceOn = ({ kind }: MailedNotification): string => (kind === 'sessions_ended' ? byAnAdmin : ifThatWasNotYou);
 
-/** Returns why the reader gets a mail about `deals` deals, and about their account. */
-function reasonOf(deals: number, account: boolean): string {
-  const part = `you take part in ${deals > 1 ? 'these deals' : 'this deal'}`;
+/** Returns why the reader gets a mail about `deals` deals, as an admin alone if they `administer`, and about their account. */
+function reasonOf(deals: number, administers: boolean, account: boolean): string {
+  const part = administers
+    ? 'you are an admin of the brokerage'
+    : `you take part in ${deals > 1 ? 'these deals' : 'this deal'}`;
   const why = deals === 0 ? 'it concerns your account' : account ? `${part}, and it concerns your account` : part;
   return `You are receiving this e-mail because ${why}.`;
 }
@@ -75,12 +77,13 @@ export function notificationLetter(
   const groups = byDeal(items);
   const ofDeals = groups.filter(({ id }) => id !== null);
   const account = groups.length > ofDeals.length;
+  const asAdmin = items.every(({ kind, deal_id }) => deal_id === null || kind === 'outside_broker');
   const unsubscribe = token === null ? null : `${baseUrl}${unsubscribePath}?${new URLSearchParams({ token })}`;
   const around = {
     brand: brokerage ?? product,
     name,
     footer: [
-      reasonOf(ofDeals.length, account),
+      reasonOf(ofDeals.length, ofDeals.length > 0 && asAdmin, account),
       { label: 'Choose your notifications', url: `${baseUrl}${notificationChoicesPath}` },
       ...(unsubscribe === null
         ? []

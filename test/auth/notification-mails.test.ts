@@ -656,6 +656,9 @@ describe('account-security notifications', () => {
       'Daily summary: Corner bakery and your account',
       'you take part in this deal, and it concerns your account',
     ]);
+    // Admins hear of it on deals in which they take no part.
+    await tell('outside_broker', web.scene.deal, 'daily');
+    expect(await because()).toEqual(['Daily summary: Corner bakery', 'you are an admin of the brokerage']);
     await tell('removed', null, 'at_once');
     const [mail] = (await mails())['viewer']!;
     expect(mail).toMatchObject({ subject: 'You no longer take part in a deal' });

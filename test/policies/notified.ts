@@ -80,11 +80,15 @@ const acts: readonly (readonly [table: string, action: string, source: string])[
   ['findings', 'finding.add', ''],
 ];
 
-/** The notifications kept for a person, about deals in which they take part or about none: read as the owner. */
+/**
+ * The notifications kept for a person, about deals in which they take part or about none, and those for admins: read as
+ * the owner.
+ */
 const kept = `select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'kind', n.kind, 'deal_id', n.deal_id, 'subject', n.subject,
     'subject_id', n.subject_id, 'actor_id', n.actor_id, 'at', n.at, 'read_at', n.read_at)), '[]')
   from vault.notifications n
-  where n.user_id = app.user_id() and (n.deal_id is null or n.deal_id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer')))`;
+  where n.user_id = app.user_id() and (n.deal_id is null or n.deal_id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer'))
+    or n.kind = 'outside_broker' and n.deal_id in (select d.id from public.deals d where d.organization_id = any (app.brokerages_as('admin'))))`;
 
 /**
  * A person's notifications, each record looked up through the policies: records that the person cannot open are not
@@ -261,6 +265,11 @@ export const notifiedChecks: Check[] = [
              where r.${key} = any ('{${ids.slice(0, 7).join(',')}}')`,
           ]);
         }
+        await server.query('select app.as_owner($1, null)', [
+          `insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at)
+           select gen_random_uuid(), u.id, 'outside_broker', p.deal_id, 'participants', p.id, p.user_id, app.now()
+           from users u, participants p where p.role = 'broker'`,
+        ]);
         // Also for callers whom the brokerage keeps out until they show a second factor.
         for (const barred of [[], [scene.brokerage]])
           for (const caller of callers) {

@@ -343,6 +343,15 @@ export const notificationKinds = {
     says: counted('Someone left.', (n) => `${n} people left.`),
     action: 'View the people',
   },
+  outside_broker: {
+    place: 'people',
+    title: 'Somebody outside your brokerage becomes a broker of one of its deals',
+    says: counted(
+      'Somebody who is no member of your brokerage became a broker of the deal.',
+      (n) => `${n} people who are no members of your brokerage became brokers of the deal.`,
+    ),
+    action: 'View the people',
+  },
   nda_reminder: {
     place: 'nda',
     title: 'A broker reminds you of an NDA',
