@@ -4329,7 +4329,7 @@ begin
     select jsonb_agg(jsonb_build_object('id', b.id, 'name', b.name) order by b.name, b.id)
     from public.brokerages b
     where b.id in (
-      select coalesce(k.brokerage_id, case when n.kind = 'sessions_ended' then n.subject_id end)
+      select coalesce(k.brokerage_id, case when n.subject is null then n.subject_id end)
       from vault.outbox o
       join vault.notifications n on n.id in (select i::uuid from jsonb_array_elements_text(o.facts -> 'notifications') i)
         and n.user_id = o.recipient_id and n.kind = of_kind and n.deal_id is null
@@ -4413,6 +4413,10 @@ begin
       select m.user_id from public.deals d
       join public.members m on m.brokerage_id = d.organization_id and m.role = 'admin' and m.status = 'active'
       where d.id = event.deal_id;
+  elsif event.kind = 'broker_changed' then
+    return query
+      select p.user_id from public.participants p
+      where p.deal_id = event.deal_id and p.status = 'active' and p.id <> event.subject_id;
   elsif event.kind in ('condition_due', 'condition_overdue') then
     return query
       select p.user_id from public.closing_conditions c
@@ -11945,7 +11949,7 @@ begin
   if session_user = current_user or new.action not in (
     'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
     'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
-    'tokens.issue', 'api_key.create', 'api_key.rotate')
+    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate')
   then
     return null;
   end if;
@@ -12000,6 +12004,16 @@ begin
       select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
+      end if;
+    when 'deal.hand_over' then
+      perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
+      select p.user_id into person from public.participants p where p.id = about;
+      -- Of several deals at once the successor hears once, and of the brokerage instead of a deal.
+      update vault.events e set deal_id = null, subject = null, subject_id = new.brokerage_id
+        where e.rank = 1 and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
+          and (e.subject_id = new.brokerage_id or e.deal_id in (select d.id from public.deals d where d.organization_id = new.brokerage_id));
+      if not found then
+        perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
       end if;
     when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
     when 'api_key.create', 'api_key.rotate' then
@@ -17986,4 +18000,4 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
--- 0bb592db8afe4a8d1f8490f5ecee9c0ec54f6f15ec0316b494861c7d9065eb94  874_brokers_from_outside_told.sql
+-- f6f0e06665736dc70edccd8c59a43db601310acdd691912260cbfba958c8d152  874_brokers_told.sql

@@ -1,6 +1,6 @@
 /** The mail about notifications: it names the deal and the action, and never quotes a question, a text or an offer. */
 
-import { actionOf, notificationKinds, sentenceOf, type NotificationKind } from '../domain/notifications/kinds.ts';
+import { actionOf, placeOf, sentenceOf, type NotificationKind } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';
 import { timeInWords } from '../http/days.ts';
 import { notificationChoicesPath, notificationPath, notificationsPath } from '../http/links.ts';
@@ -38,11 +38,12 @@ const sentence = ({ kind, count, deal_id, role, brokerages }: MailedNotification
   );
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
-/**
- * Whether it concerns the security of the account: every notification without a deal, except the reader's removal from
- * one.
- */
-export const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id === null && kind !== 'removed';
+/** The kinds of notifications that may be about no deal, and do not concern the security of the account. */
+const ofNoDeal: readonly NotificationKind[] = ['removed', 'deals_received'];
+
+/** Whether it concerns the security of the account. */
+export const isSecurity = ({ kind, deal_id }: MailedNotification): boolean =>
+  deal_id === null && !ofNoDeal.includes(kind);
 
 const byAnAdmin = 'You can sign in again. If you do not know why this was done, ask an admin of that brokerage.';
 
@@ -67,7 +68,7 @@ export function notificationLetter(
   const [first] = items;
   const { name, daily, token } = first;
   const urlOf = ({ kind, deal_id, brokerages }: MailedNotification) =>
-    `${baseUrl}${notificationPath(notificationKinds[kind].place, deal_id, brokerages?.length === 1 ? brokerages[0] : undefined)}`;
+    `${baseUrl}${notificationPath(placeOf(kind, deal_id !== null), deal_id, brokerages?.length === 1 ? brokerages[0] : undefined)}`;
   /** The sentence with its time when it is about the account: the reader compares it with what they did. */
   const dated = (one: MailedNotification): string => {
     const at = isSecurity(one) ? times.get(one.kind) : undefined;

@@ -538,8 +538,17 @@ test('each notification is listed for its recipient', async () => {
     `select id, user_id, kind from vault.notifications where kind not in ('joined', 'invited', 'deal_moved')`,
   );
   const kinds = new Set(rows.map(({ kind }) => kind));
-  // The other kinds are tested in test/auth and test/oauth, and have no record that they are about.
-  const elsewhere = new Set(['joined', 'invited', 'deal_moved', 'assistant_connected', 'new_device', 'sessions_ended']);
+  // The other kinds are tested in test/auth, test/oauth and test/rules.
+  const elsewhere = new Set([
+    'joined',
+    'invited',
+    'deal_moved',
+    'assistant_connected',
+    'new_device',
+    'sessions_ended',
+    'broker_changed',
+    'deals_received',
+  ]);
   expect(Object.keys(notificationKinds).filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
   for (const [name, id] of Object.entries(web.scene.people)) {
     const person = await signInAs(web.service, id);

@@ -66,7 +66,7 @@ export const notificationMail = rows<MailedNotification, [mail: string]>(
   'notification_mail',
   `select name, daily, kind, deal_id, deal_title, count, token,
      case when deal_id is not null then app.role_of_reader($1, deal_id) end as role,
-     case when kind in ('api_key_made', 'sessions_ended') then app.brokerages_of_notices($1, kind) end as brokerages
+     case when deal_id is null then app.brokerages_of_notices($1, kind) end as brokerages
    from app.notification_mail($1)`,
 );
 

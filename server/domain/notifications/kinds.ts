@@ -23,7 +23,7 @@ export const dealPlaces = [
 export type DealPlace = (typeof dealPlaces)[number];
 
 /** Where the event can be viewed: on a page of the deal, or of the settings. */
-export type NotificationPlace = DealPlace | 'clients' | 'keys' | 'security';
+export type NotificationPlace = DealPlace | 'deals' | 'clients' | 'keys' | 'security';
 
 interface Words {
   readonly place: NotificationPlace;
@@ -38,6 +38,8 @@ interface Words {
   readonly action: string;
   /** What differs for a buyer or seller of the deal: what buyers can open is about themselves. */
   readonly to?: Partial<Record<'buyer' | 'seller', { readonly says: Words['says']; readonly action?: string }>>;
+  /** What differs where a kind that is mostly about a deal is about none. */
+  readonly ofNone?: { readonly says: Words['says']; readonly action: string; readonly place?: NotificationPlace };
 }
 
 const counted =
@@ -336,12 +338,31 @@ export const notificationKinds = {
     title: 'You or someone else is removed from the deal',
     says: counted('Someone was removed.', (n) => `${n} people were removed.`),
     action: 'View the people',
+    // A person who was removed from a deal cannot open it, and reads no more than that.
+    ofNone: { says: () => 'You no longer take part in a deal.', action: 'Open Dealkeep' },
   },
   left: {
     place: 'people',
     title: 'Someone leaves the deal',
     says: counted('Someone left.', (n) => `${n} people left.`),
     action: 'View the people',
+  },
+  broker_changed: {
+    place: 'people',
+    title: 'The deal is handed over to another broker',
+    says: counted('The deal has a new broker.', (n) => `The deal got a new broker ${n} times.`),
+    action: 'View the people',
+  },
+  deals_received: {
+    place: 'deal',
+    title: 'Deals are handed over to you',
+    says: () => 'The deal was handed over to you: you are its broker now.',
+    action: 'Open the deal',
+    ofNone: {
+      says: (_, of = 'your brokerage') => `Deals of ${of} were handed over to you: you are their broker now.`,
+      action: 'View the deals',
+      place: 'deals',
+    },
   },
   outside_broker: {
     place: 'people',
@@ -414,12 +435,10 @@ export const notificationKinds = {
 
 export type NotificationKind = keyof typeof notificationKinds;
 
-/** Sent to a person who was removed from a deal; it must not say more than that. */
-const removedOneself = 'You no longer take part in a deal.';
-
-/** The words of a kind for somebody in this role on the deal; null on none. */
-function wordsFor(kind: NotificationKind, role: string | null): Pick<Words, 'says' | 'action'> {
+/** The words of a kind for somebody in this role on the deal (null on none), or where it is about no deal. */
+function wordsFor(kind: NotificationKind, ofDeal: boolean, role: string | null): Pick<Words, 'says' | 'action'> {
   const words: Words = notificationKinds[kind];
+  if (!ofDeal && words.ofNone) return words.ofNone;
   const own = role === 'buyer' || role === 'seller' ? words.to?.[role] : undefined;
   return { says: own?.says ?? words.says, action: own?.action ?? words.action };
 }
@@ -435,14 +454,19 @@ export function sentenceOf(
   role: string | null,
   brokerages: readonly string[] = [],
 ): string {
-  if (kind === 'removed' && !ofDeal) return removedOneself;
-  const { says } = wordsFor(kind, role);
+  const { says } = wordsFor(kind, ofDeal, role);
   return brokerages.length === 0 ? says(count) : says(count, brokerages.join(' and '));
 }
 
-/** The label of the button in a mail; a person who was removed from a deal cannot open it. */
+/** The label of the button in a mail. */
 export const actionOf = (kind: NotificationKind, ofDeal: boolean, role: string | null): string =>
-  kind === 'removed' && !ofDeal ? 'Open Dealkeep' : wordsFor(kind, role).action;
+  wordsFor(kind, ofDeal, role).action;
+
+/** Where the event can be viewed. */
+export function placeOf(kind: NotificationKind, ofDeal: boolean): NotificationPlace {
+  const words: Words = notificationKinds[kind];
+  return (ofDeal ? undefined : words.ofNone?.place) ?? words.place;
+}
 
 /** The kinds of events that this page of a deal shows. */
 export const kindsAt = (place: DealPlace): NotificationKind[] =>

@@ -6,6 +6,7 @@ import {
   isNotificationKind,
   kindsAt,
   notificationKinds,
+  placeOf,
   sentenceOf,
   type DealDelivery,
   type DealPlace,
@@ -46,7 +47,7 @@ const notificationOf = ({ role, brokerage_name, ...found }: Found): Notification
   return {
     ...found,
     summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null, role, of) : 'Something happened.',
-    place: known ? notificationKinds[found.kind].place : 'deal',
+    place: known ? placeOf(found.kind, found.deal_id !== null) : 'deal',
   };
 };
 
@@ -69,7 +70,7 @@ const page = rows<Placed<Found> | Reached>(
    left join lateral (
      select o.id, o.name from brokerages o
      where o.id = case l.kind when 'api_key_made' then (select k.brokerage_id from api_keys k where k.id = l.subject_id)
-       when 'sessions_ended' then l.subject_id end
+       else case when l.deal_id is null then l.subject_id end end
      offset 0) b on true
    order by l.at desc, l.id desc, l.kind is null`,
 );

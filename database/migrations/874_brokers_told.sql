@@ -1,8 +1,10 @@
 -- compatible: nodes of the release before do not know these kinds of notifications: the list tells of them in general words, and their mails wait for a newer node.
 --
--- Any broker of a deal can make anybody its broker, also somebody of another brokerage, and no admin heard of it.
+-- Any broker of a deal can make anybody its broker, also somebody of another brokerage, and no admin heard of it. Who was made the broker of somebody else's deals
+-- did not hear of that, nor did the others on these deals.
 
-INSERT INTO app.notification_kinds VALUES ('outside_broker', 228, 'at_once', false);
+INSERT INTO app.notification_kinds VALUES
+  ('broker_changed', 226, 'at_once', false), ('deals_received', 227, 'at_once', false), ('outside_broker', 228, 'at_once', false);
 
 CREATE OR REPLACE FUNCTION app.note_done()
  RETURNS trigger
@@ -31,7 +33,7 @@ begin
   if session_user = current_user or new.action not in (
     'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
     'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
-    'tokens.issue', 'api_key.create', 'api_key.rotate')
+    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate')
   then
     return null;
   end if;
@@ -87,6 +89,16 @@ begin
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
       end if;
+    when 'deal.hand_over' then
+      perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
+      select p.user_id into person from public.participants p where p.id = about;
+      -- Of several deals at once the successor hears once, and of the brokerage instead of a deal.
+      update vault.events e set deal_id = null, subject = null, subject_id = new.brokerage_id
+        where e.rank = 1 and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
+          and (e.subject_id = new.brokerage_id or e.deal_id in (select d.id from public.deals d where d.organization_id = new.brokerage_id));
+      if not found then
+        perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
+      end if;
     when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
     when 'api_key.create', 'api_key.rotate' then
       perform app.queue_event('api_key_made', null, 'api_keys', about, new.user_id, null);
@@ -114,6 +126,10 @@ begin
       select m.user_id from public.deals d
       join public.members m on m.brokerage_id = d.organization_id and m.role = 'admin' and m.status = 'active'
       where d.id = event.deal_id;
+  elsif event.kind = 'broker_changed' then
+    return query
+      select p.user_id from public.participants p
+      where p.deal_id = event.deal_id and p.status = 'active' and p.id <> event.subject_id;
   elsif event.kind in ('condition_due', 'condition_overdue') then
     return query
       select p.user_id from public.closing_conditions c
@@ -134,6 +150,30 @@ begin
   else
     return query select p.user_id from public.participants p where p.deal_id = event.deal_id and p.status = 'active';
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.brokerages_of_notices(mail uuid, of_kind text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object('id', b.id, 'name', b.name) order by b.name, b.id)
+    from public.brokerages b
+    where b.id in (
+      select coalesce(k.brokerage_id, case when n.subject is null then n.subject_id end)
+      from vault.outbox o
+      join vault.notifications n on n.id in (select i::uuid from jsonb_array_elements_text(o.facts -> 'notifications') i)
+        and n.user_id = o.recipient_id and n.kind = of_kind and n.deal_id is null
+        and app.person_could_open(n.user_id, n.subject, n.subject_id, null)
+      left join public.api_keys k on n.subject = 'api_keys' and k.id = n.subject_id
+      where o.id = brokerages_of_notices.mail and o.kind = 'notifications'));
 end
 $function$;
 
