@@ -9883,15 +9883,15 @@ begin
   if mail.link is not null and not app.is_live_link(mail.link) then
     return false;
   end if;
-  if mail.kind not in ('brokerage_deletion', 'webhook_off') then
+  if mail.kind not in ('brokerage_deletion', 'deletion_of_deals', 'webhook_off') then
     return true;
   end if;
-  if not exists (select from public.members m join public.users u on u.id = m.user_id
+  if mail.kind <> 'deletion_of_deals' and not exists (select from public.members m join public.users u on u.id = m.user_id
     where m.brokerage_id = mail.brokerage_id and m.user_id = mail.recipient_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null)
   then
     return false;
   end if;
-  if mail.kind = 'brokerage_deletion' then
+  if mail.kind <> 'webhook_off' then
     return case when (mail.facts ->> 'cancelled')::boolean
       then not exists (select from vault.brokerage_deletions d where d.brokerage_id = mail.brokerage_id)
       else exists (select from vault.brokerage_deletions d
@@ -11126,6 +11126,30 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_counts() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.mail_deletion(of_brokerage uuid, by_whom uuid, due timestamp with time zone, cancelled boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  facts constant jsonb := jsonb_build_object('brokerage', (select b.name from public.brokerages b where b.id = of_brokerage), 'due_at', due, 'cancelled', cancelled);
+  author constant jsonb := jsonb_build_object('by', (select w.name from public.users w where w.id = by_whom));
+begin
+  perform app.queue_mail(case when p.administers then 'brokerage_deletion' else 'deletion_of_deals' end, u.email, u.id, of_brokerage, null, false,
+      facts || jsonb_build_object('name', u.name) || case when p.administers then author else '{}' end, null, null)
+    from (
+      select a.user_id, bool_or(a.administers) as administers
+      from (
+        select m.user_id, m.role = 'admin' as administers from public.members m where m.brokerage_id = of_brokerage and m.status = 'active'
+        union all
+        select p.user_id, false from public.deals d join public.participants p on p.deal_id = d.id
+          where d.organization_id = of_brokerage and p.status = 'active') a
+      group by a.user_id) p
+    join public.users u on u.id = p.user_id and u.suspended_at is null
+    order by p.administers desc, u.id;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason text, final boolean, outage boolean DEFAULT false)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -11311,10 +11335,9 @@ CREATE OR REPLACE FUNCTION app.mark_brokerage(brokerage uuid, days integer, by_w
  SET search_path TO ''
 AS $function$
 declare
-  known public.brokerages;
   due timestamptz := app.now() + make_interval(days => days);
 begin
-  select b.* into known from public.brokerages b where b.id = brokerage for update;
+  perform from public.brokerages b where b.id = brokerage for update;
   if not found then
     return null;
   end if;
@@ -11331,10 +11354,7 @@ begin
   if not found then
     perform app.refuse('deletion_asked', 'This brokerage is going to be deleted already.');
   end if;
-  perform app.queue_mail('brokerage_deletion', u.email, u.id, brokerage, null, false, jsonb_build_object('name', u.name,
-      'brokerage', known.name, 'by', (select w.name from public.users w where w.id = by_whom), 'due_at', due, 'cancelled', false), null, null)
-    from public.members m join public.users u on u.id = m.user_id
-    where m.brokerage_id = brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+  perform app.mail_deletion(brokerage, by_whom, due, false);
   return due;
 end
 $function$;
@@ -16797,10 +16817,7 @@ begin
     perform app.refuse('deletion_begun', 'The deletion has begun and can no longer be canceled.');
   end if;
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage;
-  perform app.queue_mail('brokerage_deletion', u.email, u.id, brokerage, null, false, jsonb_build_object('name', u.name,
-      'brokerage', b.name, 'by', (select w.name from public.users w where w.id = by_whom), 'due_at', marked.due_at, 'cancelled', true), null, null)
-    from public.members m join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
-    where m.brokerage_id = brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+  perform app.mail_deletion(brokerage, by_whom, marked.due_at, true);
   return true;
 end
 $function$;
@@ -18001,3 +18018,4 @@ $function$;
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- f6f0e06665736dc70edccd8c59a43db601310acdd691912260cbfba958c8d152  874_brokers_told.sql
+-- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
