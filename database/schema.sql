@@ -11966,10 +11966,10 @@ begin
     return null;
   end if;
   -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
-  if session_user = current_user or new.action not in (
+  if session_user = current_user and new.action <> 'user.suspend' or new.action not in (
     'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
     'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
-    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate')
+    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor', 'member.remove', 'member.role', 'user.suspend')
   then
     return null;
   end if;
@@ -12038,6 +12038,24 @@ begin
     when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
     when 'api_key.create', 'api_key.rotate' then
       perform app.queue_event('api_key_made', null, 'api_keys', about, new.user_id, null);
+    when 'brokerage.second_factor' then
+      if new.details @> '{"required": true}' then
+        perform app.queue_event('factor_required', null, null, about, new.user_id, m.user_id)
+          from public.members m where m.brokerage_id = about and m.status = 'active' and not app.has_second_factor(m.user_id);
+      end if;
+    when 'member.remove', 'member.role', 'user.suspend' then
+      person := coalesce(about, new.user_id);
+      if new.details ->> 'role' is distinct from 'admin' then
+        -- What ends with this, or has just ended, and keys that can do less.
+        perform app.queue_event('api_key_stopped', null, 'api_keys', k.id, nullif(new.user_id, person), null)
+          from public.api_keys k
+          where k.revoked_at is null and (k.expires_at is null or k.expires_at > new.at) and (about is null or k.brokerage_id = new.brokerage_id)
+            and k.id in (
+              select d.key_id from vault.api_key_digests d where d.issued_by = person and (d.valid_until is null or d.valid_until >= new.at)
+              union
+              select e.key_id from public.webhook_endpoints e
+                where e.created_by = person and (e.state = 'on' or e.off_because = 'admin_gone' and e.off_since >= new.at));
+      end if;
   end case;
   return null;
 end
@@ -18017,5 +18035,5 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
--- f6f0e06665736dc70edccd8c59a43db601310acdd691912260cbfba958c8d152  874_brokers_told.sql
+-- 718167baeb96a47ae38a1de9d9c635cc83a8c3bcbd751bd7b85f90fe85775356  874_what_is_told.sql
 -- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql

@@ -45,10 +45,16 @@ const ofNoDeal: readonly NotificationKind[] = ['removed', 'deals_received'];
 export const isSecurity = ({ kind, deal_id }: MailedNotification): boolean =>
   deal_id === null && !ofNoDeal.includes(kind);
 
-const byAnAdmin = 'You can sign in again. If you do not know why this was done, ask an admin of that brokerage.';
+const advice: Partial<Record<NotificationKind, string>> = {
+  sessions_ended: 'You can sign in again. If you do not know why this was done, ask an admin of that brokerage.',
+  factor_required:
+    'Set up an authenticator or a passkey under Settings, Security. Until then you see nothing of the brokerage, and the clients that you connected are disconnected.',
+  api_key_stopped:
+    'Its webhooks are off as well. Rotate the key to work with it again, then check the addresses of the webhooks and turn them on.',
+};
 
 /** What the reader of a notification about the security of their account can do. */
-const adviceOn = ({ kind }: MailedNotification): string => (kind === 'sessions_ended' ? byAnAdmin : ifThatWasNotYou);
+const adviceOn = ({ kind }: MailedNotification): string => advice[kind] ?? ifThatWasNotYou;
 
 /** Returns why the reader gets a mail about `deals` deals, as an admin alone if they `administer`, and about their account. */
 function reasonOf(deals: number, administers: boolean, account: boolean): string {

@@ -691,6 +691,58 @@ describe('account-security notifications', () => {
     expect(both!.text).not.toContain('?brokerage=');
   });
 
+  test('report to the admins that the person through whom a key or webhook works is no longer an admin', async () => {
+    const { service, scene } = web;
+    const key = await does('admin', `/brokerages/${scene.brokerage}/keys`, {
+      name: 'Site',
+      environment: 'live',
+      scopes: ['contacts:read'],
+    });
+    const added = async (email: string) => {
+      const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
+        `with u as (insert into users (email, name) values ($2 || '@example.test', 'Gone') returning id)
+         insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
+        [scene.brokerage, email],
+      );
+      return id;
+    };
+    const said =
+      'An API key of Scene Brokers stopped or can do less: the person through whom it works is no longer an admin';
+    const admin = await signInAs(service, scene.people['admin']!);
+    const at = (id: string) => `/brokerages/${scene.brokerage}/members/${id}`;
+    const ends = [
+      (id: string) => admin.ask(at(id), { role: 'broker' }, 'PATCH'),
+      (id: string) => admin.ask(at(id), {}, 'DELETE'),
+      (id: string) => service.sql('update users set suspended_at = now() where id = $1', [id]),
+    ];
+    for (const [index, end] of ends.entries()) {
+      // One by a key that they were shown, the other by a webhook of somebody else's key.
+      for (const by of ['key', 'webhook']) {
+        const gone = await added(`gone-${by}-${index}`);
+        const leaver = await signInAs(service, gone);
+        const { status, body } = await (by === 'key'
+          ? leaver.ask(`/keys/${key.key.id}/rotate`, { overlap_seconds: 0 })
+          : leaver.ask(`/keys/${key.key.id}/webhooks`, { url: 'https://hooks.example.com/here', types: null }));
+        expect(status, JSON.stringify(body)).toBeLessThan(300);
+        await mails();
+        await end(gone);
+        const [mail] = (await mails())['admin'] ?? [];
+        expect(mail, `${index} ${by}`).toMatchObject({ subject: said });
+        expect(mail!.text).toContain('Rotate the key');
+        expect(mail!.text).toContain(`/settings/keys?brokerage=${scene.brokerage}`);
+        // Back with an admin, so that what follows is not told of the key again.
+        await does('admin', `/keys/${key.key.id}/rotate`, { overlap_seconds: 0 });
+      }
+    }
+    const { items } = (await admin.ask('/notifications')).body;
+    expect(items[0]).toMatchObject({ summary: `${said}.`, brokerage_id: scene.brokerage, place: 'keys' });
+    // Whoever held no key is removed without such a notice.
+    const other = await added('gone-without');
+    await mails();
+    await ends[1]!(other);
+    expect((await mails())['admin']).toBeUndefined();
+  });
+
   test('report to a member that an admin ended their sessions, and of which brokerage', async () => {
     const { service, scene } = web;
     await mails();

@@ -546,6 +546,8 @@ test('each notification is listed for its recipient', async () => {
     'assistant_connected',
     'new_device',
     'sessions_ended',
+    'factor_required',
+    'api_key_stopped',
     'broker_changed',
     'deals_received',
   ]);

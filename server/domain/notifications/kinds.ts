@@ -431,6 +431,19 @@ export const notificationKinds = {
       `An admin of ${of} signed you out everywhere and disconnected your connected clients.`,
     action: 'View your sessions',
   },
+  factor_required: {
+    place: 'security',
+    title: 'Your brokerage requires a second factor, and you have none',
+    says: (_, of = 'Your brokerage') => `${of} now requires a second factor: set one up to open its deals.`,
+    action: 'Set up a second factor',
+  },
+  api_key_stopped: {
+    place: 'keys',
+    title: 'An API key or webhook loses the admin through whom it works',
+    says: (n, of = 'your brokerage') =>
+      `${n === 1 ? 'An API key' : `${n} API keys`} of ${of} stopped or can do less: the person through whom ${n === 1 ? 'it works' : 'they work'} is no longer an admin.`,
+    action: 'View the API keys',
+  },
 } as const satisfies Record<string, Words>;
 
 export type NotificationKind = keyof typeof notificationKinds;
