@@ -3840,6 +3840,10 @@ begin
   perform app.enter(user_id, client_id, null, null, null);
   perform app.audit(action, family_id::text, outcome, app.brokerage_of_grant(user_id, client_id), null, address,
     request_id, details);
+  -- Either the client is at fault, or somebody has a copy.
+  if action in ('code.replay', 'tokens.replay') then
+    perform app.queue_event('connection_ended', null, null, client_id, user_id, user_id);
+  end if;
   perform set_config('dealkeep.identity', coalesce(identity, ''), true);
   perform set_config('dealkeep.seal', coalesce(seal, ''), true);
 end
@@ -5475,6 +5479,29 @@ begin
     where w.client_id = client_works_for.client_id and w.user_id = client_works_for.user_id);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.clients_of_notices(mail uuid, of_kind text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object('name', c.name, 'urls', case when c.metadata_url is null then c.redirect_uris else array[c.metadata_url] end) order by c.name, c.id)
+    from public.connected_clients c
+    where c.id in (
+      select n.subject_id
+      from vault.outbox o
+      join vault.notifications n on n.id in (select i::uuid from jsonb_array_elements_text(o.facts -> 'notifications') i)
+        and n.user_id = o.recipient_id and n.kind = of_kind and n.deal_id is null and n.subject is null
+      where o.id = clients_of_notices.mail and o.kind = 'notifications'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.clients_of_notices(uuid,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.closing_warnings(deal_id uuid)
  RETURNS text[]
@@ -12035,7 +12062,7 @@ begin
       if not found then
         perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
       end if;
-    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
+    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, new.client_id, new.user_id, new.user_id);
     when 'api_key.create', 'api_key.rotate' then
       perform app.queue_event('api_key_made', null, 'api_keys', about, new.user_id, null);
     when 'brokerage.second_factor' then
@@ -18035,5 +18062,6 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
--- 718167baeb96a47ae38a1de9d9c635cc83a8c3bcbd751bd7b85f90fe85775356  874_what_is_told.sql
+-- 76f28c3f54e50eb294247aa31972d1db5e949ac65ab0bd79acfb7c0e1aabb234  874_what_is_told.sql
 -- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
+-- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql

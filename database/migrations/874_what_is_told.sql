@@ -2,11 +2,13 @@
 --
 -- Any broker of a deal can make anybody its broker, also somebody of another brokerage, and no admin heard of it. Who was made the broker of somebody else's deals
 -- did not hear of that, nor did the others on these deals. Members without a second factor learned that their brokerage requires one by being locked out, and admins
--- that a key or webhook had stopped, with the admin through whom it worked, when nothing arrived any more.
+-- that a key or webhook had stopped, with the admin through whom it worked, when nothing arrived any more. That an assistant was connected did not say which, and
+-- that a token was used again, which ends its connection, was told to nobody.
 
 INSERT INTO app.notification_kinds VALUES
   ('broker_changed', 226, 'at_once', false), ('deals_received', 227, 'at_once', false), ('outside_broker', 228, 'at_once', false),
-  ('factor_required', 1001, 'at_once', true), ('api_key_stopped', 1002, 'at_once', true);
+  ('factor_required', 1001, 'at_once', true), ('api_key_stopped', 1002, 'at_once', true),
+  ('connection_ended', 1003, 'at_once', true);
 
 CREATE OR REPLACE FUNCTION app.note_done()
  RETURNS trigger
@@ -101,7 +103,7 @@ begin
       if not found then
         perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
       end if;
-    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
+    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, new.client_id, new.user_id, new.user_id);
     when 'api_key.create', 'api_key.rotate' then
       perform app.queue_event('api_key_made', null, 'api_keys', about, new.user_id, null);
     when 'brokerage.second_factor' then

@@ -1,6 +1,6 @@
 /** The mail about notifications: it names the deal and the action, and never quotes a question, a text or an offer. */
 
-import { actionOf, placeOf, sentenceOf, type NotificationKind } from '../domain/notifications/kinds.ts';
+import { actionOf, clientInWords, placeOf, sentenceOf, type NotificationKind } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';
 import { timeInWords } from '../http/days.ts';
 import { notificationChoicesPath, notificationPath, notificationsPath } from '../http/links.ts';
@@ -28,14 +28,8 @@ function byDeal(items: readonly MailedNotification[]): OfDeal[] {
   return [...deals.values()];
 }
 
-const sentence = ({ kind, count, deal_id, role, brokerages }: MailedNotification): string =>
-  sentenceOf(
-    kind,
-    count,
-    deal_id !== null,
-    role,
-    brokerages?.map(({ name }) => name),
-  );
+const sentence = ({ kind, count, deal_id, role, brokerages, clients }: MailedNotification): string =>
+  sentenceOf(kind, count, deal_id !== null, role, clients?.map(clientInWords) ?? brokerages?.map(({ name }) => name));
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
 /** The kinds of notifications that may be about no deal, and do not concern the security of the account. */
@@ -49,6 +43,8 @@ const advice: Partial<Record<NotificationKind, string>> = {
   sessions_ended: 'You can sign in again. If you do not know why this was done, ask an admin of that brokerage.',
   factor_required:
     'Set up an authenticator or a passkey under Settings, Security. Until then you see nothing of the brokerage, and the clients that you connected are disconnected.',
+  connection_ended:
+    'A code or token of it was used a second time: by the assistant, after a fault, or by somebody who has a copy. Connect it again if you still use it. If this happens again, use it no more, and tell whoever provides it.',
   api_key_stopped:
     'Its webhooks are off as well. Rotate the key to work with it again, then check the addresses of the webhooks and turn them on.',
 };

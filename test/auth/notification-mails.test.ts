@@ -14,7 +14,7 @@ import { openDatabase } from '../../server/database/database.ts';
 import { timeInWords } from '../../server/http/days.ts';
 import type { Mail } from '../../server/mail/transport.ts';
 import { startNotifier } from '../../server/background/notifier.ts';
-import { addClient, addPerson, connect } from '../oauth/scene.ts';
+import { addClient, addPerson, connect, redeem } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { openAccount, signedInVisitor, Visitor } from './scene.ts';
@@ -759,11 +759,38 @@ describe('account-security notifications', () => {
     expect(items[0]).toMatchObject({ kind: 'sessions_ended', summary: `${said}.`, place: 'security' });
   });
 
-  test('report a connected assistant once', async () => {
+  test('name a connected assistant and its host, also when a replay ends it, once each', async () => {
     const person = await addPerson(web.service, 'Ada');
-    const grant = await connect(web.service, person, await addClient(web.service, person));
+    await mails();
+    const grant = await connect(web.service, person, await addClient(web.service, person, { name: 'My bank' }));
     expect(grant).toBeDefined();
     expect(await kindsOf(person.id)).toEqual(['assistant_connected']);
+    // Without the characters that keep mail programs from making links of names.
+    const sentTo = async () =>
+      Object.values(await mails())
+        .flat()
+        .filter(({ to }) => to === person.email)
+        .map(({ subject, text }) => ({ subject: subject.replaceAll('\u200c', ''), text }));
+    // Anybody can give any name: the host tells whose it is.
+    const said = 'An assistant was connected to your account: “My bank” of client.example';
+    expect(await sentTo()).toMatchObject([{ subject: said }]);
+    const summaries = async () =>
+      (await (await signInAs(web.service, person.id)).ask('/notifications')).body.items.map(
+        ({ summary }: { summary: string }) => summary,
+      );
+    expect(await summaries()).toEqual([`${said}.`]);
+    // Its code is used a second time.
+    await redeem(web.service, grant);
+    const ended = 'An assistant was disconnected because the access may have been copied: “My bank” of client.example';
+    const [mail, ...others] = await sentTo();
+    expect(others).toEqual([]);
+    expect(mail).toMatchObject({ subject: ended });
+    expect(mail!.text).toContain('used a second time');
+    expect(mail!.text).toContain('/settings/clients');
+    expect(await summaries()).toEqual([`${ended}.`, `${said}.`]);
+    // It tells once that it has ended.
+    await redeem(web.service, grant);
+    expect(await sentTo()).toEqual([]);
   });
 });
 

@@ -98,6 +98,8 @@ const lookedUp = `
   select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at, n.at::text as place,
     coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,
      actor.name as actor_name, brokerage.id as brokerage_id, brokerage.name as brokerage_name,
+    (select jsonb_build_object('name', c.name, 'urls', coalesce(nullif(array[c.metadata_url], '{null}'), c.redirect_uris))
+      from connected_clients c where n.deal_id is null and c.id = n.subject_id) as client,
     (select p.role from participants p where p.deal_id = n.deal_id and p.user_id = app.user_id() and p.status = 'active') as role
   from jsonb_to_recordset($1) n (id uuid, kind text, deal_id uuid, subject text, subject_id uuid, actor_id uuid, at timestamptz, read_at timestamptz)
   left join deals d on d.id = n.deal_id

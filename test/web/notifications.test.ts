@@ -544,6 +544,7 @@ test('each notification is listed for its recipient', async () => {
     'invited',
     'deal_moved',
     'assistant_connected',
+    'connection_ended',
     'new_device',
     'sessions_ended',
     'factor_required',

@@ -30,8 +30,8 @@ interface Words {
   /** The name of the kind in the settings. */
   readonly title: string;
   /**
-   * The event as a sentence without the deal's name, for `count` events of the kind; `of` names the brokerages that it is
-   * about, where it is about some and the reader knows them.
+   * The event as a sentence without the deal's name, for `count` events of the kind; `of` names the brokerages or
+   * clients that it is about, where it is about some and the reader knows them.
    */
   readonly says: (count: number, of?: string) => string;
   /** The label of the button in a mail. */
@@ -403,10 +403,8 @@ export const notificationKinds = {
   assistant_connected: {
     place: 'clients',
     title: 'An assistant is connected to your account',
-    says: counted(
-      'An assistant was connected to your account.',
-      (n) => `${n} assistants were connected to your account.`,
-    ),
+    says: (n, of) =>
+      `${n === 1 ? 'An assistant was' : `${n} assistants were`} connected to your account${of === undefined ? '' : `: ${of}`}.`,
     action: 'View the connected assistants',
   },
   api_key_made: {
@@ -444,6 +442,13 @@ export const notificationKinds = {
       `${n === 1 ? 'An API key' : `${n} API keys`} of ${of} stopped or can do less: the person through whom ${n === 1 ? 'it works' : 'they work'} is no longer an admin.`,
     action: 'View the API keys',
   },
+  connection_ended: {
+    place: 'clients',
+    title: 'An assistant is disconnected because its access may have been copied',
+    says: (n, of) =>
+      `${n === 1 ? 'An assistant was' : `${n} assistants were`} disconnected because the access may have been copied${of === undefined ? '' : `: ${of}`}.`,
+    action: 'View the connected assistants',
+  },
 } as const satisfies Record<string, Words>;
 
 export type NotificationKind = keyof typeof notificationKinds;
@@ -458,17 +463,29 @@ function wordsFor(kind: NotificationKind, ofDeal: boolean, role: string | null):
 
 /**
  * The event as a sentence for a reader in the role `role` on the deal; `ofDeal` is false when it concerns the reader's
- * account, or no deal that they see; `brokerages` are the names of those that it is about.
+ * account, or no deal that they see; `of` are the brokerages or clients that it is about, in words.
  */
 export function sentenceOf(
   kind: NotificationKind,
   count: number,
   ofDeal: boolean,
   role: string | null,
-  brokerages: readonly string[] = [],
+  of: readonly string[] = [],
 ): string {
   const { says } = wordsFor(kind, ofDeal, role);
-  return brokerages.length === 0 ? says(count) : says(count, brokerages.join(' and '));
+  return of.length === 0 ? says(count) : says(count, of.join(' and '));
+}
+
+/** A connected client: the name that somebody chose for it, and the addresses that tell whose it is. */
+export interface NamedClient {
+  readonly name: string;
+  readonly urls: readonly string[];
+}
+
+/** The client by its name and the hosts of its addresses. */
+export function clientInWords({ name, urls }: NamedClient): string {
+  const hosts = [...new Set(urls.map((url) => new URL(url).hostname))].filter((host) => host !== '');
+  return hosts.length === 0 ? `“${name}”` : `“${name}” of ${hosts.join(', ')}`;
 }
 
 /** The label of the button in a mail. */

@@ -3,6 +3,7 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
 import {
+  clientInWords,
   isNotificationKind,
   kindsAt,
   notificationKinds,
@@ -11,6 +12,7 @@ import {
   type DealDelivery,
   type DealPlace,
   type Delivery,
+  type NamedClient,
   type NotificationKind,
   type NotificationPlace,
 } from './kinds.ts';
@@ -38,12 +40,19 @@ export interface Notification {
   place: NotificationPlace;
 }
 
-/** `role` is the reader's on the deal; `brokerage_name` is null for a notification that is about no brokerage. */
-type Found = Omit<Notification, 'summary' | 'place'> & { role: string | null; brokerage_name: string | null };
+/** `role` is the reader's on the deal; `brokerage_name` and `client` are null where it is about none that they see. */
+type Found = Omit<Notification, 'summary' | 'place'> & {
+  role: string | null;
+  brokerage_name: string | null;
+  client: NamedClient | null;
+};
 
-const notificationOf = ({ role, brokerage_name, ...found }: Found): Notification => {
+const notificationOf = ({ role, brokerage_name, client, ...found }: Found): Notification => {
   const known = isNotificationKind(found.kind);
-  const of = brokerage_name === null ? [] : [brokerage_name];
+  const of = [
+    ...(brokerage_name === null ? [] : [brokerage_name]),
+    ...(client === null ? [] : [clientInWords(client)]),
+  ];
   return {
     ...found,
     summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null, role, of) : 'Something happened.',
@@ -65,6 +74,8 @@ const page = rows<Placed<Found> | Reached>(
   'notifications_in_sight',
   // The policies decide which keys and brokerages the caller sees.
   `select l.*, b.id as brokerage_id, b.name as brokerage_name, l.at::text as place,
+     (select jsonb_build_object('name', c.name, 'urls', case when c.metadata_url is null then c.redirect_uris else array[c.metadata_url] end)
+       from connected_clients c where l.deal_id is null and c.id = l.subject_id) as client,
      case when l.deal_id is not null then app.role_on(l.deal_id) end as role
    from app.notifications_in_sight($1, $2, $3) l
    left join lateral (
