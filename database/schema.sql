@@ -3886,6 +3886,10 @@ begin
   perform app.enter(user_id, client_id, null, null, null);
   perform app.audit(action, family_id::text, outcome, app.brokerage_of_grant(user_id, client_id), null, address,
     request_id, details);
+  -- Either the client is at fault, or somebody has a copy.
+  if action in ('code.replay', 'tokens.replay') then
+    perform app.queue_event('connection_ended', null, null, client_id, user_id, user_id);
+  end if;
   perform set_config('dealkeep.identity', coalesce(identity, ''), true);
   perform set_config('dealkeep.seal', coalesce(seal, ''), true);
 end
@@ -4406,7 +4410,7 @@ begin
     select jsonb_agg(jsonb_build_object('id', b.id, 'name', b.name) order by b.name, b.id)
     from public.brokerages b
     where b.id in (
-      select coalesce(k.brokerage_id, case when n.kind = 'sessions_ended' then n.subject_id end)
+      select coalesce(k.brokerage_id, case when n.subject is null then n.subject_id end)
       from vault.outbox o
       join vault.notifications n on n.id in (select i::uuid from jsonb_array_elements_text(o.facts -> 'notifications') i)
         and n.user_id = o.recipient_id and n.kind = of_kind and n.deal_id is null
@@ -4485,6 +4489,15 @@ begin
       select m.user_id from public.api_keys k
       join public.members m on m.brokerage_id = k.brokerage_id and m.role = 'admin' and m.status = 'active'
       where k.id = event.subject_id;
+  elsif event.kind = 'outside_broker' then
+    return query
+      select m.user_id from public.deals d
+      join public.members m on m.brokerage_id = d.organization_id and m.role = 'admin' and m.status = 'active'
+      where d.id = event.deal_id;
+  elsif event.kind = 'broker_changed' then
+    return query
+      select p.user_id from public.participants p
+      where p.deal_id = event.deal_id and p.status = 'active' and p.id <> event.subject_id;
   elsif event.kind in ('condition_due', 'condition_overdue') then
     return query
       select p.user_id from public.closing_conditions c
@@ -5553,6 +5566,29 @@ begin
     where w.client_id = client_works_for.client_id and w.user_id = client_works_for.user_id);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.clients_of_notices(mail uuid, of_kind text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object('name', c.name, 'urls', case when c.metadata_url is null then c.redirect_uris else array[c.metadata_url] end) order by c.name, c.id)
+    from public.connected_clients c
+    where c.id in (
+      select n.subject_id
+      from vault.outbox o
+      join vault.notifications n on n.id in (select i::uuid from jsonb_array_elements_text(o.facts -> 'notifications') i)
+        and n.user_id = o.recipient_id and n.kind = of_kind and n.deal_id is null and n.subject is null
+      where o.id = clients_of_notices.mail and o.kind = 'notifications'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.clients_of_notices(uuid,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.closing_warnings(deal_id uuid)
  RETURNS text[]
@@ -10237,15 +10273,15 @@ begin
   if mail.link is not null and not app.is_live_link(mail.link) then
     return false;
   end if;
-  if mail.kind not in ('brokerage_deletion', 'webhook_off') then
+  if mail.kind not in ('brokerage_deletion', 'deletion_of_deals', 'webhook_off') then
     return true;
   end if;
-  if not exists (select from public.members m join public.users u on u.id = m.user_id
+  if mail.kind <> 'deletion_of_deals' and not exists (select from public.members m join public.users u on u.id = m.user_id
     where m.brokerage_id = mail.brokerage_id and m.user_id = mail.recipient_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null)
   then
     return false;
   end if;
-  if mail.kind = 'brokerage_deletion' then
+  if mail.kind <> 'webhook_off' then
     return case when (mail.facts ->> 'cancelled')::boolean
       then not exists (select from vault.brokerage_deletions d where d.brokerage_id = mail.brokerage_id)
       else exists (select from vault.brokerage_deletions d
@@ -11546,6 +11582,30 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_counts() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.mail_deletion(of_brokerage uuid, by_whom uuid, due timestamp with time zone, cancelled boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  facts constant jsonb := jsonb_build_object('brokerage', (select b.name from public.brokerages b where b.id = of_brokerage), 'due_at', due, 'cancelled', cancelled);
+  author constant jsonb := jsonb_build_object('by', (select w.name from public.users w where w.id = by_whom));
+begin
+  perform app.queue_mail(case when p.administers then 'brokerage_deletion' else 'deletion_of_deals' end, u.email, u.id, of_brokerage, null, false,
+      facts || jsonb_build_object('name', u.name) || case when p.administers then author else '{}' end, null, null)
+    from (
+      select a.user_id, bool_or(a.administers) as administers
+      from (
+        select m.user_id, m.role = 'admin' as administers from public.members m where m.brokerage_id = of_brokerage and m.status = 'active'
+        union all
+        select p.user_id, false from public.deals d join public.participants p on p.deal_id = d.id
+          where d.organization_id = of_brokerage and p.status = 'active') a
+      group by a.user_id) p
+    join public.users u on u.id = p.user_id and u.suspended_at is null
+    order by p.administers desc, u.id;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason text, final boolean, outage boolean DEFAULT false)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -11731,10 +11791,9 @@ CREATE OR REPLACE FUNCTION app.mark_brokerage(brokerage uuid, days integer, by_w
  SET search_path TO ''
 AS $function$
 declare
-  known public.brokerages;
   due timestamptz := app.now() + make_interval(days => days);
 begin
-  select b.* into known from public.brokerages b where b.id = brokerage for update;
+  perform from public.brokerages b where b.id = brokerage for update;
   if not found then
     return null;
   end if;
@@ -11751,10 +11810,7 @@ begin
   if not found then
     perform app.refuse('deletion_asked', 'This brokerage is going to be deleted already.');
   end if;
-  perform app.queue_mail('brokerage_deletion', u.email, u.id, brokerage, null, false, jsonb_build_object('name', u.name,
-      'brokerage', known.name, 'by', (select w.name from public.users w where w.id = by_whom), 'due_at', due, 'cancelled', false), null, null)
-    from public.members m join public.users u on u.id = m.user_id
-    where m.brokerage_id = brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+  perform app.mail_deletion(brokerage, by_whom, due, false);
   return due;
 end
 $function$;
@@ -12443,10 +12499,10 @@ begin
     return null;
   end if;
   -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
-  if session_user = current_user or new.action not in (
+  if session_user = current_user and new.action <> 'user.suspend' or new.action not in (
     'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
     'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
-    'tokens.issue', 'api_key.create', 'api_key.rotate')
+    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor', 'member.remove', 'member.role', 'user.suspend')
   then
     return null;
   end if;
@@ -12489,6 +12545,11 @@ begin
       if new.deal_id is not null then
         perform app.queue_event('joined', new.deal_id, 'participants', coalesce(about, (
           select p.id from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id)), new.user_id, null);
+        perform app.queue_event('outside_broker', new.deal_id, 'participants', p.id, new.user_id, null)
+          from public.participants p
+          where p.deal_id = new.deal_id and p.user_id = new.user_id and p.role = 'broker'
+            and not exists (select from public.deals d join public.members m on m.brokerage_id = d.organization_id
+              where d.id = p.deal_id and m.user_id = p.user_id and m.status = 'active');
       end if;
     when 'participant.remove' then
       perform app.queue_event(case when new.details @> '{"left": true}' then 'left' else 'removed' end, new.deal_id, 'participants', about, new.user_id, null);
@@ -12497,9 +12558,37 @@ begin
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
       end if;
-    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
+    when 'deal.hand_over' then
+      perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
+      select p.user_id into person from public.participants p where p.id = about;
+      -- Of several deals at once the successor hears once, and of the brokerage instead of a deal.
+      update vault.events e set deal_id = null, subject = null, subject_id = new.brokerage_id
+        where e.rank = 1 and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
+          and (e.subject_id = new.brokerage_id or e.deal_id in (select d.id from public.deals d where d.organization_id = new.brokerage_id));
+      if not found then
+        perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
+      end if;
+    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, new.client_id, new.user_id, new.user_id);
     when 'api_key.create', 'api_key.rotate' then
       perform app.queue_event('api_key_made', null, 'api_keys', about, new.user_id, null);
+    when 'brokerage.second_factor' then
+      if new.details @> '{"required": true}' then
+        perform app.queue_event('factor_required', null, null, about, new.user_id, m.user_id)
+          from public.members m where m.brokerage_id = about and m.status = 'active' and not app.has_second_factor(m.user_id);
+      end if;
+    when 'member.remove', 'member.role', 'user.suspend' then
+      person := coalesce(about, new.user_id);
+      if new.details ->> 'role' is distinct from 'admin' then
+        -- What ends with this, or has just ended, and keys that can do less.
+        perform app.queue_event('api_key_stopped', null, 'api_keys', k.id, nullif(new.user_id, person), null)
+          from public.api_keys k
+          where k.revoked_at is null and (k.expires_at is null or k.expires_at > new.at) and (about is null or k.brokerage_id = new.brokerage_id)
+            and k.id in (
+              select d.key_id from vault.api_key_digests d where d.issued_by = person and (d.valid_until is null or d.valid_until >= new.at)
+              union
+              select e.key_id from public.webhook_endpoints e
+                where e.created_by = person and (e.state = 'on' or e.off_because = 'admin_gone' and e.off_since >= new.at));
+      end if;
   end case;
   return null;
 end
@@ -12803,7 +12892,11 @@ begin
         from vault.notifications n
         left join lateral (
           select o.title, app.standing_of(o.deal_id, o.organization_id, barred, administered, o.participant_id, o.role, o.principal_id, o.side) as standing
-          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred) limit 1) s on true
+          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred)
+          union all
+          -- Of interest to admins who are not on the deal.
+          select d.title, app.standing_of(d.id, d.organization_id, barred, administered, null, null, null, null)
+          from public.deals d where n.kind = 'outside_broker' and d.id = n.deal_id and d.organization_id = any (administered) limit 1) s on true
         where n.user_id = me and (n.at, n.id) < (coalesce(after_at, 'infinity'), coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
           and (n.deal_id is null or s.standing is not null)
         order by n.at desc, n.id desc limit 400) n
@@ -17292,10 +17385,7 @@ begin
     perform app.refuse('deletion_begun', 'The deletion has begun and can no longer be canceled.');
   end if;
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage;
-  perform app.queue_mail('brokerage_deletion', u.email, u.id, brokerage, null, false, jsonb_build_object('name', u.name,
-      'brokerage', b.name, 'by', (select w.name from public.users w where w.id = by_whom), 'due_at', marked.due_at, 'cancelled', true), null, null)
-    from public.members m join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
-    where m.brokerage_id = brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+  perform app.mail_deletion(brokerage, by_whom, marked.due_at, true);
   return true;
 end
 $function$;
@@ -17343,7 +17433,10 @@ begin
         from vault.notifications n
         left join lateral (
           select app.standing_of(o.deal_id, o.organization_id, barred, administered, o.participant_id, o.role, o.principal_id, o.side) as standing
-          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred) limit 1) s on true
+          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred)
+          union all
+          select app.standing_of(d.id, d.organization_id, barred, administered, null, null, null, null)
+          from public.deals d where n.kind = 'outside_broker' and d.id = n.deal_id and d.organization_id = any (administered) limit 1) s on true
         where n.user_id = me and n.read_at is null and (n.deal_id is null or s.standing is not null)
         order by n.at desc, n.id desc limit 400) n
       where n.subject is null or n.subject = 'deals' or app.could_open_as(n.subject, n.subject_id, n.standing, administered)
@@ -18507,3 +18600,6 @@ $function$;
 -- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql
 -- 0b119f06a23b5f60352a5e5111d71bb5f94a1be1aab438c280105286583beda1  881_invitations_to_brokerages.sql
 -- c2d66474e63cd730a26a5af13240d3387613a9adc81b697143ae86f287d402ee  882_deals_opened_for_others.sql
+-- 76f28c3f54e50eb294247aa31972d1db5e949ac65ab0bd79acfb7c0e1aabb234  874_what_is_told.sql
+-- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
+-- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql

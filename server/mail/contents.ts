@@ -3,7 +3,15 @@
 import { lifetimes } from '../domain/lifetimes.ts';
 import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
 import { timeInWords } from '../http/days.ts';
-import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath, webhooksPath } from '../http/links.ts';
+import {
+  addressChangeUrl,
+  brokeragePath,
+  dealsPath,
+  invitationUrl,
+  resetUrl,
+  securityPath,
+  webhooksPath,
+} from '../http/links.ts';
 import type { Letter } from './template.ts';
 
 /** The inputs of a mail besides its facts. */
@@ -46,6 +54,9 @@ const works = (sending: Sending, how = ''): string =>
 
 /** When something happened, as a sentence after the one that says what. */
 export const thatWas = (at: string): string => `This was on ${timeInWords(at)}.`;
+
+const deletionOf = (brokerage: string, dueAt: string, isCancelled: boolean): string =>
+  isCancelled ? `${brokerage} will not be deleted` : `${brokerage} will be deleted on ${timeInWords(dueAt)}`;
 
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
@@ -119,7 +130,7 @@ const contents: Contents = {
   }),
   brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl }) => ({
     brand: brokerage,
-    subject: cancelled ? `${brokerage} will not be deleted` : `${brokerage} will be deleted on ${timeInWords(due_at)}`,
+    subject: deletionOf(brokerage, due_at, cancelled),
     name,
     paragraphs: cancelled
       ? [`${by ?? 'The operator of this service'} canceled the deletion: ${brokerage} stays on ${product} as it is.`]
@@ -129,6 +140,21 @@ const contents: Contents = {
         ],
     action: { label: cancelled ? 'Open the settings' : 'Cancel the deletion', url: `${baseUrl}${brokeragePath}` },
     footer: [`You are receiving this e-mail because you are an admin of ${brokerage}. It cannot be turned off.`],
+  }),
+  deletion_of_deals: ({ name, brokerage, due_at, cancelled }, { baseUrl }) => ({
+    brand: brokerage,
+    subject: deletionOf(brokerage, due_at, cancelled),
+    name,
+    paragraphs: cancelled
+      ? [`The deletion of ${brokerage} was canceled: it stays on ${product} as it is, with its deals.`]
+      : [
+          `On ${timeInWords(due_at)} ${brokerage} will be deleted from ${product} for good, with its deals and everything on them: documents, questions and offers.`,
+          'Until then everything stays as it is: download what you need. If you have questions, ask the broker of your deal, or an admin of the brokerage.',
+        ],
+    action: { label: 'View the deals', url: `${baseUrl}${dealsPath}` },
+    footer: [
+      `You are receiving this e-mail because you are a member of ${brokerage}, or take part in one of its deals. It cannot be turned off.`,
+    ],
   }),
 };
 

@@ -1,6 +1,6 @@
 /** The mail about notifications: it names the deal and the action, and never quotes a question, a text or an offer. */
 
-import { actionOf, notificationKinds, sentenceOf, type NotificationKind } from '../domain/notifications/kinds.ts';
+import { actionOf, clientInWords, placeOf, sentenceOf, type NotificationKind } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';
 import { timeInWords } from '../http/days.ts';
 import { notificationChoicesPath, notificationPath, notificationsPath } from '../http/links.ts';
@@ -28,30 +28,35 @@ function byDeal(items: readonly MailedNotification[]): OfDeal[] {
   return [...deals.values()];
 }
 
-const sentence = ({ kind, count, deal_id, role, brokerages }: MailedNotification): string =>
-  sentenceOf(
-    kind,
-    count,
-    deal_id !== null,
-    role,
-    brokerages?.map(({ name }) => name),
-  );
+const sentence = ({ kind, count, deal_id, role, brokerages, clients }: MailedNotification): string =>
+  sentenceOf(kind, count, deal_id !== null, role, clients?.map(clientInWords) ?? brokerages?.map(({ name }) => name));
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
-/**
- * Whether it concerns the security of the account: every notification without a deal, except the reader's removal from
- * one.
- */
-export const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id === null && kind !== 'removed';
+/** The kinds of notifications that may be about no deal, and do not concern the security of the account. */
+const ofNoDeal: readonly NotificationKind[] = ['removed', 'deals_received'];
 
-const byAnAdmin = 'You can sign in again. If you do not know why this was done, ask an admin of that brokerage.';
+/** Whether it concerns the security of the account. */
+export const isSecurity = ({ kind, deal_id }: MailedNotification): boolean =>
+  deal_id === null && !ofNoDeal.includes(kind);
+
+const advice: Partial<Record<NotificationKind, string>> = {
+  sessions_ended: 'You can sign in again. If you do not know why this was done, ask an admin of that brokerage.',
+  factor_required:
+    'Set up an authenticator or a passkey under Settings, Security. Until then you see nothing of the brokerage, and the clients that you connected are disconnected.',
+  connection_ended:
+    'A code or token of it was used a second time: by the assistant, after a fault, or by somebody who has a copy. Connect it again if you still use it. If this happens again, use it no more, and tell whoever provides it.',
+  api_key_stopped:
+    'Its webhooks are off as well. Rotate the key to work with it again, then check the addresses of the webhooks and turn them on.',
+};
 
 /** What the reader of a notification about the security of their account can do. */
-const adviceOn = ({ kind }: MailedNotification): string => (kind === 'sessions_ended' ? byAnAdmin : ifThatWasNotYou);
+const adviceOn = ({ kind }: MailedNotification): string => advice[kind] ?? ifThatWasNotYou;
 
-/** Returns why the reader gets a mail about `deals` deals, and about their account. */
-function reasonOf(deals: number, account: boolean): string {
-  const part = `you take part in ${deals > 1 ? 'these deals' : 'this deal'}`;
+/** Returns why the reader gets a mail about `deals` deals, as an admin alone if they `administer`, and about their account. */
+function reasonOf(deals: number, administers: boolean, account: boolean): string {
+  const part = administers
+    ? 'you are an admin of the brokerage'
+    : `you take part in ${deals > 1 ? 'these deals' : 'this deal'}`;
   const why = deals === 0 ? 'it concerns your account' : account ? `${part}, and it concerns your account` : part;
   return `You are receiving this e-mail because ${why}.`;
 }
@@ -65,7 +70,7 @@ export function notificationLetter(
   const [first] = items;
   const { name, daily, token } = first;
   const urlOf = ({ kind, deal_id, brokerages }: MailedNotification) =>
-    `${baseUrl}${notificationPath(notificationKinds[kind].place, deal_id, brokerages?.length === 1 ? brokerages[0] : undefined)}`;
+    `${baseUrl}${notificationPath(placeOf(kind, deal_id !== null), deal_id, brokerages?.length === 1 ? brokerages[0] : undefined)}`;
   /** The sentence with its time when it is about the account: the reader compares it with what they did. */
   const dated = (one: MailedNotification): string => {
     const at = isSecurity(one) ? times.get(one.kind) : undefined;
@@ -75,12 +80,13 @@ export function notificationLetter(
   const groups = byDeal(items);
   const ofDeals = groups.filter(({ id }) => id !== null);
   const account = groups.length > ofDeals.length;
+  const asAdmin = items.every(({ kind, deal_id }) => deal_id === null || kind === 'outside_broker');
   const unsubscribe = token === null ? null : `${baseUrl}${unsubscribePath}?${new URLSearchParams({ token })}`;
   const around = {
     brand: brokerage ?? product,
     name,
     footer: [
-      reasonOf(ofDeals.length, account),
+      reasonOf(ofDeals.length, ofDeals.length > 0 && asAdmin, account),
       { label: 'Choose your notifications', url: `${baseUrl}${notificationChoicesPath}` },
       ...(unsubscribe === null
         ? []

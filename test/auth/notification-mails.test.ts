@@ -14,7 +14,7 @@ import { openDatabase } from '../../server/database/database.ts';
 import { timeInWords } from '../../server/http/days.ts';
 import type { Mail } from '../../server/mail/transport.ts';
 import { startNotifier } from '../../server/background/notifier.ts';
-import { addClient, addPerson, connect } from '../oauth/scene.ts';
+import { addClient, addPerson, connect, redeem } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { openAccount, signedInVisitor, Visitor } from './scene.ts';
@@ -656,6 +656,9 @@ describe('account-security notifications', () => {
       'Daily summary: Corner bakery and your account',
       'you take part in this deal, and it concerns your account',
     ]);
+    // Admins hear of it on deals in which they take no part.
+    await tell('outside_broker', web.scene.deal, 'daily');
+    expect(await because()).toEqual(['Daily summary: Corner bakery', 'you are an admin of the brokerage']);
     await tell('removed', null, 'at_once');
     const [mail] = (await mails())['viewer']!;
     expect(mail).toMatchObject({ subject: 'You no longer take part in a deal' });
@@ -688,6 +691,58 @@ describe('account-security notifications', () => {
     expect(both!.text).not.toContain('?brokerage=');
   });
 
+  test('report to the admins that the person through whom a key or webhook works is no longer an admin', async () => {
+    const { service, scene } = web;
+    const key = await does('admin', `/brokerages/${scene.brokerage}/keys`, {
+      name: 'Site',
+      environment: 'live',
+      scopes: ['contacts:read'],
+    });
+    const added = async (email: string) => {
+      const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
+        `with u as (insert into users (email, name) values ($2 || '@example.test', 'Gone') returning id)
+         insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
+        [scene.brokerage, email],
+      );
+      return id;
+    };
+    const said =
+      'An API key of Scene Brokers stopped or can do less: the person through whom it works is no longer an admin';
+    const admin = await signInAs(service, scene.people['admin']!);
+    const at = (id: string) => `/brokerages/${scene.brokerage}/members/${id}`;
+    const ends = [
+      (id: string) => admin.ask(at(id), { role: 'broker' }, 'PATCH'),
+      (id: string) => admin.ask(at(id), {}, 'DELETE'),
+      (id: string) => service.sql('update users set suspended_at = now() where id = $1', [id]),
+    ];
+    for (const [index, end] of ends.entries()) {
+      // One by a key that they were shown, the other by a webhook of somebody else's key.
+      for (const by of ['key', 'webhook']) {
+        const gone = await added(`gone-${by}-${index}`);
+        const leaver = await signInAs(service, gone);
+        const { status, body } = await (by === 'key'
+          ? leaver.ask(`/keys/${key.key.id}/rotate`, { overlap_seconds: 0 })
+          : leaver.ask(`/keys/${key.key.id}/webhooks`, { url: 'https://hooks.example.com/here', types: null }));
+        expect(status, JSON.stringify(body)).toBeLessThan(300);
+        await mails();
+        await end(gone);
+        const [mail] = (await mails())['admin'] ?? [];
+        expect(mail, `${index} ${by}`).toMatchObject({ subject: said });
+        expect(mail!.text).toContain('Rotate the key');
+        expect(mail!.text).toContain(`/settings/keys?brokerage=${scene.brokerage}`);
+        // Back with an admin, so that what follows is not told of the key again.
+        await does('admin', `/keys/${key.key.id}/rotate`, { overlap_seconds: 0 });
+      }
+    }
+    const { items } = (await admin.ask('/notifications')).body;
+    expect(items[0]).toMatchObject({ summary: `${said}.`, brokerage_id: scene.brokerage, place: 'keys' });
+    // Whoever held no key is removed without such a notice.
+    const other = await added('gone-without');
+    await mails();
+    await ends[1]!(other);
+    expect((await mails())['admin']).toBeUndefined();
+  });
+
   test('report to a member that an admin ended their sessions, and of which brokerage', async () => {
     const { service, scene } = web;
     await mails();
@@ -704,11 +759,38 @@ describe('account-security notifications', () => {
     expect(items[0]).toMatchObject({ kind: 'sessions_ended', summary: `${said}.`, place: 'security' });
   });
 
-  test('report a connected assistant once', async () => {
+  test('name a connected assistant and its host, also when a replay ends it, once each', async () => {
     const person = await addPerson(web.service, 'Ada');
-    const grant = await connect(web.service, person, await addClient(web.service, person));
+    await mails();
+    const grant = await connect(web.service, person, await addClient(web.service, person, { name: 'My bank' }));
     expect(grant).toBeDefined();
     expect(await kindsOf(person.id)).toEqual(['assistant_connected']);
+    // Without the characters that keep mail programs from making links of names.
+    const sentTo = async () =>
+      Object.values(await mails())
+        .flat()
+        .filter(({ to }) => to === person.email)
+        .map(({ subject, text }) => ({ subject: subject.replaceAll('\u200c', ''), text }));
+    // Anybody can give any name: the host tells whose it is.
+    const said = 'An assistant was connected to your account: “My bank” of client.example';
+    expect(await sentTo()).toMatchObject([{ subject: said }]);
+    const summaries = async () =>
+      (await (await signInAs(web.service, person.id)).ask('/notifications')).body.items.map(
+        ({ summary }: { summary: string }) => summary,
+      );
+    expect(await summaries()).toEqual([`${said}.`]);
+    // Its code is used a second time.
+    await redeem(web.service, grant);
+    const ended = 'An assistant was disconnected because the access may have been copied: “My bank” of client.example';
+    const [mail, ...others] = await sentTo();
+    expect(others).toEqual([]);
+    expect(mail).toMatchObject({ subject: ended });
+    expect(mail!.text).toContain('used a second time');
+    expect(mail!.text).toContain('/settings/clients');
+    expect(await summaries()).toEqual([`${ended}.`, `${said}.`]);
+    // It tells once that it has ended.
+    await redeem(web.service, grant);
+    expect(await sentTo()).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@
 import { generate } from 'otplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { createNotifications, queueNotificationMails } from '../../server/domain/notifications/events.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { openService, type TestService } from '../harness.ts';
 import { whileChanging } from '../locks.ts';
@@ -164,6 +165,29 @@ describe('a brokerage that requires a second factor', () => {
 
     await auth(broker, 'second-factor/remove');
     expect([(await reach(broker)).deal, await key()]).toEqual([404, 401]);
+  });
+
+  it('mails the members without one, and nobody else, when it begins to require it', async () => {
+    admin = await setUp(admin);
+    await service.sql('delete from vault.events');
+    expect((await required(admin)).status).toBe(200);
+    while ((await service.database.run(createNotifications(100))) > 0);
+    await service.database.run(queueNotificationMails(200));
+    const said = 'Harbor Brokers now requires a second factor: set one up to open its deals';
+    const told = (await service.deliver()).filter(({ subject }) => subject === said);
+    const members = await service.sql<{ email: string }>(
+      `select u.email from members m join users u on u.id = m.user_id
+       where m.brokerage_id = $1 and m.status = 'active' and u.id <> $2 order by u.email`,
+      [full.brokerage, full.people.admin.userId],
+    );
+    expect(members.length).toBeGreaterThan(0);
+    expect(told.map(({ to }) => to).toSorted()).toEqual(members.map(({ email }) => email));
+    expect(told[0]!.text).toContain('/settings/security');
+    expect(told[0]!.text).not.toContain('set a new password');
+    expect((await broker.ask('/notifications')).body.items[0]).toMatchObject({
+      kind: 'factor_required',
+      summary: 'Your brokerage now requires a second factor: set one up to open its deals.',
+    });
   });
 
   it('hides the invitations to its deals from a session without one, and accepts no answer to them', async () => {

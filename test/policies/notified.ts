@@ -80,11 +80,15 @@ const acts: readonly (readonly [table: string, action: string, source: string])[
   ['findings', 'finding.add', ''],
 ];
 
-/** The notifications kept for a person, about deals in which they take part or about none: read as the owner. */
+/**
+ * The notifications kept for a person, about deals in which they take part or about none, and those for admins: read as
+ * the owner.
+ */
 const kept = `select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'kind', n.kind, 'deal_id', n.deal_id, 'subject', n.subject,
     'subject_id', n.subject_id, 'actor_id', n.actor_id, 'at', n.at, 'read_at', n.read_at)), '[]')
   from vault.notifications n
-  where n.user_id = app.user_id() and (n.deal_id is null or n.deal_id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer')))`;
+  where n.user_id = app.user_id() and (n.deal_id is null or n.deal_id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer'))
+    or n.kind = 'outside_broker' and n.deal_id in (select d.id from public.deals d where d.organization_id = any (app.brokerages_as('admin'))))`;
 
 /**
  * A person's notifications, each record looked up through the policies: records that the person cannot open are not
@@ -94,6 +98,8 @@ const lookedUp = `
   select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at, n.at::text as place,
     coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,
      actor.name as actor_name, brokerage.id as brokerage_id, brokerage.name as brokerage_name,
+    (select jsonb_build_object('name', c.name, 'urls', coalesce(nullif(array[c.metadata_url], '{null}'), c.redirect_uris))
+      from connected_clients c where n.deal_id is null and c.id = n.subject_id) as client,
     (select p.role from participants p where p.deal_id = n.deal_id and p.user_id = app.user_id() and p.status = 'active') as role
   from jsonb_to_recordset($1) n (id uuid, kind text, deal_id uuid, subject text, subject_id uuid, actor_id uuid, at timestamptz, read_at timestamptz)
   left join deals d on d.id = n.deal_id
@@ -261,6 +267,11 @@ export const notifiedChecks: Check[] = [
              where r.${key} = any ('{${ids.slice(0, 7).join(',')}}')`,
           ]);
         }
+        await server.query('select app.as_owner($1, null)', [
+          `insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at)
+           select gen_random_uuid(), u.id, 'outside_broker', p.deal_id, 'participants', p.id, p.user_id, app.now()
+           from users u, participants p where p.role = 'broker'`,
+        ]);
         // Also for callers whom the brokerage keeps out until they show a second factor.
         for (const barred of [[], [scene.brokerage]])
           for (const caller of callers) {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
-import { createNotifications } from '../../server/domain/notifications/events.ts';
+import { createNotifications, queueNotificationMails } from '../../server/domain/notifications/events.ts';
 import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
 import { removeMember } from '../../server/domain/people/members.ts';
 import { Visitor } from '../auth/scene.ts';
@@ -620,6 +620,62 @@ describe('deals left without a broker', () => {
     expect([items.length, items[0], count]).toEqual([100, left()[0], 101]);
     const { deals, ...removed } = (await remove()).body;
     expect([deals, removed]).toEqual([items, { count: 101, handed_over: false }]);
+  });
+
+  test('are handed over with notice to the successor, once for all of them, and to the others on each', async () => {
+    const successor = await addMember('Suki', 'broker');
+    const mails = async () => {
+      while ((await service.database.run(createNotifications(100))) > 0);
+      await service.database.run(queueNotificationMails(200));
+      const before = service.mails.length;
+      await service.deliver();
+      return service.mails.slice(before);
+    };
+    const mailsOfSuki = async () => {
+      const [{ email }] = (await service.sql<{ email: string }>('select email from users where id = $1', [
+        successor,
+      ])) as [{ email: string }];
+      return (await mails()).filter(({ to }) => to === email);
+    };
+    const latest = async (userId: string) =>
+      (await (await signInAs(service, userId)).ask('/notifications')).body.items.filter(
+        ({ kind }: { kind: string }) => kind !== 'removed',
+      );
+    await remove(brokerId, successor);
+    const [one, ...others] = await mailsOfSuki();
+    expect(others).toEqual([]);
+    expect(one).toMatchObject({ subject: 'Corner bakery: The deal was handed over to you: you are its broker now' });
+    expect(one!.text).toContain(`/deals/${full.deal}`);
+    expect(await latest(successor)).toMatchObject([{ kind: 'deals_received', deal_id: full.deal }]);
+    for (const who of ['seller', 'exclusive buyer'] as const)
+      expect(await latest(full.people[who].userId), who).toMatchObject([
+        { kind: 'broker_changed', summary: 'The deal has a new broker.', subject_name: 'Suki', place: 'people' },
+      ]);
+    // Several deals at once.
+    service.clock.advance(600_000);
+    const second = await insert(service, 'deals', {
+      organization_id: full.brokerage,
+      title: 'Print shop',
+      state: 'listed',
+    });
+    await insert(service, 'participants', { deal_id: second, user_id: successor, role: 'broker', status: 'active' });
+    const next = await addMember('Sam', 'broker');
+    await remove(successor, next);
+    const [{ name }] = (await service.sql<{ name: string }>('select name from brokerages where id = $1', [
+      full.brokerage,
+    ])) as [{ name: string }];
+    expect(await latest(next)).toEqual([]);
+    const about = (await mails()).filter(({ subject }) => subject.includes('handed over to you'));
+    expect(about).toMatchObject([{ subject: `Deals of ${name} were handed over to you: you are their broker now` }]);
+    expect(about[0]!.text).toContain(`${service.config.baseUrl}/deals\n`);
+    expect(await latest(next)).toMatchObject([
+      {
+        kind: 'deals_received',
+        deal_id: null,
+        place: 'deals',
+        summary: `Deals of ${name} were handed over to you: you are their broker now.`,
+      },
+    ]);
   });
 
   test.each(['nothing', 'viewer', 'invited', 'removed'])(

@@ -61,7 +61,7 @@ async function member(role: string, name: string): Promise<SignedIn & { readonly
   return { ...(await signInAs(service, user!.id)), userId: user!.id };
 }
 
-test('deletion requires a recent sign-in and the short name; every admin is mailed and can cancel it', async () => {
+test('deletion requires a recent sign-in and the short name; everybody is mailed, and any admin can cancel it', async () => {
   const broker = await member('broker', 'Bertrand Brokerson');
   const other = await member('admin', 'Oda Otheradmin');
   const [stranger] = await service.sql<{ user_id: string }>(
@@ -94,9 +94,28 @@ test('deletion requires a recent sign-in and the short name; every admin is mail
     [brokerage.id],
   );
   expect(admins.length).toBeGreaterThan(1);
-  const told = (await service.deliver()).filter(({ subject }) => subject.includes('will be deleted on'));
+  const others = await service.sql<{ email: string }>(
+    `select email from users where suspended_at is null and email <> all ($2) and (
+       id in (select user_id from members where brokerage_id = $1 and status = 'active') or id in (
+         select p.user_id from participants p join deals d on d.id = p.deal_id where d.organization_id = $1 and p.status = 'active'))
+     order by email`,
+    [brokerage.id, admins.map(({ email }) => email)],
+  );
+  expect(others.length).toBeGreaterThan(5);
+  const about = (await service.deliver()).filter(({ subject }) => subject.includes('will be deleted on'));
+  const told = about.filter(({ text }) => text.includes('/settings/brokerage'));
   expect(told.map(({ to }) => to).toSorted()).toEqual(admins.map(({ email }) => email));
   expect(told[0]?.text).toContain(brokerage.name);
+  // Everybody else loses their deals with it, and does not read who asked for that.
+  const toOthers = about.filter((one) => !told.includes(one));
+  expect(toOthers.map(({ to }) => to).toSorted()).toEqual(others.map(({ email }) => email));
+  const [who] = await service.sql<{ name: string }>(
+    'select u.name from users u join vault.brokerage_deletions d on d.asked_by = u.id',
+  );
+  for (const { text } of toOthers) {
+    expect(text).toContain('with its deals and everything on them');
+    expect(text).not.toContain(who!.name);
+  }
   // The recipient's time zone is unknown, so the mail gives the time together with its zone.
   const [, said = ''] = / will be deleted on (.* UTC)$/.exec(told[0]?.subject ?? '') ?? [];
   expect(Date.parse(said.replace(' at ', ' '))).toBe(due - (due % 60_000));
@@ -112,7 +131,7 @@ test('deletion requires a recent sign-in and the short name; every admin is mail
   expect(await take(other)).toMatchObject({ status: 200, body: { deleted_at: null } });
   expect(await deletion()).toEqual([]);
   const kept = (await service.deliver()).filter(({ subject }) => subject.endsWith('will not be deleted'));
-  expect(kept.map(({ to }) => to).toSorted()).toEqual(admins.map(({ email }) => email));
+  expect(kept.map(({ to }) => to).toSorted()).toEqual([...admins, ...others].map(({ email }) => email).toSorted());
   expect(
     await service.sql(
       `select action from audit_records where brokerage_id = $1 and action like '%deletion' order by at, id`,

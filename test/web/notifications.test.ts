@@ -240,6 +240,50 @@ describe('notifications', () => {
     });
   });
 
+  test('report to the admins, who are not on the deal, that somebody who is no member became its broker', async () => {
+    const { deal, people, participants, brokerage } = web.scene;
+    const accept = async (role: string) => {
+      const part = (
+        await does('broker', `/deals/${deal}/participants`, {
+          email: 'invited@example.test',
+          name: 'Rival',
+          role,
+          deliver: 'link',
+        })
+      ).participant.id;
+      await notified();
+      await does('invited', `/invitations/${part}/accept`);
+      return notified();
+    };
+    expect(Object.keys(await accept('viewer'))).toEqual(['joined']);
+    const remove = () => does('broker', `/deals/${deal}/participants/${participants['invited']}`, undefined, 'DELETE');
+    await remove();
+    const told = await accept('broker');
+    expect(told['outside_broker']).toEqual(['admin']);
+    const admin = await web.as('admin');
+    const { body } = await admin.ask('/notifications');
+    expect(body.items[0]).toMatchObject({
+      deal_id: deal,
+      subject_id: participants['invited'],
+      subject_name: 'invited',
+      place: 'people',
+      summary: 'Somebody who is no member of your brokerage became a broker of the deal.',
+    });
+    await remove();
+    // A member of the brokerage is a broker like any other.
+    await web.service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [
+      brokerage,
+      people['invited'],
+    ]);
+    expect(Object.keys(await accept('broker'))).toEqual(['joined']);
+    await remove();
+    await web.service.sql(`update members set status = 'removed' where brokerage_id = $1 and user_id = $2`, [
+      brokerage,
+      people['invited'],
+    ]);
+    await notified();
+  });
+
   test('report a new API key to the admins, including its creator', async () => {
     const key = { name: 'Site', environment: 'live', scopes: ['contacts:read'] };
     await does('admin', `/brokerages/${web.scene.brokerage}/keys`, key);
@@ -494,8 +538,20 @@ test('each notification is listed for its recipient', async () => {
     `select id, user_id, kind from vault.notifications where kind not in ('joined', 'invited', 'deal_moved')`,
   );
   const kinds = new Set(rows.map(({ kind }) => kind));
-  // The other kinds are tested in test/auth and test/oauth, and have no record that they are about.
-  const elsewhere = new Set(['joined', 'invited', 'deal_moved', 'assistant_connected', 'new_device', 'sessions_ended']);
+  // The other kinds are tested in test/auth, test/oauth and test/rules.
+  const elsewhere = new Set([
+    'joined',
+    'invited',
+    'deal_moved',
+    'assistant_connected',
+    'connection_ended',
+    'new_device',
+    'sessions_ended',
+    'factor_required',
+    'api_key_stopped',
+    'broker_changed',
+    'deals_received',
+  ]);
   expect(Object.keys(notificationKinds).filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
   for (const [name, id] of Object.entries(web.scene.people)) {
     const person = await signInAs(web.service, id);

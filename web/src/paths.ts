@@ -62,8 +62,13 @@ export const dealPages = {
   people: paths.dealPeople,
 } as const;
 
-/** The account pages to which mails and notifications link. */
-export const accountPages = { clients: paths.clients, keys: paths.keys, security: paths.security } as const;
+/** The pages of no deal to which mails and notifications link. */
+export const accountPages = {
+  deals: paths.deals,
+  clients: paths.clients,
+  keys: paths.keys,
+  security: paths.security,
+} as const;
 
 /** The pages that frame pages below them. The frames handle unknown paths below them themselves. */
 export const frames = [paths.deal, paths.settings] as const;

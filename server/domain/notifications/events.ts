@@ -3,7 +3,7 @@
  */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { NotificationKind } from './kinds.ts';
+import type { NamedClient, NotificationKind } from './kinds.ts';
 
 const create = row<{ taken: number }, [most: number]>('tell_events', 'select app.tell_events($1) as taken');
 
@@ -51,6 +51,8 @@ export interface MailedNotification {
   count: number;
   /** The brokerages that it is about; null where it is about none. */
   brokerages: { id: string; name: string }[] | null;
+  /** The connected clients that it is about; null where it is about none. */
+  clients: NamedClient[] | null;
   /**
    * The token with which the reader unsubscribes from the kinds in the mail; null in a mail to the address that the
    * reader had before.
@@ -66,7 +68,8 @@ export const notificationMail = rows<MailedNotification, [mail: string]>(
   'notification_mail',
   `select name, daily, kind, deal_id, deal_title, count, token,
      case when deal_id is not null then app.role_of_reader($1, deal_id) end as role,
-     case when kind in ('api_key_made', 'sessions_ended') then app.brokerages_of_notices($1, kind) end as brokerages
+     case when deal_id is null then app.brokerages_of_notices($1, kind) end as brokerages,
+     case when deal_id is null then app.clients_of_notices($1, kind) end as clients
    from app.notification_mail($1)`,
 );
 

@@ -23,21 +23,23 @@ export const dealPlaces = [
 export type DealPlace = (typeof dealPlaces)[number];
 
 /** Where the event can be viewed: on a page of the deal, or of the settings. */
-export type NotificationPlace = DealPlace | 'clients' | 'keys' | 'security';
+export type NotificationPlace = DealPlace | 'deals' | 'clients' | 'keys' | 'security';
 
 interface Words {
   readonly place: NotificationPlace;
   /** The name of the kind in the settings. */
   readonly title: string;
   /**
-   * The event as a sentence without the deal's name, for `count` events of the kind; `of` names the brokerages that it is
-   * about, where it is about some and the reader knows them.
+   * The event as a sentence without the deal's name, for `count` events of the kind; `of` names the brokerages or
+   * clients that it is about, where it is about some and the reader knows them.
    */
   readonly says: (count: number, of?: string) => string;
   /** The label of the button in a mail. */
   readonly action: string;
   /** What differs for a buyer or seller of the deal: what buyers can open is about themselves. */
   readonly to?: Partial<Record<'buyer' | 'seller', { readonly says: Words['says']; readonly action?: string }>>;
+  /** What differs where a kind that is mostly about a deal is about none. */
+  readonly ofNone?: { readonly says: Words['says']; readonly action: string; readonly place?: NotificationPlace };
 }
 
 const counted =
@@ -336,11 +338,39 @@ export const notificationKinds = {
     title: 'You or someone else is removed from the deal',
     says: counted('Someone was removed.', (n) => `${n} people were removed.`),
     action: 'View the people',
+    // A person who was removed from a deal cannot open it, and reads no more than that.
+    ofNone: { says: () => 'You no longer take part in a deal.', action: 'Open Dealkeep' },
   },
   left: {
     place: 'people',
     title: 'Someone leaves the deal',
     says: counted('Someone left.', (n) => `${n} people left.`),
+    action: 'View the people',
+  },
+  broker_changed: {
+    place: 'people',
+    title: 'The deal is handed over to another broker',
+    says: counted('The deal has a new broker.', (n) => `The deal got a new broker ${n} times.`),
+    action: 'View the people',
+  },
+  deals_received: {
+    place: 'deal',
+    title: 'Deals are handed over to you',
+    says: () => 'The deal was handed over to you: you are its broker now.',
+    action: 'Open the deal',
+    ofNone: {
+      says: (_, of = 'your brokerage') => `Deals of ${of} were handed over to you: you are their broker now.`,
+      action: 'View the deals',
+      place: 'deals',
+    },
+  },
+  outside_broker: {
+    place: 'people',
+    title: 'Somebody outside your brokerage becomes a broker of one of its deals',
+    says: counted(
+      'Somebody who is no member of your brokerage became a broker of the deal.',
+      (n) => `${n} people who are no members of your brokerage became brokers of the deal.`,
+    ),
     action: 'View the people',
   },
   nda_reminder: {
@@ -373,10 +403,8 @@ export const notificationKinds = {
   assistant_connected: {
     place: 'clients',
     title: 'An assistant is connected to your account',
-    says: counted(
-      'An assistant was connected to your account.',
-      (n) => `${n} assistants were connected to your account.`,
-    ),
+    says: (n, of) =>
+      `${n === 1 ? 'An assistant was' : `${n} assistants were`} connected to your account${of === undefined ? '' : `: ${of}`}.`,
     action: 'View the connected assistants',
   },
   api_key_made: {
@@ -401,39 +429,74 @@ export const notificationKinds = {
       `An admin of ${of} signed you out everywhere and disconnected your connected clients.`,
     action: 'View your sessions',
   },
+  factor_required: {
+    place: 'security',
+    title: 'Your brokerage requires a second factor, and you have none',
+    says: (_, of = 'Your brokerage') => `${of} now requires a second factor: set one up to open its deals.`,
+    action: 'Set up a second factor',
+  },
+  api_key_stopped: {
+    place: 'keys',
+    title: 'An API key or webhook loses the admin through whom it works',
+    says: (n, of = 'your brokerage') =>
+      `${n === 1 ? 'An API key' : `${n} API keys`} of ${of} stopped or can do less: the person through whom ${n === 1 ? 'it works' : 'they work'} is no longer an admin.`,
+    action: 'View the API keys',
+  },
+  connection_ended: {
+    place: 'clients',
+    title: 'An assistant is disconnected because its access may have been copied',
+    says: (n, of) =>
+      `${n === 1 ? 'An assistant was' : `${n} assistants were`} disconnected because the access may have been copied${of === undefined ? '' : `: ${of}`}.`,
+    action: 'View the connected assistants',
+  },
 } as const satisfies Record<string, Words>;
 
 export type NotificationKind = keyof typeof notificationKinds;
 
-/** Sent to a person who was removed from a deal; it must not say more than that. */
-const removedOneself = 'You no longer take part in a deal.';
-
-/** The words of a kind for somebody in this role on the deal; null on none. */
-function wordsFor(kind: NotificationKind, role: string | null): Pick<Words, 'says' | 'action'> {
+/** The words of a kind for somebody in this role on the deal (null on none), or where it is about no deal. */
+function wordsFor(kind: NotificationKind, ofDeal: boolean, role: string | null): Pick<Words, 'says' | 'action'> {
   const words: Words = notificationKinds[kind];
+  if (!ofDeal && words.ofNone) return words.ofNone;
   const own = role === 'buyer' || role === 'seller' ? words.to?.[role] : undefined;
   return { says: own?.says ?? words.says, action: own?.action ?? words.action };
 }
 
 /**
  * The event as a sentence for a reader in the role `role` on the deal; `ofDeal` is false when it concerns the reader's
- * account, or no deal that they see; `brokerages` are the names of those that it is about.
+ * account, or no deal that they see; `of` are the brokerages or clients that it is about, in words.
  */
 export function sentenceOf(
   kind: NotificationKind,
   count: number,
   ofDeal: boolean,
   role: string | null,
-  brokerages: readonly string[] = [],
+  of: readonly string[] = [],
 ): string {
-  if (kind === 'removed' && !ofDeal) return removedOneself;
-  const { says } = wordsFor(kind, role);
-  return brokerages.length === 0 ? says(count) : says(count, brokerages.join(' and '));
+  const { says } = wordsFor(kind, ofDeal, role);
+  return of.length === 0 ? says(count) : says(count, of.join(' and '));
 }
 
-/** The label of the button in a mail; a person who was removed from a deal cannot open it. */
+/** A connected client: the name that somebody chose for it, and the addresses that tell whose it is. */
+export interface NamedClient {
+  readonly name: string;
+  readonly urls: readonly string[];
+}
+
+/** The client by its name and the hosts of its addresses. */
+export function clientInWords({ name, urls }: NamedClient): string {
+  const hosts = [...new Set(urls.map((url) => new URL(url).hostname))].filter((host) => host !== '');
+  return hosts.length === 0 ? `“${name}”` : `“${name}” of ${hosts.join(', ')}`;
+}
+
+/** The label of the button in a mail. */
 export const actionOf = (kind: NotificationKind, ofDeal: boolean, role: string | null): string =>
-  kind === 'removed' && !ofDeal ? 'Open Dealkeep' : wordsFor(kind, role).action;
+  wordsFor(kind, ofDeal, role).action;
+
+/** Where the event can be viewed. */
+export function placeOf(kind: NotificationKind, ofDeal: boolean): NotificationPlace {
+  const words: Words = notificationKinds[kind];
+  return (ofDeal ? undefined : words.ofNone?.place) ?? words.place;
+}
 
 /** The kinds of events that this page of a deal shows. */
 export const kindsAt = (place: DealPlace): NotificationKind[] =>

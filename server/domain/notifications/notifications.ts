@@ -3,13 +3,16 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
 import {
+  clientInWords,
   isNotificationKind,
   kindsAt,
   notificationKinds,
+  placeOf,
   sentenceOf,
   type DealDelivery,
   type DealPlace,
   type Delivery,
+  type NamedClient,
   type NotificationKind,
   type NotificationPlace,
 } from './kinds.ts';
@@ -37,16 +40,23 @@ export interface Notification {
   place: NotificationPlace;
 }
 
-/** `role` is the reader's on the deal; `brokerage_name` is null for a notification that is about no brokerage. */
-type Found = Omit<Notification, 'summary' | 'place'> & { role: string | null; brokerage_name: string | null };
+/** `role` is the reader's on the deal; `brokerage_name` and `client` are null where it is about none that they see. */
+type Found = Omit<Notification, 'summary' | 'place'> & {
+  role: string | null;
+  brokerage_name: string | null;
+  client: NamedClient | null;
+};
 
-const notificationOf = ({ role, brokerage_name, ...found }: Found): Notification => {
+const notificationOf = ({ role, brokerage_name, client, ...found }: Found): Notification => {
   const known = isNotificationKind(found.kind);
-  const of = brokerage_name === null ? [] : [brokerage_name];
+  const of = [
+    ...(brokerage_name === null ? [] : [brokerage_name]),
+    ...(client === null ? [] : [clientInWords(client)]),
+  ];
   return {
     ...found,
     summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null, role, of) : 'Something happened.',
-    place: known ? notificationKinds[found.kind].place : 'deal',
+    place: known ? placeOf(found.kind, found.deal_id !== null) : 'deal',
   };
 };
 
@@ -64,12 +74,14 @@ const page = rows<Placed<Found> | Reached>(
   'notifications_in_sight',
   // The policies decide which keys and brokerages the caller sees.
   `select l.*, b.id as brokerage_id, b.name as brokerage_name, l.at::text as place,
+     (select jsonb_build_object('name', c.name, 'urls', case when c.metadata_url is null then c.redirect_uris else array[c.metadata_url] end)
+       from connected_clients c where l.deal_id is null and c.id = l.subject_id) as client,
      case when l.deal_id is not null then app.role_on(l.deal_id) end as role
    from app.notifications_in_sight($1, $2, $3) l
    left join lateral (
      select o.id, o.name from brokerages o
-     where o.id = case l.kind when 'api_key_made' then (select k.brokerage_id from api_keys k where k.id = l.subject_id)
-       when 'sessions_ended' then l.subject_id end
+     where o.id = case when l.kind in ('api_key_made', 'api_key_stopped') then (select k.brokerage_id from api_keys k where k.id = l.subject_id)
+       when l.deal_id is null then l.subject_id end
      offset 0) b on true
    order by l.at desc, l.id desc, l.kind is null`,
 );

@@ -17,6 +17,8 @@ export interface MailFacts {
   webhook_off: { name: string; brokerage: string; host: string; error: string | null; webhook?: string };
   /** To each admin of the brokerage. `by`: who requested or canceled the deletion; null for the operator. */
   brokerage_deletion: { name: string; brokerage: string; by: string | null; due_at: string; cancelled: boolean };
+  /** To everybody else who is with the brokerage, or on one of its deals. */
+  deletion_of_deals: { name: string; brokerage: string; due_at: string; cancelled: boolean };
 }
 
 /** A change of an account's security settings. */
