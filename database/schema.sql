@@ -1187,6 +1187,7 @@ CREATE TABLE public.normalizations (
     created_by uuid DEFAULT app.user_id(),
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     brokerage_id uuid NOT NULL,
+    currency text,
     CONSTRAINT normalizations_pkey PRIMARY KEY (id),
     CONSTRAINT normalizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT normalizations_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1215,6 +1216,7 @@ CREATE TRIGGER note_changed AFTER UPDATE ON public.normalizations REFERENCING NE
 CREATE TRIGGER note_new AFTER INSERT ON public.normalizations REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
 CREATE TRIGGER note_removed AFTER DELETE ON public.normalizations REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER set_the_currency BEFORE INSERT ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.set_currency_of_books();
 GRANT DELETE, INSERT (deal_id, period_label, adjustment_category, adjustment_amount, rationale), SELECT ON public.normalizations TO dealkeep_server;
 
 CREATE TABLE public.offer_decisions (
@@ -15685,6 +15687,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.set_currency_of_books()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- The same row decides the currency of all figures (server/domain/diligence/books.ts).
+  new.currency := coalesce(new.currency, (
+    select p.currency from public.pl_periods p
+    join public.accounting_snapshots s on s.id = p.snapshot_id and s.status = 'completed'
+    where p.deal_id = new.deal_id
+    order by p.period_end_date desc, p.period_start_date desc, s.completed_at desc, s.id desc limit 1), (
+    select d.currency from public.deals d where d.id = new.deal_id));
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.set_notification_settings(zone text, hour integer)
  RETURNS void
  LANGUAGE plpgsql
@@ -17408,7 +17428,7 @@ begin
           group by c.snapshot_id, c.period_start_date, c.period_end_date, c.currency) c),
       'adjustments', (
         select coalesce(json_agg(json_build_object('id', n.id, 'period_label', n.period_label, 'category', n.adjustment_category,
-          'amount', n.adjustment_amount::text, 'rationale', n.rationale)), '[]')
+          'amount', n.adjustment_amount::text, 'currency', n.currency, 'rationale', n.rationale)), '[]')
         from (
           select n.* from public.normalizations n where n.deal_id = deal
           order by n.created_at desc, n.id desc limit most_adjustments) n))::text
@@ -17969,3 +17989,4 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
+-- 6a2ed0e1574518883302c12dfe21a92528f456936b47b697c59dc4544280377e  898_adjustments_in_their_currency.sql

@@ -4,7 +4,12 @@
  */
 
 import type { Books } from './books.ts';
-import { oneTimeAgain, ownerPayOff, periodsUnmatched } from './contradictions/adjustments.ts';
+import {
+  adjustmentsInOtherCurrency,
+  oneTimeAgain,
+  ownerPayOff,
+  periodsUnmatched,
+} from './contradictions/adjustments.ts';
 import { withKey, type Contradiction } from './contradictions/contradiction.ts';
 import { currenciesOff } from './contradictions/currencies.ts';
 import { customersInOtherCurrency, customersOff } from './contradictions/customers.ts';
@@ -31,6 +36,7 @@ export const contradictions = memoized(function contradictions(books: Books): Co
     ...found,
     ...currenciesOff(view),
     ...customersInOtherCurrency(view),
+    ...adjustmentsInOtherCurrency(view),
     ...monthsAlike(view),
   ].map(withKey);
 });

@@ -268,6 +268,7 @@ export function reportContents(input: ReportInput) {
     years_before: rowsYearBefore(books, earned),
     periods: countingRows(books),
     adjustments: writtenOut(books.adjustments),
+    adjustments_left_out: writtenOut(books.adjustments_left_out ?? []),
     bridge: bridgeOf(books),
     customers: customersOf(books),
     changes: changesOf(customerBridge(books)),
@@ -285,7 +286,7 @@ function readRows([deal, , books, sight, uploads, offers, agreed, sources]: Repo
     [
       { deal, books: books.currency, all },
       ...books.uploads,
-      ...books.adjustments.map(({ id }) => ({ adjustment: id })),
+      ...[...books.adjustments, ...(books.adjustments_left_out ?? [])].map(({ id }) => ({ adjustment: id })),
       ...answers,
       ...uploads,
       ...offers.items,

@@ -6,6 +6,7 @@ import { lineWords } from '../diligence/snapshots.ts';
 import type { ReportContents } from './contents.ts';
 import { Pages, type Column, type Fonts, type TableRow } from './pdf-layout.ts';
 import {
+  adjustmentsLeftOutWords,
   categoryWords,
   changeWords,
   computedFrom,
@@ -469,6 +470,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   if (!hasFigures && offers.items.length === 0) pages.paragraph('There are no figures yet that you may see.');
   writeEarnings(pages, contents);
   writeBridge(pages, contents);
+  pages.soft(adjustmentsLeftOutWords(contents));
   writeContradictions(pages, contents);
   writeCustomers(pages, contents);
   writeOffers(pages, contents);

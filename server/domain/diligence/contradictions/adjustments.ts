@@ -1,7 +1,7 @@
 /** Finds adjustments that do not fit the figures that they adjust, or each other. */
 
 import { plural } from '../../../lib/plural.ts';
-import type { BookedPeriod } from '../books.ts';
+import { currencyOfBooks, type BookedPeriod } from '../books.ts';
 import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
 import { compare, isNegative, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
 import { bridgeLabel } from '../earnings.ts';
@@ -113,6 +113,24 @@ export function periodsUnmatched(view: View): Found[] {
       says: [`${its.length}`],
       sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} for ${quoted(label)}, for which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
       ask: 'Ask which period is meant, and enter it under the label of that period.',
+      amounts: { total },
+      rows: its.map(({ id }) => id).toSorted(byText),
+    };
+  });
+}
+
+/** Adjustments in another currency than the figures that they adjust. */
+export function adjustmentsInOtherCurrency({ books }: View): Found[] {
+  const currency = currencyOfBooks(books);
+  const others = Map.groupBy(books.adjustments_left_out ?? [], (one) => one.currency ?? '');
+  return [...others].map(([other, its]): Found => {
+    const total = sum(its.map(({ amount }) => amount));
+    return {
+      kind: 'currency',
+      of: `adjustments ${other}`,
+      says: [currency, ...its.flatMap(({ period_label, amount }) => [period_label, written(amount)])],
+      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${other} ${its.length === 1 ? 'counts' : 'count'} nowhere: the profit and loss is in ${currency}.`,
+      ask: `Ask for the amounts in ${currency}, and enter them anew.`,
       amounts: { total },
       rows: its.map(({ id }) => id).toSorted(byText),
     };
