@@ -17546,10 +17546,16 @@ begin
         select json_build_array(k.id, coalesce(b.left_name, k.name), b.role) from public.users k where k.id = o.buyer_user_id) end,
       (select json_build_array(c.decision, c.decided_at::text) from public.offer_decisions c where c.offer_id = o.id),
       coalesce(o.id = agreed, false),
-      o.is_current and (b.role = 'buyer' and b.status = 'active') is not true))
+      o.is_current and (b.role = 'buyer' and b.status = 'active') is not true, o.participant_id,
+      -- Whoever sees an offer sees the sources of financing of its side. Those that ended count in no total.
+      case when o.is_current or o.id = agreed then (
+        select json_agg(json_build_array(t.source_type, t.currency, t.total) order by t.source_type, t.currency) from (
+          select s.source_type, s.currency, sum(s.commitment_amount)::text as total from public.financing_sources s
+          where s.deal_id = deal and s.participant_id = o.participant_id and s.commitment_status not in ('expired', 'withdrawn')
+          group by s.source_type, s.currency) t) end))
     from (
       select l.* from (
-        select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
+        select k.id, k.buyer_user_id, k.participant_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
         where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
         order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 51) l
       order by l.submitted_at desc, l.id desc) o
@@ -17990,3 +17996,4 @@ $function$;
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- 6a2ed0e1574518883302c12dfe21a92528f456936b47b697c59dc4544280377e  898_adjustments_in_their_currency.sql
+-- 6c7050b1ac16f9b38a086192ffb2d092316c9df4041b6899e187bb716813f25e  899_offers_with_their_financing.sql

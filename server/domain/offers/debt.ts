@@ -3,8 +3,6 @@
  * of the SBA examine.
  */
 
-import { rows } from '../../database/statement.ts';
-import { seenDeal } from '../deals/deals.ts';
 import type { Books } from '../diligence/books.ts';
 import {
   coverageByYear,
@@ -34,27 +32,7 @@ import type { Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
 import type { SbaFacts } from '../diligence/sba-rules.ts';
 import type { CertainMoney, OfferAmounts } from './valuation.ts';
-import { counts, type SourceType } from './financing.ts';
-
-/** The total that a buyer's side has recorded of one type of source in one currency. */
-export interface FundingRow {
-  participant_id: string;
-  source_type: SourceType;
-  currency: string;
-  total: string;
-}
-
-/**
- * Returns the totals of the financing sources by buyer's side, type and currency, as far as the caller may see them,
- * without expired and withdrawn sources.
- */
-export const funding = rows<FundingRow, [dealId: string]>(
-  'funding_by_side',
-  `select s.participant_id, s.source_type, s.currency, sum(s.commitment_amount)::text as total
-   from financing_sources s
-   where s.deal_id = ${seenDeal('$1')} and ${counts('s.commitment_status')}
-   group by s.participant_id, s.source_type, s.currency`,
-);
+import type { FundingRow, SourceType } from './financing.ts';
 
 /** Terms that a person typed in to see their effect; they are not stored. */
 export interface TypedTerms {

@@ -6,6 +6,7 @@ import type { Books } from '../diligence/books.ts';
 import { memoizedWith } from '../diligence/caches.ts';
 import { compare, spoken, zero, type Decimal } from '../diligence/decimals.ts';
 import { openParts, type ComparedTerm, type MoneyPart } from './valuation.ts';
+import type { FundingRow } from './financing.ts';
 import {
   amountIn,
   amountsOf,
@@ -61,18 +62,24 @@ function inShort(
   };
 }
 
+/** The offers to compare, and the financing recorded for them; null when financing is off. */
+interface Compared {
+  readonly offers: readonly AssessedOffer[];
+  readonly funding: readonly FundingRow[] | null;
+}
+
 /**
  * Returns the summary of a deal's offers, compared with the books as the same caller sees them; null without offers.
  */
-export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOffer[]): Summary | null => {
+export const summaryOf = memoizedWith((books: Books, given: Compared): Summary | null => {
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
-  const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
+  const highest = given.offers.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
   if (highest.length === 0) return null;
   const { basis, offers, compared } = assessed({
     books,
     offers: highest,
-    funding: null,
-    day: '',
+    funding: given.funding,
+    day: null,
     // Assistants read the currency as a code, as in every other amount they get.
     sayMoney: (amount, currency) => `${currency} ${spoken(amount)}`,
   });

@@ -23,7 +23,7 @@ import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../
 import { memoized } from '../diligence/caches.ts';
 import { qoeOverview } from '../diligence/overview.ts';
 import { amountsOf, assessed, databaseTime, toCompare } from '../offers/assessment.ts';
-import { funding } from '../offers/debt.ts';
+import { funding } from '../offers/financing.ts';
 import { agreedOffer, currentAndAgreed, dealOffers, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
 import type { Results } from '../../database/database.ts';
 import type { Books } from '../diligence/books.ts';
