@@ -6,6 +6,7 @@ import { lineWords } from '../diligence/snapshots.ts';
 import type { ReportContents } from './contents.ts';
 import { Pages, type Column, type Fonts, type TableRow } from './pdf-layout.ts';
 import {
+  addedUpWords,
   adjustmentsLeftOutWords,
   categoryWords,
   changeWords,
@@ -196,7 +197,7 @@ function writeContradictions(pages: Pages, { computed: { contradictions } }: Rep
 function writeCustomers(pages: Pages, { customers, changes, computed }: ReportContents): void {
   if (!customers) return;
   const { currency, customers: all, others } = customers;
-  pages.section('Customers', `${span(customers)}, in ${currency}.`);
+  pages.section('Customers', `${span(customers)}, in ${currency}.${addedUpWords(customers.uploaded_periods)}`);
   const hhi = customers.hhi_of_revenue ?? customers.hhi;
   const [largest] = all;
   pages.facts([

@@ -113,6 +113,10 @@ export function adjustmentsLeftOutWords({ adjustments_left_out: all }: ReportCon
   return `Adjustments recorded in another currency, and in no figures: ${shown}${all.length > 10 ? ` and ${all.length - 10} more` : ''}.`;
 }
 
+/** Says, after another sentence, that the customers of a period were uploaded by shorter ones; otherwise empty. */
+export const addedUpWords = (uploadedPeriods: number): string =>
+  uploadedPeriods > 1 ? ` Added up from ${uploadedPeriods} uploaded periods.` : '';
+
 /** Whether a report contains offers only: its reader sees no uploads. */
 export const isOfOffers = ({ uploads, offers }: Pick<ReportContents, 'uploads' | 'offers'>): boolean =>
   uploads.length === 0 && offers.items.length > 0;

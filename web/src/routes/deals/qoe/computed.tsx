@@ -12,6 +12,7 @@ import { EmptyState, Loaded, SkeletonCard, SkeletonRows } from '../../../compone
 import { cx } from '../../../lib/cx.ts';
 import { compare } from '../../../lib/decimal.ts';
 import { formatCount, formatDay, formatMonth, formatMonthOfYear, formatShare, plural } from '../../../lib/format.ts';
+import { addedUp } from '../../../lib/periods.ts';
 import { plLines } from '../../../lib/states.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 
@@ -234,7 +235,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   return (
     <Card
       title="Customer concentration in detail"
-      description={`${formatDay(concentration.first)} – ${formatDay(concentration.last)}. ${computedFrom}`}
+      description={`${formatDay(concentration.first)} – ${formatDay(concentration.last)}${addedUp(concentration.uploaded_periods)}. ${computedFrom}`}
       flush
     >
       <Facts className="border-t border-line px-4 py-4 sm:px-5">
