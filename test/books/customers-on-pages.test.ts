@@ -110,13 +110,22 @@ test('a start or end date alone is rejected, and the latest 120 of many periods 
   expect(await ask('/qoe/customers?start_date=2110-01-01&end_date=2110-01-31')).toMatchObject({ period: { count: 1 } });
 });
 
-test('twelve months with customers are added up from shorter periods', async () => {
+test('twelve months with customers are added up, and coverage says of which twelve months its customer is', async () => {
   const months = Array.from({ length: 13 }, (_, at) => `${2126 + Math.floor(at / 12)}-${(at % 12) + 1}`);
   const rows = months.map((month) => `Anvil,USD,100,${month}\nBirch,USD,${month === '2127-1' ? 400 : 10},${month}\n`);
   await upload(`customer,currency,revenue,period\n${rows.join('')}`, 'customer_revenue');
-  await upload(profitAndLoss({ FY2126: 3_000 }));
+  await upload(profitAndLoss({ FY2126: 3_000, FY2128: 4_000 }));
   const { period, items, periods } = await ask('/qoe/customers');
   expect(period).toMatchObject({ first: '2126-02-01', last: '2127-01-31', uploaded_periods: 12, total: '1710' });
   expect(items[0]).toMatchObject({ customer_name: 'Anvil', revenue_total: '1200', revenue_share: '0.701754' });
   expect(periods[1]).toMatchObject({ first: '2127-01-01', last: '2127-01-31' });
+
+  const without = async (label: string) => {
+    const { basis, offers } = await ask(`/offers/worth?period_label=${label}`);
+    expect(basis.period).toBe(label);
+    return offers[0].coverage.without_largest;
+  };
+  expect(await without('FY2126')).toMatchObject({ customer: 'Anvil', customer_period: null });
+  const customer_period = { first: '2126-02-01', last: '2127-01-31' };
+  expect(await without('FY2128')).toMatchObject({ customer: 'Anvil', customer_period });
 });

@@ -88,14 +88,22 @@ export const summaryOf = memoizedWith((books: Books, given: Compared): Summary |
     ...(basis ? { basis: figures as Omit<BasisSummary, 'add_backs'> } : {}),
     offers: offers.slice(0, mostSummarized).map(({ offer_id, multiples, money, coverage }) => {
       const [covered] = coverage?.sentences ?? [];
-      const [without] = coverage?.without_largest?.sentences ?? [];
+      const less = coverage?.without_largest;
+      const of = less?.customer_period;
+      const [without] = less?.sentences ?? [];
       return {
         offer_id,
         ...(multiples ? { multiples } : {}),
         ...(money ? { money: Object.fromEntries(money.parts.map(({ part, share }) => [part, share])) } : {}),
         ...(money?.beyond_price ? { parts_beyond_price: money.beyond_price } : {}),
         ...(covered ? { coverage: covered } : {}),
-        ...(without ? { coverage_without_largest_customer: without } : {}),
+        ...(without
+          ? {
+              coverage_without_largest_customer: of
+                ? `${without} The customer’s revenue is of ${of.first} to ${of.last}.`
+                : without,
+            }
+          : {}),
       };
     }),
     ...(compared ? { two_best: inShort(compared, highest) } : {}),

@@ -191,6 +191,7 @@ function offersOf(
           sentences: [...covered.sentences],
           without_largest: covered.without_largest && {
             customer: covered.without_largest.customer,
+            customer_period: covered.without_largest.customer_period,
             sentences: [...covered.without_largest.sentences],
           },
         },

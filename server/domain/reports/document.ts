@@ -306,7 +306,8 @@ function writeCoverage(pages: Pages, offer: Offer): void {
   if (!offer.coverage) return;
   pages.subsection(`Debt coverage: ${offer.buyer}`);
   const { sentences, without_largest: without } = offer.coverage;
-  const withoutLargest = (without?.sentences ?? []).map((sentence) => `Without ${without?.customer}: ${sentence}`);
+  const of = without?.customer_period ? ` (revenue of ${span(without.customer_period)})` : '';
+  const withoutLargest = (without?.sentences ?? []).map((sentence) => `Without ${without?.customer}${of}: ${sentence}`);
   pages.paragraphs([...sentences, ...withoutLargest]);
 }
 

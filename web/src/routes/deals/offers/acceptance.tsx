@@ -15,6 +15,7 @@ import { Notice } from '../../../components/notice.tsx';
 import { DayText } from '../../../components/time.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
 import { compare } from '../../../lib/decimal.ts';
+import { formatDay } from '../../../lib/format.ts';
 import { useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 import { termNames, type TermName } from './search.ts';
@@ -166,7 +167,10 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
         <>
           <p className="mt-4 text-sm font-medium text-ink">
             Without {without.customer}, the largest customer (EBITDA{' '}
-            <Money rounded amount={without.ebitda} currency={basis.currency} />)
+            <Money rounded amount={without.ebitda} currency={basis.currency} />
+            {without.customer_period &&
+              `, with the revenue of ${formatDay(without.customer_period.first)} – ${formatDay(without.customer_period.last)}: there are no customers of ${basis.period}`}
+            )
           </p>
           <ul className="mt-1 flex flex-col gap-1.5">
             {without.sentences.map((sentence) => (
