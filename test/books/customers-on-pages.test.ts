@@ -1,6 +1,8 @@
 /** What pages show of customers whose revenue was uploaded in several files, by year or by month. */
 
+import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { download } from '../reports/files.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { profitAndLoss, uploadTo } from './uploads.ts';
 
@@ -128,4 +130,18 @@ test('twelve months with customers are added up, and coverage says of which twel
   expect(await without('FY2126')).toMatchObject({ customer: 'Anvil', customer_period: null });
   const customer_period = { first: '2126-02-01', last: '2127-01-31' };
   expect(await without('FY2128')).toMatchObject({ customer: 'Anvil', customer_period });
+});
+
+test('amounts have as many decimal places as their currency, in sentences and in the report', async () => {
+  await upload('period,currency,revenue,gross_profit,ebitda\nFY2130,KWD,3000,1500,600\n');
+  await web.service.sql('update offers set payload = $2 where deal_id = $1', [
+    deal,
+    JSON.stringify({ currency: 'KWD', purchase_price: '1000.5', cash_at_close: '1000.5' }),
+  ]);
+  const { offers } = await ask('/offers/worth?period_label=FY2130');
+  expect(offers[0].coverage.sentences[0]).toContain('debt of KWD\u{a0}1,000.500 ');
+  const { bytes } = await download(web.service, await web.as('broker'), deal, 'xlsx');
+  const styles = strFromU8(unzipSync(bytes)['xl/styles.xml']!);
+  expect(styles).toContain('#,##0.000');
+  expect(styles).not.toContain('#,##0.00"');
 });

@@ -4,7 +4,7 @@
 
 import type { Books } from '../diligence/books.ts';
 import { memoizedWith } from '../diligence/caches.ts';
-import { compare, spoken, zero, type Decimal } from '../diligence/decimals.ts';
+import { compare, placesOf, spoken, zero, type Decimal } from '../diligence/decimals.ts';
 import { openParts, type ComparedTerm, type MoneyPart } from './valuation.ts';
 import type { FundingRow } from './financing.ts';
 import {
@@ -81,7 +81,7 @@ export const summaryOf = memoizedWith((books: Books, given: Compared): Summary |
     funding: given.funding,
     day: null,
     // Assistants read the currency as a code, as in every other amount they get.
-    sayMoney: (amount, currency) => `${currency} ${spoken(amount)}`,
+    sayMoney: (amount, currency) => `${currency} ${spoken(amount, placesOf(currency))}`,
   });
   const { add_backs: _addBacks, ...figures } = basis ?? { add_backs: [] };
   return {
