@@ -5,6 +5,8 @@
 
 import type { Books } from './books.ts';
 import {
+  adjustmentsAgain,
+  adjustmentsBeyond,
   adjustmentsInOtherCurrency,
   oneTimeAgain,
   ownerPayOff,
@@ -38,5 +40,7 @@ export const contradictions = memoized(function contradictions(books: Books): Co
     ...customersInOtherCurrency(view),
     ...adjustmentsInOtherCurrency(view),
     ...monthsAlike(view),
+    ...adjustmentsAgain(view),
+    ...adjustmentsBeyond(view),
   ].map(withKey);
 });
