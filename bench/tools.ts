@@ -61,7 +61,7 @@ const nobody = randomUUID();
 const cases: readonly ToolCase[] = [
   { tool: 'svc_deals_get', era: '2026-07-28', entering: dealAnswer },
   { tool: 'svc_deals_get', era: '2025-11-25', entering: dealAnswer },
-  { tool: 'svc_offers_list', era: '2026-07-28', entering: offersAnswer(nobody) },
+  { tool: 'svc_offers_list', era: '2026-07-28', entering: offersAnswer(nobody, true) },
   {
     tool: 'svc_qoe_pl_periods',
     era: '2026-07-28',

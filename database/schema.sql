@@ -1187,6 +1187,7 @@ CREATE TABLE public.normalizations (
     created_by uuid DEFAULT app.user_id(),
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     brokerage_id uuid NOT NULL,
+    currency text,
     CONSTRAINT normalizations_pkey PRIMARY KEY (id),
     CONSTRAINT normalizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT normalizations_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1215,6 +1216,7 @@ CREATE TRIGGER note_changed AFTER UPDATE ON public.normalizations REFERENCING NE
 CREATE TRIGGER note_new AFTER INSERT ON public.normalizations REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
 CREATE TRIGGER note_removed AFTER DELETE ON public.normalizations REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER set_the_currency BEFORE INSERT ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.set_currency_of_books();
 GRANT DELETE, INSERT (deal_id, period_label, adjustment_category, adjustment_amount, rationale), SELECT ON public.normalizations TO dealkeep_server;
 
 CREATE TABLE public.offer_decisions (
@@ -11928,14 +11930,30 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.member_has_second_factor(uuid,uuid) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.member_invitations_made(person uuid, of_brokerage uuid)
- RETURNS SETOF uuid
- LANGUAGE plpgsql
- STABLE
 CREATE OR REPLACE FUNCTION app.member_invitations()
  RETURNS TABLE(brokerage_id uuid, brokerage_name text, role text, expires_at timestamp with time zone)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select b.id, b.name, m.role, max(i.expires_at)
+    from public.members m
+    join public.brokerages b on b.id = m.brokerage_id
+    join vault.invitations i on i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null and i.expires_at > app.now()
+    where m.user_id = app.user_id() and m.status = 'invited' and not app.address_in_doubt(b.id)
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = b.id)
+    group by b.id, b.name, m.role
+    order by 4 desc, 1 desc limit 20;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.member_invitations() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.member_invitations_made(person uuid, of_brokerage uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
  SET search_path TO ''
 AS $function$
 begin
@@ -11952,17 +11970,6 @@ begin
           and l.subject_id = m.id and l.user_id is distinct from person);
 end
 $function$;
-    select b.id, b.name, m.role, max(i.expires_at)
-    from public.members m
-    join public.brokerages b on b.id = m.brokerage_id
-    join vault.invitations i on i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null and i.expires_at > app.now()
-    where m.user_id = app.user_id() and m.status = 'invited' and not app.address_in_doubt(b.id)
-      and not exists (select from vault.deletions_begun g where g.brokerage_id = b.id)
-    group by b.id, b.name, m.role
-    order by 4 desc, 1 desc limit 20;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.member_invitations() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.member_link_until(of_brokerage uuid, person uuid)
  RETURNS timestamp with time zone
@@ -16301,6 +16308,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.set_currency_of_books()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- The same row decides the currency of all figures (server/domain/diligence/books.ts).
+  new.currency := coalesce(new.currency, (
+    select p.currency from public.pl_periods p
+    join public.accounting_snapshots s on s.id = p.snapshot_id and s.status = 'completed'
+    where p.deal_id = new.deal_id
+    order by p.period_end_date desc, p.period_start_date desc, s.completed_at desc, s.id desc limit 1), (
+    select d.currency from public.deals d where d.id = new.deal_id));
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.set_notification_settings(zone text, hour integer)
  RETURNS void
  LANGUAGE plpgsql
@@ -18024,7 +18049,7 @@ begin
           group by c.snapshot_id, c.period_start_date, c.period_end_date, c.currency) c),
       'adjustments', (
         select coalesce(json_agg(json_build_object('id', n.id, 'period_label', n.period_label, 'category', n.adjustment_category,
-          'amount', n.adjustment_amount::text, 'rationale', n.rationale)), '[]')
+          'amount', n.adjustment_amount::text, 'currency', n.currency, 'rationale', n.rationale)), '[]')
         from (
           select n.* from public.normalizations n where n.deal_id = deal
           order by n.created_at desc, n.id desc limit most_adjustments) n))::text
@@ -18142,10 +18167,16 @@ begin
         select json_build_array(k.id, coalesce(b.left_name, k.name), b.role) from public.users k where k.id = o.buyer_user_id) end,
       (select json_build_array(c.decision, c.decided_at::text) from public.offer_decisions c where c.offer_id = o.id),
       coalesce(o.id = agreed, false),
-      o.is_current and (b.role = 'buyer' and b.status = 'active') is not true))
+      o.is_current and (b.role = 'buyer' and b.status = 'active') is not true, o.participant_id,
+      -- Whoever sees an offer sees the sources of financing of its side. Those that ended count in no total.
+      case when o.is_current or o.id = agreed then (
+        select json_agg(json_build_array(t.source_type, t.currency, t.total) order by t.source_type, t.currency) from (
+          select s.source_type, s.currency, sum(s.commitment_amount)::text as total from public.financing_sources s
+          where s.deal_id = deal and s.participant_id = o.participant_id and s.commitment_status not in ('expired', 'withdrawn')
+          group by s.source_type, s.currency) t) end))
     from (
       select l.* from (
-        select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
+        select k.id, k.buyer_user_id, k.participant_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
         where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
         order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 51) l
       order by l.submitted_at desc, l.id desc) o
@@ -18585,21 +18616,23 @@ $function$;
 -- 025da38ca77a3cc774703417f64298eff187200bc3ca67346ec80beb96c2e303  865_offers_declined_before_exclusivity.sql
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
--- 9b51bfcf5ab5febf579dc6e20b6edb21bff688bc4180b07d527655ef88f5af3e  890_names_of_opened_documents.sql
--- f5e1cbb1f770fa94ed044a4eef014181c2e0ce7fd85ad1a7176c0e34406145e8  903_hosts_of_clients_by_document.sql
--- 6f3b32ae8dd8549ad7f6aa9b8ea7c03c3cdb35a3d344fbc0617b253a967b5981  885_merges_into_archived_contacts.sql
--- bff75005e6a89b5eebd67f27ab34c74076d7b712a2ad033fa78c8d5fe6865eaa  908_refused_records_hold_up_no_others.sql
--- b59ff67b819780631736b16467ec0eb1e4a34514740b4cfcf673536a387d7daa  909_deliveries_by_first_attempt.sql
--- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
--- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql
 -- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
 -- 2039a0fce25a1bcf577ac252720fb3209f285f9c5b04b0c4c25e6deff7546587  871_invitations_end_with_who_made_them.sql
 -- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
 -- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql
+-- 76f28c3f54e50eb294247aa31972d1db5e949ac65ab0bd79acfb7c0e1aabb234  874_what_is_told.sql
+-- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
+-- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
 -- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
 -- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql
 -- 0b119f06a23b5f60352a5e5111d71bb5f94a1be1aab438c280105286583beda1  881_invitations_to_brokerages.sql
 -- c2d66474e63cd730a26a5af13240d3387613a9adc81b697143ae86f287d402ee  882_deals_opened_for_others.sql
--- 76f28c3f54e50eb294247aa31972d1db5e949ac65ab0bd79acfb7c0e1aabb234  874_what_is_told.sql
--- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
--- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
+-- 6f3b32ae8dd8549ad7f6aa9b8ea7c03c3cdb35a3d344fbc0617b253a967b5981  885_merges_into_archived_contacts.sql
+-- 9b51bfcf5ab5febf579dc6e20b6edb21bff688bc4180b07d527655ef88f5af3e  890_names_of_opened_documents.sql
+-- 6a2ed0e1574518883302c12dfe21a92528f456936b47b697c59dc4544280377e  898_adjustments_in_their_currency.sql
+-- 6c7050b1ac16f9b38a086192ffb2d092316c9df4041b6899e187bb716813f25e  899_offers_with_their_financing.sql
+-- f5e1cbb1f770fa94ed044a4eef014181c2e0ce7fd85ad1a7176c0e34406145e8  903_hosts_of_clients_by_document.sql
+-- bff75005e6a89b5eebd67f27ab34c74076d7b712a2ad033fa78c8d5fe6865eaa  908_refused_records_hold_up_no_others.sql
+-- b59ff67b819780631736b16467ec0eb1e4a34514740b4cfcf673536a387d7daa  909_deliveries_by_first_attempt.sql
+-- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
+-- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql

@@ -80,7 +80,7 @@ async function work(
   if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
   // Checked before the input. The database checks again, in the transaction that writes.
   if (!context.holder?.scopes.includes(tool.scope)) throw new ToolRefusal(missingScope(factsOf(context, tool, input)));
-  const plan = tool.plan(given, context.from, config.baseUrl);
+  const plan = tool.plan(given, context.from, config);
   const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: context.from } : null;
   const answerOf = (found: readonly unknown[]): Record<string, unknown> => {
     const result = plan.answer(found, context.caller ?? null);

@@ -81,12 +81,12 @@ interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject, 
    * The statements, run in one transaction after the one that enters with the token. `origin` is for statements that
    * leave an audit record.
    */
-  readonly work: (input: z.output<Input>, origin: Origin) => Work;
+  readonly work: (input: z.output<Input>, origin: Origin, features: Config['features']) => Work;
   /**
    * Only for reading tools: replaces `work` by a read within the statement that enters with the token. When its result
    * is null, no audit record was left and `work` is done instead.
    */
-  readonly enteringRead?: (input: z.output<Input>) => EnteringRead<Found<Work> | null>;
+  readonly enteringRead?: (input: z.output<Input>, features: Config['features']) => EnteringRead<Found<Work> | null>;
   /**
    * Only for reading tools: the inputs that are filters and whose values are defined by the service or its data, not by
    * the schema.
@@ -146,7 +146,7 @@ export interface Tool {
    * Throws a {@link ToolRefusal} that lists all errors of the input. `baseUrl` is our public origin, for the links of
    * the answer.
    */
-  plan(input: unknown, origin: Origin, baseUrl: string): Plan;
+  plan(input: unknown, origin: Origin, config: Pick<Config, 'baseUrl' | 'features'>): Plan;
 }
 
 interface Unseen {
@@ -235,11 +235,11 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
       },
       annotations,
     },
-    plan(input, origin, baseUrl) {
+    plan(input, origin, { baseUrl, features }) {
       const given = leniently(schema, input, isReading);
       const parsed = schema.safeParse(given);
       if (!parsed.success) throw new ToolRefusal(invalidInput(inputFaults(schema, given, parsed.error)));
-      const done: AnyWork = work(parsed.data, origin);
+      const done: AnyWork = work(parsed.data, origin, features);
       const [statements, whole] = 'enter' in done ? [[], done] : [done, null];
       const asked = filters?.(parsed.data) ?? [];
       const known = asked.flatMap(knownOf);
@@ -249,7 +249,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         said: parsed.data,
         gate: gate?.(name, parsed.data) ?? null,
         work: [...statements, ...known],
-        enteringRead: enteringRead?.(parsed.data) ?? whole,
+        enteringRead: enteringRead?.(parsed.data, features) ?? whole,
         answer: (found, caller) => {
           const results = resultsIn(found);
           const answered = answer(...results);

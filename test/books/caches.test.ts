@@ -47,7 +47,7 @@ async function booksNow(): Promise<Books> {
        'customers', (select coalesce(jsonb_agg(jsonb_build_object('ids', c.id, 'snapshot_id', c.snapshot_id, 'names', jsonb_build_array(c.customer_name),
          'first', c.period_start_date, 'last', c.period_end_date, 'currency', c.currency, 'revenues', c.revenue_total::text)), '[]') from customer_revenues c where c.snapshot_id in (select id from u)),
        'adjustments', (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'period_label', n.period_label, 'category', n.adjustment_category,
-         'amount', n.adjustment_amount::text, 'rationale', n.rationale) order by n.created_at desc, n.id desc), '[]') from normalizations n where n.deal_id = $1)
+         'amount', n.adjustment_amount::text, 'currency', n.currency, 'rationale', n.rationale) order by n.created_at desc, n.id desc), '[]') from normalizations n where n.deal_id = $1)
      )::text as books`,
     [deal],
   );

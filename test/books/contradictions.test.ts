@@ -182,6 +182,28 @@ const faults: Record<ContradictionKind, Inject> = {
       rows: [row.id, copied.id],
     };
   },
+  adjustment_again: (clean, below) => {
+    const amount = cents(100 + below(90_000));
+    const once = withAdjustment(clean, yearLabel(clean), 'other', amount);
+    const twice = { ...withAdjustment(once, yearLabel(clean), 'other', amount).adjustments.at(-1)!, id: 'again' };
+    return {
+      books: { ...once, adjustments: [...once.adjustments, twice] },
+      amounts: { counted_again: amount },
+      rows: ['again', 'made'],
+    };
+  },
+  adjustment_beyond: (clean, below) => {
+    const year = clean.periods.slice(-12);
+    const costs = sum(
+      year.flatMap((row) => [amountOf(row, 'cost_of_goods_sold'), amountOf(row, 'operating_expenses')]),
+    );
+    const amount = add(costs, cents(1 + below(100_000)));
+    return {
+      books: withAdjustment(clean, yearLabel(clean), 'other', amount),
+      amounts: { added_back: amount, costs },
+      rows: ['made'],
+    };
+  },
 };
 
 const told = ({ amounts, rows }: Pick<Contradiction, 'amounts' | 'rows'>) => ({

@@ -146,3 +146,20 @@ test('amounts of a summary are in the currency that it states', async () => {
   const told = await ask();
   expect([told['currency'], told.summary['total'], told.summary['ebitda_trend']]).toEqual(['EUR', '70', undefined]);
 });
+
+test('the summary has the twelve months that the listed month ends', async () => {
+  const months = Array.from({ length: 12 }, (_, at) => `2127-${at + 1}`);
+  const rows = months.flatMap((month) => [`Anvil,USD,30,${month}`, `Birch,USD,10,${month}`]);
+  await upload(customers([...rows, 'Cedar,USD,20,2127-12']), 'customer_revenue');
+  const told = await ask();
+  expect(told).toMatchObject({ period_start_date: '2127-12-01', summary: { total: '60' } });
+  expect(told.summary['twelve_months']).toMatchObject({
+    first: '2127-01-01',
+    last: '2127-12-31',
+    periods_added_up: 12,
+    customers_in_all: 3,
+    total: '500',
+    largest: { Anvil: '0.72', Birch: '0.24', Cedar: '0.04' },
+  });
+  expect((await ask('2127-11-15')).summary).not.toHaveProperty('twelve_months');
+});

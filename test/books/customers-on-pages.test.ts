@@ -1,6 +1,8 @@
 /** What pages show of customers whose revenue was uploaded in several files, by year or by month. */
 
+import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { download } from '../reports/files.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { profitAndLoss, uploadTo } from './uploads.ts';
 
@@ -18,6 +20,10 @@ beforeAll(async () => {
   await upload(customers('FY2125', ['Anvil,USD,900', 'Birch,USD,300', 'Cedar,EUR,5000']), 'customer_revenue');
   await upload(customers('FY2124', ['Old Oak,USD,700', 'Birch,USD,100']), 'customer_revenue');
   await upload(customers('2125-12', ['Birch,USD,60']), 'customer_revenue');
+  await web.service.sql('update offers set payload = $2 where deal_id = $1', [
+    deal,
+    JSON.stringify({ currency: 'USD', purchase_price: '3000', cash_at_close: '3000' }),
+  ]);
 });
 afterAll(() => web?.close());
 
@@ -25,9 +31,10 @@ const customers = (period: string, rows: readonly string[]) =>
   `customer,currency,revenue,period\n${rows.map((row) => `${row},${period}\n`).join('')}`;
 const ask = async (path: string) => (await (await web.as('broker')).ask(`/deals/${deal}${path}`)).body;
 
-test('every period with uploaded customers can be selected, even if two end on the same day', async () => {
+test('every period with uploaded customers can be selected, the year first of two that end on the same day', async () => {
   const { period, periods } = await ask('/qoe/customers');
-  expect(period).toMatchObject({ first: '2125-12-01', last: '2125-12-31', count: 1 });
+  expect(period).toMatchObject({ first: '2125-01-01', last: '2125-12-31', count: 2 });
+  expect(periods[1]).toMatchObject({ first: '2125-12-01', last: '2125-12-31' });
   const years = [
     { first: '2125-01-01', last: '2125-12-31' },
     { first: '2124-01-01', last: '2124-12-31' },
@@ -74,10 +81,6 @@ test('shares are of the uploaded customers and of all revenue, and currencies ar
 });
 
 test('coverage of an offer leaves out the largest customer of the year that it is compared with', async () => {
-  await web.service.sql('update offers set payload = $2 where deal_id = $1', [
-    deal,
-    JSON.stringify({ currency: 'USD', purchase_price: '3000', cash_at_close: '3000' }),
-  ]);
   const without = async (period: string) => {
     const { basis, offers } = await ask(`/offers/worth?period_label=${period}`);
     expect(basis.period).toBe(period);
@@ -103,7 +106,42 @@ test('a start or end date alone is rejected, and the latest 120 of many periods 
     'customer_revenue',
   );
   const { periods, period_count: count } = await ask('/qoe/customers');
-  expect([periods.length, count]).toEqual([120, 133]);
+  // Ten of their years, too.
+  expect([periods.length, count]).toEqual([120, 143]);
   expect(periods[0]).toMatchObject({ last: '2125-12-31' });
   expect(await ask('/qoe/customers?start_date=2110-01-01&end_date=2110-01-31')).toMatchObject({ period: { count: 1 } });
+});
+
+test('twelve months with customers are added up, and coverage says of which twelve months its customer is', async () => {
+  const months = Array.from({ length: 13 }, (_, at) => `${2126 + Math.floor(at / 12)}-${(at % 12) + 1}`);
+  const rows = months.map((month) => `Anvil,USD,100,${month}\nBirch,USD,${month === '2127-1' ? 400 : 10},${month}\n`);
+  await upload(`customer,currency,revenue,period\n${rows.join('')}`, 'customer_revenue');
+  await upload(profitAndLoss({ FY2126: 3_000, FY2128: 4_000 }));
+  const { period, items, periods } = await ask('/qoe/customers');
+  expect(period).toMatchObject({ first: '2126-02-01', last: '2127-01-31', uploaded_periods: 12, total: '1710' });
+  expect(items[0]).toMatchObject({ customer_name: 'Anvil', revenue_total: '1200', revenue_share: '0.701754' });
+  expect(periods[1]).toMatchObject({ first: '2127-01-01', last: '2127-01-31' });
+
+  const without = async (label: string) => {
+    const { basis, offers } = await ask(`/offers/worth?period_label=${label}`);
+    expect(basis.period).toBe(label);
+    return offers[0].coverage.without_largest;
+  };
+  expect(await without('FY2126')).toMatchObject({ customer: 'Anvil', customer_period: null });
+  const customer_period = { first: '2126-02-01', last: '2127-01-31' };
+  expect(await without('FY2128')).toMatchObject({ customer: 'Anvil', customer_period });
+});
+
+test('amounts have as many decimal places as their currency, in sentences and in the report', async () => {
+  await upload('period,currency,revenue,gross_profit,ebitda\nFY2130,KWD,3000,1500,600\n');
+  await web.service.sql('update offers set payload = $2 where deal_id = $1', [
+    deal,
+    JSON.stringify({ currency: 'KWD', purchase_price: '1000.5', cash_at_close: '1000.5' }),
+  ]);
+  const { offers } = await ask('/offers/worth?period_label=FY2130');
+  expect(offers[0].coverage.sentences[0]).toContain('debt of KWD\u{a0}1,000.500 ');
+  const { bytes } = await download(web.service, await web.as('broker'), deal, 'xlsx');
+  const styles = strFromU8(unzipSync(bytes)['xl/styles.xml']!);
+  expect(styles).toContain('#,##0.000');
+  expect(styles).not.toContain('#,##0.00"');
 });

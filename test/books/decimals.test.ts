@@ -17,6 +17,7 @@ import {
   type Rounding,
 } from '../../server/domain/diligence/decimals.ts';
 import { randomOf } from '../hostile/random.ts';
+import { formatMoney } from '../../web/src/lib/format.ts';
 
 const d = decimal;
 
@@ -76,6 +77,13 @@ describe('decimals', () => {
       '$12,345,678,901,234,567.8901',
     ]);
     expect(spokenMoney(d('1000'), 'EUR')).toBe('€1,000');
+    // As many places as the currency has.
+    for (const say of [(amount: string, of: string) => spokenMoney(d(amount), of), formatMoney])
+      expect([say('1000.5', 'KWD'), say('1000.5', 'JPY'), say('1000', 'KWD')]).toEqual([
+        'KWD\u{a0}1,000.500',
+        '¥1,000.5',
+        'KWD\u{a0}1,000',
+      ]);
   });
 
   test('obey the laws of arithmetic', () => {

@@ -703,3 +703,16 @@ test('random cells in an export never cause a server error', async () => {
   }
   expect([...statuses].toSorted()).toEqual([200, 400]);
 });
+
+test('the preview says which dates are read where a year or a quarter is named without its months', async () => {
+  const year = { name: 'FY2025', first: '2025-01-01', last: '2025-12-31' };
+  const read = async (file: string, snapshot?: string) => (await preview(file, 'broker', snapshot)).body.calendar;
+  expect(await read('period,revenue\nFY2025,1000\n2024,900\n')).toEqual(year);
+  expect(await read('customer,period,revenue\nAnvil,FY2025,1000\n', 'customer_revenue')).toEqual(year);
+  expect(await read('Account,FY2025,FY2024\nSales,1000,900\n')).toEqual(year);
+  expect(await read('period,revenue\nQ1 2025,1000\n')).toMatchObject({ first: '2025-01-01', last: '2025-03-31' });
+  expect(await read('start date,end date,revenue\n2024-07-01,2025-06-30,1000\n')).toBeNull();
+  expect(await read('period,start date,end date,revenue\nFY2025,2024-07-01,2025-06-30,1000\n')).toBeNull();
+  expect(await read('Account,Jul 2024 - Jun 2025\nSales,1000\n')).toBeNull();
+  expect(await read('period,revenue\n2025-01,1000\n')).toBeNull();
+});

@@ -693,6 +693,11 @@ const instant = (column: string): string => `to_char(${column} at time zone 'UTC
 
 const offerChanges: Changes = {
   ...narrowedChanges,
+  'when sources of financing were recorded, and some have ended': [
+    `insert into financing_sources (deal_id, participant_id, source_type, source_name, commitment_amount, currency, commitment_status)
+       select o.deal_id, o.participant_id, t.type, 'One more', 7, 'USD', t.status
+       from offers o, (values ('seller_note', 'identified'), ('mezzanine', 'withdrawn')) t (type, status) where o.is_current`,
+  ],
   'when a buyer has revised more often than are listed': [
     `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
        select o.deal_id, o.participant_id, o.buyer_user_id, o.revision_number + r, false, o.submitted_at + r * interval '1 minute', o.payload
@@ -786,7 +791,13 @@ checkNarrowed(
        case when s.is_current then s.buyer end, (select jsonb_build_array(c.decision, c.decided_at::text) from offer_decisions c where c.offer_id = s.id),
        (s.id = (select app.accepted_offer($1))) is true,
        s.is_current and not exists (select from participants p
-         where p.deal_id = $1 and p.user_id = s.buyer_user_id and p.role = 'buyer' and p.status = 'active')) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
+         where p.deal_id = $1 and p.user_id = s.buyer_user_id and p.role = 'buyer' and p.status = 'active'), o.participant_id,
+       case when s.is_current or s.id = (select app.accepted_offer($1)) then (
+         select jsonb_agg(jsonb_build_array(t.source_type, t.currency, t.total) order by t.source_type, t.currency) from (
+           select f.source_type, f.currency, sum(f.commitment_amount)::text as total from financing_sources f
+           where f.deal_id = $1 and f.participant_id = o.participant_id and f.commitment_status <> all ('{expired,withdrawn}')
+           group by f.source_type, f.currency) t) end)
+       order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s join offers o on o.id = s.id), 'null') as offers, b.digest
    from app.books_in_sight($1, 3, 2) b`,
   offerChanges,
 );

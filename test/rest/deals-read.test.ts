@@ -400,6 +400,7 @@ describe('a key reads exactly', () => {
         periodLabel: 'FY2025',
         adjustmentCategory: 'owner_comp',
         adjustmentAmount: '1',
+        currency: 'USD',
         rationale: null,
         createdBy: null,
         createdAt: time,

@@ -664,6 +664,8 @@ export type Normalization = {
   periodLabel: string;
   adjustmentCategory: 'owner_comp' | 'related_party' | 'one_time' | 'other';
   adjustmentAmount: string;
+  /** The currency of the figures when it was recorded; it counts only while they are in it. Null for adjustments recorded before this was stored, which count in any. */
+  currency: string | null;
   rationale: string | null;
   /** Also null for a key without participants:read. */
   createdBy: string | null;

@@ -1,7 +1,7 @@
 /** The uploaded figures of a deal, read completely in one statement for all computations (docs/books.md). */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
-import type { Day } from './calendar.ts';
+import { byText, type Day } from './calendar.ts';
 import { decimal, decimalOrNull, type Decimal } from './decimals.ts';
 import { DealCache } from './caches.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
@@ -52,6 +52,8 @@ export interface Adjustment {
   readonly period_label: string;
   readonly category: AdjustmentCategory;
   readonly amount: Decimal;
+  /** The currency that it was recorded in; null when that was not stored yet, and then it counts in any. */
+  readonly currency?: string | null;
   readonly rationale: string | null;
 }
 
@@ -62,7 +64,35 @@ export interface Books {
   readonly uploads: readonly Upload[];
   readonly periods: readonly BookedPeriod[];
   readonly customers: readonly BookedCustomer[];
+  /** Those in the currency of the figures. */
   readonly adjustments: readonly Adjustment[];
+  /** Those in another currency than the figures: they are part of no sum. */
+  readonly adjustments_left_out?: readonly Adjustment[];
+}
+
+type Dated = Pick<BookedPeriod, 'first' | 'last'>;
+
+/** Orders periods by their last day, then by their first. */
+export const inOrder = (a: Dated, b: Dated): number => byText(a.last, b.last) || byText(a.first, b.first);
+
+/**
+ * The currency of all figures: that of the row that ends last (of the same dates, of the upload completed last). The
+ * trigger on normalizations takes the currency of an adjustment from the same row.
+ */
+export function currencyOfBooks({
+  currency,
+  uploads,
+  periods,
+}: Pick<Books, 'currency' | 'uploads' | 'periods'>): string {
+  const completed = agesOf(uploads);
+  const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
+  let latest: BookedPeriod | undefined;
+  for (const one of periods) {
+    const isLater =
+      latest === undefined || (inOrder(one, latest) || byText(age(one), age(latest)) || byText(latest.id, one.id)) > 0;
+    if (completed.has(one.snapshot_id) && isLater) latest = one;
+  }
+  return latest?.currency ?? currency;
 }
 
 /**
@@ -132,12 +162,17 @@ function customersOf({ ids, names, revenues, snapshot_id, first, last, currency 
 
 /** Parses the result of {@link writtenBooks}. */
 export function readBooks(written: string): Books {
-  const { periods, customers, adjustments, ...rest } = JSON.parse(written) as StoredBooks;
+  const { periods: storedPeriods, customers, adjustments: all, ...rest } = JSON.parse(written) as StoredBooks;
+  const periods = storedPeriods.map((period) => ({ ...period, amounts: amountsOf(period.amounts) }));
+  const currency = currencyOfBooks({ ...rest, periods });
+  const adjustments = all.map((adjustment) => ({ ...adjustment, amount: decimal(adjustment.amount) }));
+  const counts = ({ currency: its = null }: Adjustment): boolean => its === null || its === currency;
   return {
     ...rest,
-    periods: periods.map((period) => ({ ...period, amounts: amountsOf(period.amounts) })),
+    periods,
     customers: customers.flatMap(customersOf),
-    adjustments: adjustments.map((adjustment) => ({ ...adjustment, amount: decimal(adjustment.amount) })),
+    adjustments: adjustments.filter(counts),
+    adjustments_left_out: adjustments.filter((one) => !counts(one)),
   };
 }
 

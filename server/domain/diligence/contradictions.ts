@@ -4,7 +4,14 @@
  */
 
 import type { Books } from './books.ts';
-import { oneTimeAgain, ownerPayOff, periodsUnmatched } from './contradictions/adjustments.ts';
+import {
+  adjustmentsAgain,
+  adjustmentsBeyond,
+  adjustmentsInOtherCurrency,
+  oneTimeAgain,
+  ownerPayOff,
+  periodsUnmatched,
+} from './contradictions/adjustments.ts';
 import { withKey, type Contradiction } from './contradictions/contradiction.ts';
 import { currenciesOff } from './contradictions/currencies.ts';
 import { customersInOtherCurrency, customersOff } from './contradictions/customers.ts';
@@ -31,6 +38,9 @@ export const contradictions = memoized(function contradictions(books: Books): Co
     ...found,
     ...currenciesOff(view),
     ...customersInOtherCurrency(view),
+    ...adjustmentsInOtherCurrency(view),
     ...monthsAlike(view),
+    ...adjustmentsAgain(view),
+    ...adjustmentsBeyond(view),
   ].map(withKey);
 });

@@ -1,7 +1,7 @@
 /** How far a business depends on single customers, and how customers changed between two periods (docs/books.md). */
 
 import { agesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
-import { byText, daysFrom, wholeMonths, type Day } from './calendar.ts';
+import { byText, daysFrom, firstDayOf, monthAfter, monthOf, wholeMonths, type Day } from './calendar.ts';
 import { withoutCustomer } from './coverage.ts';
 import {
   absolute,
@@ -36,6 +36,8 @@ interface CustomerShare {
   readonly cumulative_of_revenue: Decimal | null;
 }
 
+type Dates = Pick<BookedCustomer, 'first' | 'last'>;
+
 /** Names that may be the same customer. Only a person can merge them. */
 interface SameName {
   readonly names: readonly string[];
@@ -48,6 +50,8 @@ type LeftOut = Pick<BookedCustomer, 'name' | 'first' | 'last' | 'currency' | 're
 export interface Concentration {
   readonly first: Day;
   readonly last: Day;
+  /** How many uploaded periods were added up to it; 1 for a period as uploaded. */
+  readonly uploaded_periods: number;
   readonly currency: string;
   /** Largest first; computed on first access. */
   readonly customers: readonly CustomerShare[];
@@ -227,7 +231,7 @@ function sharesIn(its: readonly BookedCustomer[], of: Pick<Concentration, 'total
   });
 }
 
-const concentrated = (books: Books, listing: readonly BookedCustomer[]): Concentration | null => {
+const concentrated = (books: Books, { customers: listing, uploaded }: CustomerPeriod): Concentration | null => {
   const counting = resolved(books);
   const currency = currencyOf(listing, counting);
   const one = listing.find((customer) => customer.currency === currency);
@@ -251,6 +255,7 @@ const concentrated = (books: Books, listing: readonly BookedCustomer[]): Concent
   return {
     first: one.first,
     last: one.last,
+    uploaded_periods: uploaded,
     currency: one.currency,
     get customers() {
       return (shares ??= sharesIn(its, { total, revenue }));
@@ -269,37 +274,93 @@ const concentrated = (books: Books, listing: readonly BookedCustomer[]): Concent
   };
 };
 
-const concentrations = memoized((books: Books) =>
-  memoized((listing: readonly BookedCustomer[]) => concentrated(books, listing)),
+/** A period with customers: as uploaded, or twelve months that shorter uploaded periods make up. */
+interface CustomerPeriod extends Dates {
+  /** Largest first. */
+  readonly customers: readonly BookedCustomer[];
+  /** How many uploaded periods it is made up of. */
+  readonly uploaded: number;
+}
+
+const uploadedPeriods = memoized((books: Pick<Books, 'customers' | 'uploads'>): CustomerPeriod[] =>
+  listings(books).flatMap((customers) => {
+    const [one] = customers;
+    return one ? [{ first: one.first, last: one.last, customers, uploaded: 1 }] : [];
+  }),
 );
 
-const concentrationOf = (books: Books, listing: readonly BookedCustomer[] | undefined): Concentration | null =>
-  listing === undefined ? null : concentrations(books)(listing);
+const shorterPeriods = memoized((books: Pick<Books, 'customers' | 'uploads'>) => piecesOf(uploadedPeriods(books), 12n));
+
+const yearsMade = memoized((_books: Pick<Books, 'customers' | 'uploads'>) => new Map<string, CustomerPeriod | null>());
+
+const isYear = ({ first, last }: Dates): boolean => wholeMonths(first, last) === 12n;
+
+function madeUp(books: Pick<Books, 'customers' | 'uploads'>, { first, last }: Dates): CustomerPeriod | null {
+  const parts = rowsCovering(first, last, shorterPeriods(books));
+  if (!parts) return null;
+  const each = Map.groupBy(
+    parts.flatMap(({ customers }) => customers),
+    ({ name, currency }) => `${currency} ${name}`,
+  );
+  const customers = [...each.values()].flatMap(([one, ...more]) =>
+    one ? [{ ...one, first, last, revenue: sum([one, ...more].map(({ revenue }) => revenue)) }] : [],
+  );
+  return { first, last, customers: customers.toSorted(largestFirst), uploaded: parts.length };
+}
+
+/** The customers of twelve months, as uploaded or added up from shorter periods; null where these leave out a month. */
+function yearOfCustomers(books: Pick<Books, 'customers' | 'uploads'>, dates: Dates): CustomerPeriod | null {
+  if (!isYear(dates)) return null;
+  const asUploaded = uploadedPeriods(books).find((one) => one.first === dates.first && one.last === dates.last);
+  if (asUploaded) return asUploaded;
+  const known = yearsMade(books);
+  const year = known.get(dates.last) ?? madeUp(books, dates);
+  known.set(dates.last, year);
+  return year;
+}
+
+/**
+ * The periods with customers, the one that ends last first, twelve months before others that end the same day: those
+ * uploaded, and the latest twelve months that shorter ones make up, with the twelve months before these, and so on.
+ */
+export const customerPeriods = memoized(function customerPeriods(
+  books: Pick<Books, 'customers' | 'uploads'>,
+): CustomerPeriod[] {
+  const uploaded = uploadedPeriods(books);
+  const years: CustomerPeriod[] = [];
+  for (const { first, last } of uploaded) {
+    const months = wholeMonths(first, last);
+    const before = years.at(-1)?.first;
+    if (months === null || months >= 12n || (before !== undefined && last >= before)) continue;
+    const year = yearOfCustomers(books, { first: firstDayOf(monthAfter(monthOf(last), -11n)), last });
+    if (year) years.push(year);
+  }
+  const key = (one: CustomerPeriod) => `${one.last} ${isYear(one) ? 'year' : ''} ${one.first}`;
+  return [...new Set([...uploaded, ...years])].toSorted((a, b) => byText(key(b), key(a)));
+});
+
+const concentrations = memoized((books: Books) => memoized((period: CustomerPeriod) => concentrated(books, period)));
+
+const concentrationOf = (books: Books, period: CustomerPeriod | undefined): Concentration | null =>
+  period === undefined ? null : concentrations(books)(period);
 
 /** The concentration in the latest period with customers; null without one. */
-export const concentration = (books: Books): Concentration | null => concentrationOf(books, listings(books)[0]);
-
-const isOf = ([one]: readonly BookedCustomer[], { first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean =>
-  one !== undefined && one.first === first && one.last === last;
+export const concentration = (books: Books): Concentration | null => concentrationOf(books, customerPeriods(books)[0]);
 
 /** The concentration in exactly these dates; null without customers. */
-export const concentrationIn = (books: Books, dates: Pick<BookedPeriod, 'first' | 'last'>): Concentration | null =>
+export const concentrationIn = (books: Books, dates: Dates): Concentration | null =>
   concentrationOf(
     books,
-    listings(books).find((listing) => isOf(listing, dates)),
+    customerPeriods(books).find(({ first, last }) => first === dates.first && last === dates.last),
   );
 
 /**
- * The largest customer in the currency of `dates` over twelve months: those of the same dates where they have
- * customers, otherwise the latest twelve months that have them.
+ * The largest customer in the currency of `dates` over twelve months: those of the same dates where all of their months
+ * have customers, otherwise the latest twelve months that have them, which are the customer's dates.
  */
-export function largestOfYear(
-  books: Books,
-  dates: Pick<BookedPeriod, 'first' | 'last' | 'currency'>,
-): BookedCustomer | null {
-  const years = listings(books).filter(([one]) => one && wholeMonths(one.first, one.last) === 12n);
-  const year = years.find((listing) => isOf(listing, dates)) ?? years[0];
-  return year?.find(({ currency }) => currency === dates.currency) ?? null;
+export function largestOfYear(books: Books, dates: Dates & { readonly currency: string }): BookedCustomer | null {
+  const year = yearOfCustomers(books, dates) ?? customerPeriods(books).find(isYear);
+  return year?.customers.find(({ currency }) => currency === dates.currency) ?? null;
 }
 
 const largestChange = (a: CustomerChange, b: CustomerChange): number =>
@@ -361,8 +422,6 @@ function bridgeBetween(
   };
 }
 
-type Dates = Pick<BookedCustomer, 'first' | 'last'>;
-
 /** Whether two periods have equally many whole months or, where neither has whole months, about equally many days. */
 function isAsLong(a: Dates, b: Dates): boolean {
   const [its, others] = [wholeMonths(a.first, a.last), wholeMonths(b.first, b.last)];
@@ -374,15 +433,18 @@ function isAsLong(a: Dates, b: Dates): boolean {
 }
 
 /**
- * The changes from the latest earlier period of the same length to the latest period with customers; null without such
- * a period.
+ * The changes to a period from the latest earlier one of the same length: to the latest period with customers and to
+ * the latest as uploaded, without those that nothing of the same length precedes.
  */
-export const customerBridge = memoized(function customerBridge(
-  books: Omit<Books, 'adjustments'>,
-): CustomerBridge | null {
-  const [later, ...others] = listings(books);
-  const now = later?.[0];
-  if (!later || !now) return null;
-  const earlier = others.find(([one]) => one && one.last < now.first && isAsLong(now, one));
-  return earlier ? bridgeBetween(earlier, later, currencyOf(later, resolved(books))) : null;
+export const customerBridges = memoized(function customerBridges(books: Omit<Books, 'adjustments'>): CustomerBridge[] {
+  const periods = customerPeriods(books);
+  return [...new Set([...periods.slice(0, 1), ...uploadedPeriods(books).slice(0, 1)])].flatMap((later) => {
+    const earlier = periods.find((one) => one.last < later.first && isAsLong(later, one));
+    const currency = currencyOf(later.customers, resolved(books));
+    return (earlier && bridgeBetween(earlier.customers, later.customers, currency)) ?? [];
+  });
 });
+
+/** The first of these; null without any. */
+export const customerBridge = (books: Omit<Books, 'adjustments'>): CustomerBridge | null =>
+  customerBridges(books)[0] ?? null;

@@ -125,11 +125,15 @@ export function written(value: Decimal): string {
 /** As {@link written}; null stays null. */
 export const writtenOrNull = (value: Decimal | null): string | null => (value === null ? null : written(value));
 
+/** The number of decimal places of a currency: 2, of yen 0, of dinars 3. */
+export const placesOf = (currency: string): number =>
+  new Intl.NumberFormat('en-US', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+
 /** The text used in sentences: "1,250.50", with at least two decimal places, or none for an integer. */
-export function spoken(value: Decimal): string {
+export function spoken(value: Decimal, places = 2): string {
   const [integer = '', fraction = ''] = written(absolute(value)).split('.');
   const grouped = integer.replace(/\B(?=(\d{3})+$)/g, ',');
-  return `${isNegative(value) ? '-' : ''}${grouped}${fraction === '' ? '' : `.${fraction.padEnd(2, '0')}`}`;
+  return `${isNegative(value) ? '-' : ''}${grouped}${fraction === '' ? '' : `.${fraction.padEnd(places, '0')}`}`;
 }
 
 /**
@@ -140,7 +144,6 @@ export const spokenMoney = (value: Decimal, currency: string): string =>
     style: 'currency',
     currency,
     trailingZeroDisplay: 'stripIfInteger',
-    minimumFractionDigits: 2,
     maximumFractionDigits: 40,
   }).format(written(value) as Intl.StringNumericLiteral);
 

@@ -4,7 +4,7 @@
  * year, labeled with their number.
  */
 
-import { agesOf, datesOf, type Adjustment, type BookedPeriod, type Books } from './books.ts';
+import { agesOf, currencyOfBooks, datesOf, inOrder, type Adjustment, type BookedPeriod, type Books } from './books.ts';
 import {
   byText,
   dayAfter,
@@ -74,8 +74,6 @@ export interface Resolved {
   readonly otherCurrency: readonly BookedPeriod[];
 }
 
-const inOrder = (a: BookedPeriod, b: BookedPeriod): number => byText(a.last, b.last) || byText(a.first, b.first);
-
 /**
  * Decides which rows count: of rows with the same dates, the one whose upload was completed last (of uploads completed
  * at the same time, the one with the greater id), and only rows in the currency of the row that ends last.
@@ -94,7 +92,7 @@ export const resolved = memoized(function resolved(books: Pick<Books, 'currency'
     else counting.set(datesOf(row), row);
   }
   const all = [...counting.values()].toSorted(inOrder);
-  const currency = all.at(-1)?.currency ?? books.currency;
+  const currency = currencyOfBooks(books);
   return {
     currency,
     rows: all.filter((row) => row.currency === currency),

@@ -28,6 +28,8 @@ interface NormalizationOnPage {
   period_label: string;
   adjustment_category: AdjustmentCategory;
   adjustment_amount: string;
+  /** The currency of the figures when it was recorded; null for adjustments from before this was stored. */
+  currency: string | null;
   rationale: string | null;
   /** Null, like the name, when the caller may not see the person on the deal. */
   created_by: string | null;
@@ -37,8 +39,8 @@ interface NormalizationOnPage {
 }
 
 const normalizationSelect = `
-  select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by,
-    ${knownName('u')} as created_by_name, n.created_at,
+  select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.currency, n.rationale,
+    u.id as created_by, ${knownName('u')} as created_by_name, n.created_at,
     ${onOpenDeal('n')} and n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
   from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
 
@@ -111,7 +113,8 @@ export const removeNormalization = (id: string, origin: Origin) => tookPlace(rem
 type NormalizationResource = Omit<NormalizationOnPage, 'created_by_name' | 'can_delete'>;
 
 const inOrder = {
-  columns: `n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by, n.created_at`,
+  columns: `n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.currency, n.rationale,
+    u.id as created_by, n.created_at`,
   tables: `normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`,
   deal: 'n.deal_id',
   key: 'n.created_at',

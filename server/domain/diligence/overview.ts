@@ -8,7 +8,7 @@ import {
   concentrationIn,
   customerBridge,
   differenceOf,
-  listings,
+  customerPeriods,
   type Concentration,
   type CustomerChange,
 } from './customers.ts';
@@ -34,6 +34,7 @@ function customersOf(books: Books) {
     concentration: found && {
       first: found.first,
       last: found.last,
+      uploaded_periods: found.uploaded_periods,
       currency: found.currency,
       count: found.count,
       total: found.total,
@@ -61,27 +62,28 @@ function customersOf(books: Books) {
 /** The numbers of customers whose joint share is shown. */
 const together = [1, 5, 10];
 
-const largestShares = memoized(({ first, last, currency, customers, count, total, revenue }: Concentration) =>
-  writtenOut({
-    period: { first, last, currency, count, total, revenue },
-    items: customers.slice(0, most.shares).map((one) => ({
-      customer_name: one.name,
-      currency,
-      revenue_total: one.revenue,
-      revenue_share: one.share,
-      share_of_revenue: one.share_of_revenue,
-      cumulative_share: one.cumulative,
-      cumulative_share_of_revenue: one.cumulative_of_revenue,
-    })),
-    largest: together.map((many) => {
-      const upTo = customers.slice(0, many).at(-1);
-      return {
-        count: many,
-        share: upTo?.cumulative ?? null,
-        share_of_revenue: upTo?.cumulative_of_revenue ?? null,
-      };
+const largestShares = memoized(
+  ({ first, last, uploaded_periods, currency, customers, count, total, revenue }: Concentration) =>
+    writtenOut({
+      period: { first, last, uploaded_periods, currency, count, total, revenue },
+      items: customers.slice(0, most.shares).map((one) => ({
+        customer_name: one.name,
+        currency,
+        revenue_total: one.revenue,
+        revenue_share: one.share,
+        share_of_revenue: one.share_of_revenue,
+        cumulative_share: one.cumulative,
+        cumulative_share_of_revenue: one.cumulative_of_revenue,
+      })),
+      largest: together.map((many) => {
+        const upTo = customers.slice(0, many).at(-1);
+        return {
+          count: many,
+          share: upTo?.cumulative ?? null,
+          share_of_revenue: upTo?.cumulative_of_revenue ?? null,
+        };
+      }),
     }),
-  }),
 );
 
 /**
@@ -90,7 +92,7 @@ const largestShares = memoized(({ first, last, currency, customers, count, total
  */
 export function customersOnPage(books: Books, dates: { readonly first: Day; readonly last: Day } | null) {
   const found = dates === null ? concentration(books) : concentrationIn(books, dates);
-  const periods = listings(books).flatMap(([one]) => (one ? [{ first: one.first, last: one.last }] : []));
+  const periods = customerPeriods(books).map(({ first, last }) => ({ first, last }));
   return {
     ...(found ? largestShares(found) : { period: null, items: [], largest: [] }),
     periods: periods.slice(0, most.periods),

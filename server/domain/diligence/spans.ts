@@ -16,18 +16,20 @@ import {
   type Month,
 } from './calendar.ts';
 
-interface Piece {
-  readonly row: BookedPeriod;
+type Dates = Pick<BookedPeriod, 'first' | 'last'>;
+
+interface Piece<Row> {
+  readonly row: Row;
   /** The last month of the row. */
   readonly end: Month;
 }
 
 /** Rows of whole months by their first month, longest first. */
-export type Pieces = ReadonlyMap<Month, readonly Piece[]>;
+export type Pieces<Row = BookedPeriod> = ReadonlyMap<Month, readonly Piece<Row>[]>;
 
 /** The rows of fewer than `below` whole months. `rows` has no two rows of the same dates. */
-export function piecesOf(rows: readonly BookedPeriod[], below: bigint): Pieces {
-  const pieces = rows.flatMap((row): Piece[] => {
+export function piecesOf<Row extends Dates>(rows: readonly Row[], below: bigint): Pieces<Row> {
+  const pieces = rows.flatMap((row): Piece<Row>[] => {
     const months = wholeMonths(row.first, row.last);
     return months !== null && months < below ? [{ row, end: monthOf(row.last) }] : [];
   });
@@ -38,19 +40,19 @@ export function piecesOf(rows: readonly BookedPeriod[], below: bigint): Pieces {
 }
 
 /** The rows that make up a span of months. */
-export interface Cover {
+export interface Cover<Row = BookedPeriod> {
   /** Consecutive, without overlap. */
-  readonly rows: readonly BookedPeriod[];
+  readonly rows: readonly Row[];
   /** The months that the rows cover. */
   readonly months: readonly Month[];
   readonly isWhole: boolean;
 }
 
 /** The best cover of the months from one place to the end: months without a row, number of rows, and the first row. */
-interface Best {
+interface Best<Row> {
   readonly missing: number;
   readonly rows: number;
-  readonly piece: Piece | null;
+  readonly piece: Piece<Row> | null;
   /** The place of the month after that row, or after a month without one. */
   readonly next: number;
 }
@@ -60,14 +62,14 @@ interface Best {
  * covers, the one whose earlier rows are longer. A row is used completely or not at all; with `inParts`, a row that
  * covers all the months is not used.
  */
-export function coverOf(months: readonly Month[], pieces: Pieces, { inParts = false } = {}): Cover {
+export function coverOf<Row>(months: readonly Month[], pieces: Pieces<Row>, { inParts = false } = {}): Cover<Row> {
   const places = new Map(months.map((month, place) => [month, place]));
-  const best: Best[] = [];
+  const best: Best<Row>[] = [];
   best[months.length] = { missing: 0, rows: 0, piece: null, next: months.length };
   for (let place = months.length - 1; place >= 0; place -= 1) {
     const behind = best[place + 1];
     if (!behind) break;
-    let chosen: Best = { missing: behind.missing + 1, rows: behind.rows, piece: null, next: place + 1 };
+    let chosen: Best<Row> = { missing: behind.missing + 1, rows: behind.rows, piece: null, next: place + 1 };
     for (const piece of pieces.get(months[place] ?? '') ?? []) {
       const end = places.get(piece.end);
       const rest = end === undefined ? undefined : best[end + 1];
@@ -80,7 +82,7 @@ export function coverOf(months: readonly Month[], pieces: Pieces, { inParts = fa
     }
     best[place] = chosen;
   }
-  const [rows, covered]: [BookedPeriod[], Month[]] = [[], []];
+  const [rows, covered]: [Row[], Month[]] = [[], []];
   for (let place = 0; place < months.length;) {
     const { piece = null, next = place + 1 } = best[place] ?? {};
     if (piece) {
@@ -99,12 +101,12 @@ const most = 12n;
  * The rows that make up exactly these dates; null unless the dates are one to twelve whole months that rows cover
  * completely.
  */
-export function rowsCovering(
+export function rowsCovering<Row>(
   first: Day,
   last: Day,
-  pieces: Pieces,
+  pieces: Pieces<Row>,
   options?: { inParts: boolean },
-): readonly BookedPeriod[] | null {
+): readonly Row[] | null {
   const count = wholeMonths(first, last);
   if (count === null || count < 1n || count > most) return null;
   const months = monthsFrom(monthOf(first), 12).filter((month) => month <= monthOf(last));

@@ -7,17 +7,33 @@ import {
   type AnswersInSight,
   type ContradictionSummary,
 } from './contradiction-answers.ts';
-import { concentrationIn, customerBridge, differenceOf, type Concentration, type CustomerChange } from './customers.ts';
+import {
+  concentration,
+  concentrationIn,
+  customerBridges,
+  differenceOf,
+  type Concentration,
+  type CustomerChange,
+} from './customers.ts';
 import { round, writtenOut, type Decimal } from './decimals.ts';
 import { earnings, resolved } from './earnings.ts';
 import { memoized } from './caches.ts';
 import { notCounted } from './not-counted.ts';
 
 /**
- * Limits of a summary: periods, periods in a trend, contradictions, contradictions of one kind, names, characters of an answer, and
- * characters of all contradictions.
+ * Limits of a summary: periods, periods in a trend, largest customers, contradictions, contradictions of one kind, names,
+ * characters of an answer, and characters of all contradictions.
  */
-const brief = { periods: 4, trend: 3, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
+const brief = {
+  periods: 4,
+  trend: 3,
+  largest: 5,
+  contradictions: 6,
+  ofKind: 2,
+  names: 3,
+  why: 100,
+  characters: 600,
+} as const;
 
 const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
 
@@ -83,8 +99,7 @@ export function earningsInShort(books: Books, sight: AnswersInSight) {
 }
 
 function shortOf(books: Books, found: Concentration) {
-  const latest = customerBridge(books);
-  const bridge = latest?.after.first === found.first && latest.after.last === found.last ? latest : null;
+  const bridge = customerBridges(books).find(({ after }) => after.first === found.first && after.last === found.last);
   const part = (changes: readonly CustomerChange[]) => ({
     customers: changes.length,
     difference: differenceOf(changes),
@@ -138,11 +153,31 @@ function shortOf(books: Books, found: Concentration) {
 
 const shortOfEach = memoized((books: Books) => memoized((found: Concentration) => shortOf(books, found)));
 
+/** The largest of twelve months that the listed rows, of shorter periods, do not show. */
+function ofYear(books: Books, found: Concentration) {
+  const largest = found.customers.slice(0, brief.largest);
+  return {
+    ...writtenOut({
+      first: found.first,
+      last: found.last,
+      periods_added_up: found.uploaded_periods,
+      largest: Object.fromEntries(largest.map(({ name, share }) => [name, inShort(share)])),
+    }),
+    ...shortOfEach(books)(found),
+  };
+}
+
 /**
- * A summary of the customers in exactly these dates, and of the changes since the period before; null without
- * customers.
+ * A summary of the customers in exactly these dates, and of the changes since the period before, with one of the twelve
+ * months that this period ends, if customers were uploaded by shorter periods; null without customers.
  */
 export function customersInShort(books: Books, dates: Pick<BookedPeriod, 'first' | 'last'>) {
   const found = concentrationIn(books, dates);
-  return found && shortOfEach(books)(found);
+  const year = concentration(books);
+  return (
+    found && {
+      ...shortOfEach(books)(found),
+      ...(year && year.uploaded_periods > 1 && year.last === found.last ? { twelve_months: ofYear(books, year) } : {}),
+    }
+  );
 }

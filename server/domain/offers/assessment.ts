@@ -25,8 +25,8 @@ import {
   sbaFactsOf,
   type CoverageGiven,
   type CoverageSummary,
-  type FundingRow,
 } from './debt.ts';
+import type { FundingRow } from './financing.ts';
 import type { OfferPayload } from './offers.ts';
 
 /** Returns the time of the database, and its day in UTC, for which SBA rules are looked up. */
@@ -170,7 +170,8 @@ export interface Given extends CoverageGiven {
   readonly offers: readonly AssessedOffer[];
   /** Null when financing is off. */
   readonly funding: readonly FundingRow[] | null;
-  readonly day: string;
+  /** The day whose SBA rules apply; null to apply none. */
+  readonly day: string | null;
   readonly label?: string | null;
 }
 
@@ -220,7 +221,7 @@ function valuationOf(offer: AssessedOffer, against: Against | null, given: Given
   const recorded = recordedBy(offer.participant_id, amounts.currency, given.funding ?? []);
   const debt = debtOf(amounts, money, recorded, typed);
   const coverage = coverageOf(amounts, debt, period, given);
-  const isSba = given.funding !== null && amounts.currency === 'USD';
+  const day = given.funding !== null && amounts.currency === 'USD' ? given.day : null;
   return {
     offer_id: offer.id,
     multiples: multiples && {
@@ -243,7 +244,7 @@ function valuationOf(offer: AssessedOffer, against: Against | null, given: Given
       beyond_price: writtenOrNull(money.beyond_price),
     },
     coverage,
-    sba: isSba ? judged(sbaFactsOf(amounts, recorded, debt, coverage, typed), given.day) : null,
+    sba: day === null ? null : judged(sbaFactsOf(amounts, recorded, debt, coverage, typed), day),
   };
 }
 
@@ -280,8 +281,9 @@ export function assessed(given: Given): Assessment {
     periods: periods.map(({ label }) => label),
     offers,
     compared: twoBest(given.offers),
-    sba_rules: withRules
-      ? rulesOn(given.day).map(({ judge: _judge, needs: _needs, superseded: _superseded, ...rule }) => rule)
-      : [],
+    sba_rules:
+      withRules && given.day !== null
+        ? rulesOn(given.day).map(({ judge: _judge, needs: _needs, superseded: _superseded, ...rule }) => rule)
+        : [],
   };
 }

@@ -3,9 +3,8 @@
  * of the SBA examine.
  */
 
-import { rows } from '../../database/statement.ts';
-import { seenDeal } from '../deals/deals.ts';
-import type { Books } from '../diligence/books.ts';
+import type { BookedCustomer, Books } from '../diligence/books.ts';
+import type { Day } from '../diligence/calendar.ts';
 import {
   coverageByYear,
   coverageInWords,
@@ -34,27 +33,7 @@ import type { Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
 import type { SbaFacts } from '../diligence/sba-rules.ts';
 import type { CertainMoney, OfferAmounts } from './valuation.ts';
-import { counts, type SourceType } from './financing.ts';
-
-/** The total that a buyer's side has recorded of one type of source in one currency. */
-export interface FundingRow {
-  participant_id: string;
-  source_type: SourceType;
-  currency: string;
-  total: string;
-}
-
-/**
- * Returns the totals of the financing sources by buyer's side, type and currency, as far as the caller may see them,
- * without expired and withdrawn sources.
- */
-export const funding = rows<FundingRow, [dealId: string]>(
-  'funding_by_side',
-  `select s.participant_id, s.source_type, s.currency, sum(s.commitment_amount)::text as total
-   from financing_sources s
-   where s.deal_id = ${seenDeal('$1')} and ${counts('s.commitment_status')}
-   group by s.participant_id, s.source_type, s.currency`,
-);
+import type { FundingRow, SourceType } from './financing.ts';
 
 /** Terms that a person typed in to see their effect; they are not stored. */
 export interface TypedTerms {
@@ -179,6 +158,8 @@ export interface CoverageSummary {
   /** The same without the largest customer; null when the books have no twelve months of revenue by customer. */
   readonly without_largest: {
     readonly customer: string;
+    /** The twelve months of the customer's revenue; null where they are those of the earnings. */
+    readonly customer_period: { readonly first: Day; readonly last: Day } | null;
     readonly ebitda: string;
     readonly most_cost: readonly MostCost[];
     readonly sentences: readonly string[];
@@ -200,13 +181,16 @@ export interface CoverageGiven {
  * Returns the largest customer and the EBITDA without that customer; null when the books lack the customer's revenue of
  * twelve months.
  */
-function withoutLargest(period: Earnings, books: Books): { name: string; ebitda: Decimal } | null {
+function withoutLargest(
+  period: Earnings,
+  books: Books,
+): { largest: BookedCustomer; ebitda: Decimal; isSame: boolean } | null {
   const { adjusted_ebitda: ebitda } = period;
   const { revenue, gross_profit: grossProfit } = period.amounts;
   const largest = largestOfYear(books, period);
   if (largest === null || ebitda === null || revenue === null || grossProfit === null) return null;
   const left = withoutCustomer(ebitda, largest.revenue, { revenue, grossProfit });
-  return left && { name: largest.name, ebitda: left };
+  return left && { largest, ebitda: left, isSame: largest.first === period.first && largest.last === period.last };
 }
 
 const yearSummaries = (ebitda: Decimal, all: readonly Loan[]): YearSummary[] =>
@@ -264,7 +248,8 @@ export function coverageOf(
     most_cost: mostCost(ebitda, all),
     sentences: sentencesOn(ebitda, debt, say, terms),
     without_largest: less && {
-      customer: less.name,
+      customer: less.largest.name,
+      customer_period: less.isSame ? null : { first: less.largest.first, last: less.largest.last },
       ebitda: written(less.ebitda),
       most_cost: mostCost(less.ebitda, all),
       sentences: sentencesOn(less.ebitda, debt, say, terms),

@@ -133,6 +133,26 @@ export const financingTotalsBySide = rows<SideTotal, [dealId: string]>(
    order by t.side_user_id, ${orderOfStatus('t.commitment_status')}, t.currency`,
 );
 
+/** The total that a buyer's side has recorded of one type of source in one currency. */
+export interface FundingRow {
+  participant_id: string;
+  source_type: SourceType;
+  currency: string;
+  total: string;
+}
+
+/**
+ * Returns the totals of the financing sources by buyer's side, type and currency, as far as the caller may see them,
+ * without expired and withdrawn sources.
+ */
+export const funding = rows<FundingRow, [dealId: string]>(
+  'funding_by_side',
+  `select s.participant_id, s.source_type, s.currency, sum(s.commitment_amount)::text as total
+   from financing_sources s
+   where s.deal_id = ${seenDeal('$1')} and ${counts('s.commitment_status')}
+   group by s.participant_id, s.source_type, s.currency`,
+);
+
 interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {
   /** Whole units of the currency, as a decimal string. */
   commitment_amount: string;

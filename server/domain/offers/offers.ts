@@ -12,6 +12,7 @@ import { knownName, knownPerson, type Mentioned } from '../deals/participants.ts
 import { cut, type Cut } from '../cut.ts';
 import { holdings, mostRows, noBooks, type Books } from '../diligence/books.ts';
 import { nameWith } from '../people/former-names.ts';
+import type { FundingRow, SourceType } from './financing.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 /** The terms of an offer: amounts are decimal strings; unknown keys are kept as submitted. */
@@ -116,6 +117,8 @@ type OfferDecision = (typeof offerDecisions)[number];
 
 /** An offer in the list, with the buyer who made it. */
 interface ListedOffer extends Offer {
+  /** The participant whose side the offer, and its sources of financing, belong to. */
+  participant_id: string;
   buyer_person: Mentioned | null;
   /** Whether the offer's `expires_at` has passed. */
   expired: boolean;
@@ -156,11 +159,11 @@ function listed(found: FoundOffer, now: string): ListedOffer {
 // other buyers' current offers.
 const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
   'offers',
-  `select s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at, s.payload, s.buyer as buyer_person, s.told_at,
+  `select s.id, s.buyer_user_id, o.participant_id, s.revision_number, s.is_current, s.submitted_at, s.payload, s.buyer as buyer_person, s.told_at,
      c.decision, c.decided_at, coalesce(s.id = (select app.accepted_offer($1)), false) as agreed,
      s.is_current and not exists (select from participants p
        where p.deal_id = $1 and p.user_id = s.buyer_user_id and p.role = 'buyer' and p.status = 'active') as buyer_left
-   from app.offers_in_sight($1) s left join offer_decisions c on c.offer_id = s.id
+   from app.offers_in_sight($1) s join offers o on o.id = s.id left join offer_decisions c on c.offer_id = s.id
    order by s.submitted_at desc, s.id desc`,
 );
 
@@ -198,6 +201,7 @@ export function offers(dealId: string): Statement<Cut<ListedOffer>> {
 type OfferFields = [
   ...[string, string, number, boolean, string, payload: string, buyer: Mentioned | null],
   ...[decided: [OfferDecision, at: string] | null, agreed: boolean, buyerLeft: boolean],
+  ...[participant: string, funding: [SourceType, currency: string, total: string][] | null],
 ];
 type OffersFields = [offers: OfferFields[] | null, digest: string | null, now: string];
 
@@ -207,24 +211,41 @@ const readOffers = enteringRead<OffersFields | false>(
 );
 
 /**
- * Returns those offers and the deal's books, read by the statement that enters with the token. Null, and no audit
- * record of the call is written, when the node does not hold the books.
+ * Returns those offers, the deal's books, and the financing recorded for current and agreed offers (null without it),
+ * read by the statement that enters with the token. Null, and no audit record of the call is written, when the node does not hold
+ * the books.
  */
-export function offersAnswer(dealId: string): EnteringRead<[Cut<ListedOffer>, Books] | null> {
+export function offersAnswer(
+  dealId: string,
+  withFinancing: boolean,
+): EnteringRead<[Cut<ListedOffer>, Books, FundingRow[] | null] | null> {
   const { held, take } = holdings(dealId);
   return readOffers(
     (found) => {
-      if (found === null) return [latestOf([]), noBooks];
+      if (found === null) return [latestOf([]), noBooks, null];
       if (found === false) return null;
       const [fields, digest, now] = found;
       const buyers = new Map((fields ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
       const at = timestamp(now);
       const offersFound = (fields ?? []).map(
-        ([id, buyer_user_id, revision_number, is_current, submitted, payload, , decided, agreed, buyer_left]) => {
+        ([
+          id,
+          buyer_user_id,
+          revision_number,
+          is_current,
+          submitted,
+          payload,
+          ,
+          decided,
+          agreed,
+          left,
+          participant_id,
+        ]) => {
           const [decision, decided_at] = decided ?? [null, null];
           const offer = {
             id,
             buyer_user_id,
+            participant_id,
             revision_number,
             is_current,
             submitted_at: timestamp(submitted),
@@ -233,12 +254,17 @@ export function offersAnswer(dealId: string): EnteringRead<[Cut<ListedOffer>, Bo
             decision,
             decided_at: decided_at && timestamp(decided_at),
             agreed,
-            buyer_left,
+            buyer_left: left,
           };
           return listed(offer, at);
         },
       );
-      return [latestOf(offersFound), take(digest === null ? null : { digest, books: null })];
+      const fundingOf = new Map((fields ?? []).flatMap((offer) => (offer[11] ? [[offer[10], offer[11]]] : [])));
+      const funding = [...fundingOf].flatMap(([participant_id, its]) =>
+        its.map(([source_type, currency, total]) => ({ participant_id, source_type, currency, total })),
+      );
+      const books = take(digest === null ? null : { digest, books: null });
+      return [latestOf(offersFound), books, withFinancing ? funding : null];
     },
     [...held.keys()],
   );

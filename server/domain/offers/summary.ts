@@ -4,8 +4,9 @@
 
 import type { Books } from '../diligence/books.ts';
 import { memoizedWith } from '../diligence/caches.ts';
-import { compare, spoken, zero, type Decimal } from '../diligence/decimals.ts';
+import { compare, placesOf, spoken, zero, type Decimal } from '../diligence/decimals.ts';
 import { openParts, type ComparedTerm, type MoneyPart } from './valuation.ts';
+import type { FundingRow } from './financing.ts';
 import {
   amountIn,
   amountsOf,
@@ -72,33 +73,47 @@ const basisInShort = ({
   ...figures
 }: BasisSummary): NonNullable<Summary['basis']> => ({ period, period_start_date, period_end_date, ...figures });
 
+/** The offers to compare, and the financing recorded for them; null when financing is off. */
+interface Compared {
+  readonly offers: readonly AssessedOffer[];
+  readonly funding: readonly FundingRow[] | null;
+}
+
 /**
  * Returns the summary of a deal's offers, compared with the books as the same caller sees them; null without offers.
  */
-export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOffer[]): Summary | null => {
+export const summaryOf = memoizedWith((books: Books, given: Compared): Summary | null => {
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
-  const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
+  const highest = given.offers.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
   if (highest.length === 0) return null;
   const { basis, offers, compared } = assessed({
     books,
     offers: highest,
-    funding: null,
-    day: '',
+    funding: given.funding,
+    day: null,
     // Assistants read the currency as a code, as in every other amount they get.
-    sayMoney: (amount, currency) => `${currency} ${spoken(amount)}`,
+    sayMoney: (amount, currency) => `${currency} ${spoken(amount, placesOf(currency))}`,
   });
   return {
     ...(basis ? { basis: basisInShort(basis) } : {}),
     offers: offers.slice(0, mostSummarized).map(({ offer_id, multiples, money, coverage }) => {
       const [covered] = coverage?.sentences ?? [];
-      const [without] = coverage?.without_largest?.sentences ?? [];
+      const less = coverage?.without_largest;
+      const of = less?.customer_period;
+      const [without] = less?.sentences ?? [];
       return {
         offer_id,
         ...(multiples ? { multiples } : {}),
         ...(money ? { money: Object.fromEntries(money.parts.map(({ part, share }) => [part, share])) } : {}),
         ...(money?.beyond_price ? { parts_beyond_price: money.beyond_price } : {}),
         ...(covered ? { coverage: covered } : {}),
-        ...(without ? { coverage_without_largest_customer: without } : {}),
+        ...(without
+          ? {
+              coverage_without_largest_customer: of
+                ? `${without} The customer’s revenue is of ${of.first} to ${of.last}.`
+                : without,
+            }
+          : {}),
       };
     }),
     ...(compared ? { two_best: inShort(compared, highest) } : {}),

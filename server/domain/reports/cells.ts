@@ -1,7 +1,10 @@
 /** The cells and sheets that make up a workbook: text, amounts, and formulas with their results. */
 
+import { placesOf } from '../diligence/decimals.ts';
+
 /** The number formats. */
 export const formats = {
+  /** Amounts are written in {@link amountFormat}. */
   amount: '#,##0.00',
   share: '0.0%',
   multiple: '0.00"×"',
@@ -9,6 +12,12 @@ export const formats = {
   day: 'yyyy-mm-dd',
 } as const;
 export type Format = keyof typeof formats;
+
+/** The format of amounts in this currency, with as many decimal places as it has. */
+export const amountFormat = (currency: string): string => {
+  const places = placesOf(currency);
+  return places === 0 ? formats.count : `${formats.count}.${'0'.repeat(places)}`;
+};
 
 interface Look {
   readonly bold?: boolean;

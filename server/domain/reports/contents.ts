@@ -23,7 +23,7 @@ import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../
 import { memoized } from '../diligence/caches.ts';
 import { qoeOverview } from '../diligence/overview.ts';
 import { amountsOf, assessed, databaseTime, toCompare } from '../offers/assessment.ts';
-import { funding } from '../offers/debt.ts';
+import { funding } from '../offers/financing.ts';
 import { agreedOffer, currentAndAgreed, dealOffers, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
 import type { Results } from '../../database/database.ts';
 import type { Books } from '../diligence/books.ts';
@@ -191,6 +191,7 @@ function offersOf(
           sentences: [...covered.sentences],
           without_largest: covered.without_largest && {
             customer: covered.without_largest.customer,
+            customer_period: covered.without_largest.customer_period,
             sentences: [...covered.without_largest.sentences],
           },
         },
@@ -268,6 +269,7 @@ export function reportContents(input: ReportInput) {
     years_before: rowsYearBefore(books, earned),
     periods: countingRows(books),
     adjustments: writtenOut(books.adjustments),
+    adjustments_left_out: writtenOut(books.adjustments_left_out ?? []),
     bridge: bridgeOf(books),
     bridged: writtenOut(adjustmentsBridged(books)),
     customers: customersOf(books),
@@ -286,7 +288,7 @@ function readRows([deal, , books, sight, uploads, offers, agreed, sources]: Repo
     [
       { deal, books: books.currency, all },
       ...books.uploads,
-      ...books.adjustments.map(({ id }) => ({ adjustment: id })),
+      ...[...books.adjustments, ...(books.adjustments_left_out ?? [])].map(({ id }) => ({ adjustment: id })),
       ...answers,
       ...uploads,
       ...offers.items,

@@ -8,6 +8,8 @@ import { lineWords } from '../diligence/snapshots.ts';
 import type { ReportContents } from './contents.ts';
 import { Pages, type Column, type Fonts, type TableRow } from './pdf-layout.ts';
 import {
+  addedUpWords,
+  adjustmentsLeftOutWords,
   categoryWords,
   changeWords,
   computedFrom,
@@ -215,7 +217,7 @@ function writeContradictions(pages: Pages, { computed: { contradictions } }: Rep
 function writeCustomers(pages: Pages, { customers, changes, computed }: ReportContents): void {
   if (!customers) return;
   const { currency, customers: all, others } = customers;
-  pages.section('Customers', `${span(customers)}, in ${currency}.`);
+  pages.section('Customers', `${span(customers)}, in ${currency}.${addedUpWords(customers.uploaded_periods)}`);
   const hhi = customers.hhi_of_revenue ?? customers.hhi;
   const [largest] = all;
   pages.facts([
@@ -324,7 +326,8 @@ function writeCoverage(pages: Pages, offer: Offer): void {
   if (!offer.coverage) return;
   pages.subsection(`Debt coverage: ${offer.buyer}`);
   const { sentences, without_largest: without } = offer.coverage;
-  const withoutLargest = (without?.sentences ?? []).map((sentence) => `Without ${without?.customer}: ${sentence}`);
+  const of = without?.customer_period ? ` (revenue of ${span(without.customer_period)})` : '';
+  const withoutLargest = (without?.sentences ?? []).map((sentence) => `Without ${without?.customer}${of}: ${sentence}`);
   pages.paragraphs([...sentences, ...withoutLargest]);
 }
 
@@ -490,6 +493,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   writeEarnings(pages, contents);
   writeNotCounted(pages, contents);
   writeBridge(pages, contents);
+  pages.soft(adjustmentsLeftOutWords(contents));
   writeContradictions(pages, contents);
   writeCustomers(pages, contents);
   writeOffers(pages, contents);

@@ -103,6 +103,20 @@ export function leftOutWords({
   return `In another currency, and not in these figures: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
+/** The sentence about adjustments in another currency than the figures; empty when there are none. */
+export function adjustmentsLeftOutWords({ adjustments_left_out: all }: ReportContents): string {
+  if (all.length === 0) return '';
+  const shown = all
+    .slice(0, 10)
+    .map((one) => `${one.period_label} (${one.currency} ${spoken(decimal(one.amount))})`)
+    .join(', ');
+  return `Adjustments recorded in another currency, and in no figures: ${shown}${all.length > 10 ? ` and ${all.length - 10} more` : ''}.`;
+}
+
+/** Says, after another sentence, that the customers of a period were uploaded by shorter ones; otherwise empty. */
+export const addedUpWords = (uploadedPeriods: number): string =>
+  uploadedPeriods > 1 ? ` Added up from ${uploadedPeriods} uploaded periods.` : '';
+
 /** Whether a report contains offers only: its reader sees no uploads. */
 export const isOfOffers = ({ uploads, offers }: Pick<ReportContents, 'uploads' | 'offers'>): boolean =>
   uploads.length === 0 && offers.items.length > 0;

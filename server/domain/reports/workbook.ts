@@ -30,7 +30,9 @@ export function reportSheets(contents: ReportContents): ReportSheet[] {
     contradictionsSheet(contents),
     restatedSheet(contents),
     contents.periods.length > 0 ? periodsSheet(contents) : null,
-    hasEarnings || contents.adjustments.length > 0 ? adjustmentsSheet(contents) : null,
+    hasEarnings || contents.adjustments.length + contents.adjustments_left_out.length > 0
+      ? adjustmentsSheet(contents)
+      : null,
     contents.uploads.length > 0 ? uploadsSheet(contents) : null,
   ].filter((sheet) => sheet !== null);
 }

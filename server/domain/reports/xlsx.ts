@@ -2,7 +2,7 @@
 
 import writeExcelFile, { type CellObject } from 'write-excel-file/node';
 import { sanitizeTextContent } from 'write-excel-file/utility';
-import { at, formats, letters, type ReportSheet, type SheetCell } from './cells.ts';
+import { amountFormat, at, formats, letters, type ReportSheet, type SheetCell } from './cells.ts';
 
 export type Paper = 'A4' | 'Letter';
 
@@ -70,7 +70,7 @@ function heightOf(row: ReportSheet['rows'][number], widths: readonly number[]): 
   return height > line.normal ? Math.min(height, line.most) : undefined;
 }
 
-function cellOf(cell: SheetCell | null, height: number | undefined): CellObject | null {
+function cellOf(cell: SheetCell | null, height: number | undefined, amounts: string): CellObject | null {
   if (cell === null) return null;
   const { bold, faint, wrap, title, head, indent, span } = cell;
   const look: CellObject = {
@@ -96,7 +96,7 @@ function cellOf(cell: SheetCell | null, height: number | undefined): CellObject 
     const value = new Date(`${cell.day}T00:00:00Z`);
     return { ...look, type: Date, value, format: formats.day, align: cell.right ? 'right' : 'left' };
   }
-  const format = formats[cell.format];
+  const format = cell.format === 'amount' ? amounts : formats[cell.format];
   if ('number' in cell) return { ...look, type: Number, value: cell.number, format };
   return { ...look, type: 'Formula', value: cell.formula, format };
 }
@@ -196,14 +196,20 @@ function printed(sheets: readonly ReportSheet[], paper: Paper, [name, day]: Foot
 /** The footer of every printed page: a name and the day of the report. */
 type Footer = readonly [name: string, day: string];
 
-/** Writes the sheets as a workbook; returns its bytes. */
-export function writeXlsx(contents: readonly ReportSheet[], paper: Paper, footer: Footer): Promise<Buffer> {
+/** Writes the sheets, with amounts in this currency, as a workbook; returns its bytes. */
+export function writeXlsx(
+  contents: readonly ReportSheet[],
+  currency: string,
+  paper: Paper,
+  footer: Footer,
+): Promise<Buffer> {
+  const amounts = amountFormat(currency);
   const sheets = contents.map(fitted);
   const written = sheets.map((sheet) => ({
     sheet: sheet.name,
     data: sheet.rows.map((row) => {
       const height = heightOf(row, sheet.widths);
-      return row.map((cell) => cellOf(cell, height));
+      return row.map((cell) => cellOf(cell, height, amounts));
     }),
     columns: sheet.widths.map((width) => ({ width })),
     ...(sheet.frozen ? { stickyRowsCount: sheet.frozen.rows, stickyColumnsCount: sheet.frozen.columns } : {}),

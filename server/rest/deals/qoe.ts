@@ -109,6 +109,10 @@ export const normalization = z
     periodLabel: z.string().meta({ examples: ['FY2025'] }),
     adjustmentCategory: z.enum(adjustmentCategories),
     adjustmentAmount: decimal,
+    currency: currency.nullable().meta({
+      description:
+        'The currency of the figures when it was recorded; it counts only while they are in it. Null for adjustments recorded before this was stored, which count in any.',
+    }),
     rationale: z
       .string()
       .nullable()

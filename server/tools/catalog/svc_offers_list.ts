@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { mapped } from '../../database/statement.ts';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { toCompare } from '../../domain/offers/assessment.ts';
 import { summaryOf } from '../../domain/offers/summary.ts';
+import { funding } from '../../domain/offers/financing.ts';
 import { mostListedOffers, offers, offersAnswer, termsOf, type OfferPayload } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
 import { cutHint } from '../filters.ts';
@@ -23,11 +25,18 @@ export const svcOffersList = defineTool({
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
   output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people, hint }),
-  work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
-  enteringRead: ({ deal_id }) => offersAnswer(deal_id),
-  answer: ({ rows: found }, books) => {
-    const summary = summaryOf(books, toCompare(found));
-    const shown = found.map(({ payload, ...rest }) => ({ ...rest, payload: shownPayload(payload) }));
+  work: ({ deal_id }, _origin, { financing }) => [
+    offers(deal_id),
+    booksOf(deal_id),
+    mapped(funding(deal_id), (recorded) => (financing ? recorded : null)),
+  ],
+  enteringRead: ({ deal_id }, { financing }) => offersAnswer(deal_id, financing),
+  answer: ({ rows: found }, books, recorded) => {
+    const summary = summaryOf(books, { offers: toCompare(found), funding: recorded });
+    const shown = found.map(({ payload, participant_id: _participant, ...rest }) => ({
+      ...rest,
+      payload: shownPayload(payload),
+    }));
     return { offers: shown, ...(summary ? { summary } : {}) };
   },
   hint: (_input, { more }) => cutHint(more, `${mostListedOffers}, the current ones and the newest of the earlier ones`),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Results } from '../../database/database.ts';
 import { beginningOf } from '../../domain/characters.ts';
-import { booksOf, type Adjustment } from '../../domain/diligence/books.ts';
+import { booksOf, type Adjustment, type Books } from '../../domain/diligence/books.ts';
 import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
 import { written } from '../../domain/diligence/decimals.ts';
@@ -35,18 +35,23 @@ const mostOfFailure = 500;
 type Recorded = Omit<Results<[ReturnType<typeof recordedAdjustments>]>[0][number], 'id'>;
 
 const shownAdjustment = (
-  { period_label, category, amount, rationale }: Adjustment,
+  { period_label, category, amount, currency: its = null, rationale }: Adjustment,
   { currency, unmatched_labels }: Bridge,
-  recorded: Recorded | undefined,
+  recorded: Recorded,
 ) => ({
   period_label,
   category,
   amount: written(amount),
-  currency,
+  currency: its ?? currency,
   ...withoutNulls({ rationale: rationale && beginningOf(rationale, mostOfRationale) }),
-  ...(unmatched_labels.includes(period_label) ? { counts: false as const } : {}),
-  ...(recorded ? withoutNulls(recorded) : {}),
+  ...((its !== null && its !== currency) || unmatched_labels.includes(period_label) ? { counts: false as const } : {}),
+  ...withoutNulls(recorded),
 });
+
+const allAdjustments = ({ adjustments, adjustments_left_out: others = [] }: Books): readonly Adjustment[] => [
+  ...adjustments,
+  ...others,
+];
 
 export const svcQoeGet = defineTool({
   name: 'svc_qoe_get',
@@ -79,8 +84,11 @@ export const svcQoeGet = defineTool({
   ],
   answer: (progress, snapshots, books, recorded) => {
     const bridge = bridgeOf(books);
-    const adjustments = books.adjustments.slice(0, mostAdjustments);
-    const records = new Map(recorded.map(({ id, ...record }) => [id, record]));
+    const byId = new Map(allAdjustments(books).map((one) => [one.id, one]));
+    const adjustments = recorded.flatMap(({ id, ...record }) => {
+      const one = byId.get(id);
+      return one ? [shownAdjustment(one, bridge, record)] : [];
+    });
     return {
       progress,
       recent_accounting_snapshots: snapshots.map(({ source_name, failure, ...snapshot }) => ({
@@ -88,17 +96,11 @@ export const svcQoeGet = defineTool({
         ...withoutNulls({ source_name, failure: failure && beginningOf(failure, mostOfFailure) }),
       })),
       ...(bridge.period_label ? { ebitda_bridge: shownBridge(bridge, bridge.period_label) } : {}),
-      ...(adjustments.length > 0
-        ? sharing(
-            'latest_adjustments',
-            adjustments.map((one) => shownAdjustment(one, bridge, records.get(one.id))),
-            ['currency'],
-          )
-        : {}),
+      ...(adjustments.length > 0 ? sharing('latest_adjustments', adjustments, ['currency']) : {}),
     };
   },
   hint: (_input, _progress, _snapshots, books) =>
-    cutHint(books.adjustments.length > mostAdjustments, `the latest ${mostAdjustments} adjustments`),
+    cutHint(allAdjustments(books).length > mostAdjustments, `the latest ${mostAdjustments} adjustments`),
   page: 'qoe',
   view: 'bridge',
 });

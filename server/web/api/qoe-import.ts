@@ -143,11 +143,12 @@ export function qoeImportRoutes(services: Services) {
         left_out,
         rows,
         row_count,
+        calendar,
         faults,
       } = (await read(c, pathId(c), snapshot_type)).books;
-      if (seen === null) return c.json({ columns, left_out, rows, row_count, faults, export: null });
+      if (seen === null) return c.json({ columns, left_out, rows, row_count, calendar, faults, export: null });
       const { lines: _, ...shown } = seen;
-      return c.json({ columns, left_out, rows, row_count, faults, export: shown });
+      return c.json({ columns, left_out, rows, row_count, calendar, faults, export: shown });
     })
 
     .post('/deals/:id/qoe/snapshots', query(About), async (c) => {

@@ -16,7 +16,7 @@ function numberFormat(options: Intl.NumberFormatOptions): Intl.NumberFormat {
   return format;
 }
 
-/** "$1,250,000", with cents only when there are any; `short` gives "$1.25M", `rounded` never gives cents. */
+/** "$1,250,000", with cents (of yen none, of dinars three digits) only when there are any; `short` gives "$1.25M", `rounded` never gives cents. */
 export function formatMoney(
   amount: Decimal,
   currency: string | null | undefined,
@@ -29,7 +29,11 @@ export function formatMoney(
       ? { notation: 'compact', maximumSignificantDigits: 3 }
       : rounded
         ? { maximumFractionDigits: 0 }
-        : { trailingZeroDisplay: 'stripIfInteger', maximumFractionDigits: 40, minimumFractionDigits: 2 }),
+        : {
+            trailingZeroDisplay: 'stripIfInteger',
+            maximumFractionDigits: 40,
+            ...(!currency && { minimumFractionDigits: 2 }),
+          }),
   }).format(exact(amount));
 }
 

@@ -1,5 +1,6 @@
 /** The periods of financial figures. */
 import type { Day, PlPeriod } from '../api/shapes.ts';
+import { formatCount } from './format.ts';
 
 type Dates = Pick<PlPeriod, 'period_start_date' | 'period_end_date'>;
 
@@ -38,3 +39,7 @@ export function charted<Period extends Dates & Pick<PlPeriod, 'currency'>>(perio
   const shown = periods.some(isShort) ? periods.filter(isShort) : periods;
   return shown.filter(({ currency }) => currency === shown[0]?.currency);
 }
+
+/** Says that a period with customers was uploaded by shorter ones: ", added up from 12 uploaded periods"; else empty. */
+export const addedUp = (uploadedPeriods: number): string =>
+  uploadedPeriods > 1 ? `, added up from ${formatCount(uploadedPeriods)} uploaded periods` : '';

@@ -1,7 +1,7 @@
 /** Finds adjustments that do not fit the figures that they adjust, or each other. */
 
 import { plural } from '../../../lib/plural.ts';
-import { datesOf, type BookedPeriod } from '../books.ts';
+import { currencyOfBooks, datesOf, type BookedPeriod } from '../books.ts';
 import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
 import { compare, isNegative, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
 import { bridgeLabel } from '../earnings.ts';
@@ -123,5 +123,80 @@ export function periodsUnmatched(view: View): Found[] {
       amounts: { total },
       rows: its.map(({ id }) => id).toSorted(byText),
     };
+  });
+}
+
+/** Adjustments in another currency than the figures that they adjust. */
+export function adjustmentsInOtherCurrency({ books }: View): Found[] {
+  const currency = currencyOfBooks(books);
+  const others = Map.groupBy(books.adjustments_left_out ?? [], (one) => one.currency ?? '');
+  return [...others].map(([other, its]): Found => {
+    const total = sum(its.map(({ amount }) => amount));
+    return {
+      kind: 'currency',
+      of: `adjustments ${other}`,
+      says: [currency, ...its.flatMap(({ period_label, amount }) => [period_label, written(amount)])],
+      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${other} ${its.length === 1 ? 'counts' : 'count'} nowhere: the profit and loss is in ${currency}.`,
+      ask: `Ask for the amounts in ${currency}, and enter them anew.`,
+      amounts: { total },
+      rows: its.map(({ id }) => id).toSorted(byText),
+    };
+  });
+}
+
+/** Adjustments of one category and amount that a period has more than once. */
+export function adjustmentsAgain({ books }: View): Found[] {
+  const groups = Map.groupBy(
+    books.adjustments.filter(({ amount }) => !isZero(amount)),
+    ({ period_label, category }) => JSON.stringify([period_label, category]),
+  );
+  return [...groups].flatMap(([of, all]): Found[] => {
+    const alike = [...Map.groupBy(all, ({ amount }) => written(amount)).values()].filter((its) => its.length > 1);
+    const said = alike.flatMap(([one, ...again]) => (one ? [`${again.length + 1} of ${spoken(one.amount)}`] : []));
+    const [label] = all.map(({ period_label }) => period_label);
+    if (label === undefined || said.length === 0) return [];
+    return [
+      {
+        kind: 'adjustment_again',
+        of,
+        says: said,
+        sentence: `Adjustments of one kind and amount were made more than once in ${labelInWords(label)}: ${listed(said)}.`,
+        ask: 'Ask whether they are for the same cost, recorded twice.',
+        amounts: { counted_again: sum(alike.flatMap((its) => its.slice(1).map(({ amount }) => amount))) },
+        rows: alike.flatMap((its) => its.map(({ id }) => id)).toSorted(byText),
+      },
+    ];
+  });
+}
+
+/** Add-backs that exceed all costs of their period; those of the owner's pay are compared with that pay. */
+export function adjustmentsBeyond({ earned, rows, books }: View): Found[] {
+  const costsOf = ({ operating_expenses: other, cost_of_goods_sold: goods }: Row['amounts']) =>
+    other && (goods ? sum([other, goods]) : other);
+  const costs = new Map([
+    ...rows.map((row): [string, Decimal | null] => [bridgeLabel(row), costsOf(row.amounts)]),
+    ...earned.map(({ label, amounts }): [string, Decimal | null] => [label, costsOf(amounts)]),
+  ]);
+  const added = Map.groupBy(
+    books.adjustments.filter(({ category }) => category !== 'owner_comp'),
+    (one) => one.period_label,
+  );
+  return [...added].flatMap(([label, all]): Found[] => {
+    const most = costs.get(label);
+    // Costs below zero are already reported for their sign.
+    if (!most || isNegative(most)) return [];
+    const its = all.filter(({ amount }) => compare(amount, most) > 0);
+    if (its.length === 0) return [];
+    return [
+      {
+        kind: 'adjustment_beyond',
+        of: label,
+        says: its.map(({ amount }) => written(amount)),
+        sentence: `${its.length === 1 ? 'An add-back' : `${its.length} add-backs`} in ${labelInWords(label)} of ${listed(its.map(({ amount }) => spoken(amount)))} ${its.length === 1 ? 'is' : 'are each'} more than all cost of goods sold and operating expenses of that period, ${spoken(most)}.`,
+        ask: 'Ask which cost is added back, and check the amount and the period.',
+        amounts: { added_back: sum(its.map(({ amount }) => amount)), costs: most },
+        rows: its.map(({ id }) => id).toSorted(byText),
+      },
+    ];
   });
 }

@@ -17,6 +17,8 @@ export const contradictionKinds = [
   'scale',
   'currency',
   'month_again',
+  'adjustment_again',
+  'adjustment_beyond',
 ] as const;
 export type ContradictionKind = (typeof contradictionKinds)[number];
 

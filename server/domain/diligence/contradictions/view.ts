@@ -1,6 +1,6 @@
 /** The input of the checks for contradictions, computed once for all of them. */
 
-import { datesOf, type BookedCustomer, type BookedPeriod, type Books } from '../books.ts';
+import { datesOf, type Adjustment, type BookedCustomer, type BookedPeriod, type Books } from '../books.ts';
 import { byText, monthAfter, monthOf, wholeMonths, type Day, type Month } from '../calendar.ts';
 import { listings } from '../customers.ts';
 import { earnings, isMonthRow, resolved, type Earnings } from '../earnings.ts';
@@ -67,11 +67,14 @@ export const partsOf = (
 /** The input of the checks for these books. */
 export function viewOf(books: Books, mended: View['mended']): View {
   const { rows, otherCurrency } = resolved(books);
-  const adjustments = books.adjustments.toSorted(
-    (a, b) => byText(a.period_label, b.period_label) || byText(a.id, b.id),
-  );
+  const sorted = (all: readonly Adjustment[]) =>
+    all.toSorted((a, b) => byText(a.period_label, b.period_label) || byText(a.id, b.id));
   return {
-    books: { ...books, adjustments },
+    books: {
+      ...books,
+      adjustments: sorted(books.adjustments),
+      adjustments_left_out: sorted(books.adjustments_left_out ?? []),
+    },
     rows,
     otherCurrency,
     months: new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row])),

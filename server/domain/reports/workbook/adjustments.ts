@@ -3,7 +3,7 @@
 import { amount, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { categoryWords } from '../words.ts';
-import { below, titled, widthFor } from './layout.ts';
+import { below, titled, widthFor, type Row } from './layout.ts';
 
 /** The column with the other period of the same dates in which an adjustment counts, too. */
 export const alsoColumn = 4;
@@ -17,12 +17,29 @@ const otherPeriods = ({ computed: { earnings } }: Pick<ReportContents, 'computed
   );
 
 /** Returns the sheet of adjustments. */
-export function adjustmentsSheet({ adjustments, computed }: ReportContents): ReportSheet {
+export function adjustmentsSheet({
+  adjustments,
+  adjustments_left_out: leftOut,
+  computed,
+}: ReportContents): ReportSheet {
   const others = otherPeriods({ computed });
   const isWide = others.size > 0;
+  const rowOf = (one: (typeof adjustments)[number], currency = ''): Row => [
+    text(one.period_label, { wrap: true }),
+    text(categoryWords[one.category]),
+    amount(one.amount),
+    text(`${currency}${one.rationale ?? ''}`, { wrap: true, indent: true }),
+    ...(isWide ? [text(others.get(one.id) ?? '', { wrap: true })] : []),
+  ];
   return {
     name: 'Adjustments',
-    widths: [16, 20, Math.max(16, widthFor(adjustments.map((one) => one.amount))), 70, ...(isWide ? [16] : [])],
+    widths: [
+      16,
+      20,
+      Math.max(16, widthFor([...adjustments, ...leftOut].map((one) => one.amount))),
+      70,
+      ...(isWide ? [16] : []),
+    ],
     rows: [
       ...titled(
         'Add-backs and adjustments',
@@ -35,13 +52,14 @@ export function adjustmentsSheet({ adjustments, computed }: ReportContents): Rep
           ...(isWide ? [head('Also counts in', false)] : []),
         ],
       ),
-      ...adjustments.map((one) => [
-        text(one.period_label, { wrap: true }),
-        text(categoryWords[one.category]),
-        amount(one.amount),
-        text(one.rationale ?? '', { wrap: true, indent: true }),
-        ...(isWide ? [text(others.get(one.id) ?? '', { wrap: true })] : []),
-      ]),
+      ...adjustments.map((one) => rowOf(one)),
+      ...(leftOut.length > 0
+        ? [
+            [],
+            [text('Recorded in another currency: these count in no figure.', { faint: true })],
+            ...leftOut.map((one) => rowOf(one, `${one.currency}${one.rationale ? ': ' : ''}`)),
+          ]
+        : []),
     ],
     frozen: below,
     landscape: false,

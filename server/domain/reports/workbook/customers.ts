@@ -3,7 +3,7 @@
 import type { PlAmount } from '../../diligence/snapshots.ts';
 import { amount, at, downFrom, fixed, formula, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
-import { leftOutWords } from '../words.ts';
+import { addedUpWords, leftOutWords } from '../words.ts';
 import { dashed, firstRow, listed, widthFor, type Row } from './layout.ts';
 import { amountColumn } from './periods.ts';
 
@@ -38,7 +38,12 @@ export function customersSheet({ customers, periods, computed }: ReportContents)
   const without = customers.ebitda_without_largest;
   const summary: Row[] = [
     [text(`Customers, ${dashed(customers.first, customers.last)}`, { title: true })],
-    [text(`In ${customers.currency}, from the latest upload with customers.`, { faint: true })],
+    [
+      text(
+        `In ${customers.currency}, from the latest upload with customers.${addedUpWords(customers.uploaded_periods)}`,
+        { faint: true },
+      ),
+    ],
     [],
     [text('All uploaded customers'), formula(`SUM(${revenues})`, customers.total)],
     [

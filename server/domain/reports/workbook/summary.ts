@@ -9,10 +9,10 @@ import { dated, type Row } from './layout.ts';
 import { offerTerms } from './offers.ts';
 
 /** The number of amounts with more digits than a spreadsheet keeps. */
-function cutAmounts({ periods, adjustments, customers, offers }: ReportContents): number {
+function cutAmounts({ periods, adjustments, adjustments_left_out, customers, offers }: ReportContents): number {
   const all = [
     ...periods.flatMap(({ amounts }) => plAmounts.map((line) => amounts[line])),
-    ...adjustments.map((one) => one.amount),
+    ...[...adjustments, ...adjustments_left_out].map((one) => one.amount),
     ...(customers?.customers ?? []).map(({ revenue }) => revenue),
     ...offers.items.flatMap((offer) => offerTerms.map((term) => offer.amounts[term])),
   ];

@@ -28,7 +28,16 @@ import { keepsDirection } from '../../../domain/people/names.ts';
 import { columnsOf, isAmount, sameAmount, type Column, type Kind } from './columns.ts';
 import { onlyOne, readExport, type ReadExport } from './accounting-export.ts';
 import { decimalMarksOf } from './decimal-marks.ts';
-import { amountFault, notAnAmount, periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
+import {
+  amountFault,
+  hasNoMonths,
+  notAnAmount,
+  periodBetween,
+  readAmount,
+  readDay,
+  readPeriod,
+  type Period,
+} from './values.ts';
 import type { Table } from './workbook-reader.ts';
 import { readXlsx, Unreadable } from './workbook.ts';
 
@@ -42,6 +51,8 @@ export interface ReadBooks {
   readonly customers: CustomerRow[];
   readonly rows: { row: number; values: Record<string, string | null> }[];
   readonly row_count: number;
+  /** The first year or quarter that the file names without its months, as the calendar has it; null without any. */
+  calendar: { readonly name: string; readonly first: string; readonly last: string } | null;
   readonly faults: RowError[];
   /** Set when the file is the export of a bookkeeping program. */
   readonly export: ExportSeen | null;
@@ -179,6 +190,7 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
     tooMuch.map(({ heading, line }) => ({ row: 1, column: heading, message: `${line}: ${notAnAmount}` })),
   );
   const { program, basis, doubts } = exported;
+  const named = exported.periods.find(({ heading }) => hasNoMonths(heading));
   return {
     columns: [],
     left_out: [],
@@ -186,6 +198,7 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
     customers: [],
     rows: periods.slice(0, shownRows).map((values, place) => ({ row: place + 1, values: { ...values } })),
     row_count: exported.rowCount,
+    calendar: named ? { name: named.heading, first: named.first, last: named.last } : null,
     faults,
     export: {
       program,
@@ -240,6 +253,7 @@ export async function readBooks(
     customers: [],
     rows: [],
     row_count,
+    calendar: null,
     faults: [],
     export: null,
   };
@@ -281,11 +295,14 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
     const money = (given.currency || currency).toUpperCase();
     if (!currencyPattern.test(money)) blame('currency', 'Enter a three-letter currency code, like USD.');
     const { first = '', last = '', label = '' } = 'column' in period ? {} : period;
+    const name = given.period ?? '';
+    if (first !== '' && !given.period_start_date && !given.period_end_date && hasNoMonths(name))
+      books.calendar ??= { name, first, last };
     const common = { period_start_date: first, period_end_date: last, currency: money };
     const isCustomers = sheet.kind === 'customer_revenue';
-    const name = onOneLine(given.customer_name ?? '');
+    const customer = onOneLine(given.customer_name ?? '');
     const values = isCustomers
-      ? { customer_name: name, ...common, revenue_total: amount('revenue_total', true) }
+      ? { customer_name: customer, ...common, revenue_total: amount('revenue_total', true) }
       : {
           period_label: label,
           ...common,
@@ -294,14 +311,14 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
             string | null
           >),
         };
-    if (isCustomers && name === '') blame('customer_name', 'The customer is missing.');
-    if (charactersIn(name) > lengths.customer_revenues.customer_name)
+    if (isCustomers && customer === '') blame('customer_name', 'The customer is missing.');
+    if (charactersIn(customer) > lengths.customer_revenues.customer_name)
       blame('customer_name', `At most ${lengths.customer_revenues.customer_name} characters.`);
-    if (!keepsDirection.test(name))
+    if (!keepsDirection.test(customer))
       blame('customer_name', 'Leave out characters that change the direction of writing.');
     if (!cells.every(isStorable)) blame(null, 'This row contains characters that cannot be stored.');
     if (first !== '') {
-      const key = JSON.stringify([first, last, isCustomers ? name : '']);
+      const key = JSON.stringify([first, last, isCustomers ? customer : '']);
       const same = before.get(key);
       if (same === undefined) before.set(key, row);
       else blame(isCustomers ? 'customer_name' : 'period', `Duplicate of row ${same}: list each once.`);

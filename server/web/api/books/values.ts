@@ -178,6 +178,13 @@ export function readPeriod(written: string): Period | undefined {
   return day === undefined ? undefined : month(Number(day.slice(0, 4)), Number(day.slice(5, 7)));
 }
 
+/**
+ * Whether the text names a year or a quarter without its months: "FY2025", "Q1 2025". {@link readPeriod} reads it as one
+ * of the calendar, but the year of the business may begin in another month.
+ */
+export const hasNoMonths = (written: string): boolean =>
+  /^(?:(?:fy)?\s*\d{4}|q[1-4][\s/-]*\d{4}|\d{4}[\s/-]*q[1-4])$/i.test(written.trim());
+
 /** The period between two days, labelled with its month or year when it is exactly that. */
 export function periodBetween(first: string, last: string): Period {
   const candidates = [readPeriod(first.slice(0, 7)), readPeriod(first.slice(0, 4))];

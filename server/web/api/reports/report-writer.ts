@@ -47,7 +47,10 @@ async function written({ format, input }: ReportTask): Promise<Written> {
   const { writeXlsx } = await import('../../../domain/reports/xlsx.ts');
   const { paperOf, reportSheets } = await import('../../../domain/reports/workbook.ts');
   const footer = [contents.deal.brokerage, contents.day] as const;
-  return { bytes: await writeXlsx(reportSheets(contents), paperOf(contents), footer), ...about };
+  return {
+    bytes: await writeXlsx(reportSheets(contents), contents.computed.currency, paperOf(contents), footer),
+    ...about,
+  };
 }
 
 /** The name of an error and its stack of functions. The message is left out because it may contain data of the deal. */

@@ -167,7 +167,10 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
         <>
           <p className="mt-4 text-sm font-medium text-ink">
             Without {without.customer}, the largest customer (EBITDA{' '}
-            <Money rounded amount={without.ebitda} currency={basis.currency} />)
+            <Money rounded amount={without.ebitda} currency={basis.currency} />
+            {without.customer_period &&
+              `, with the revenue of ${formatDates(without.customer_period)}: there are no customers of ${basis.period}`}
+            )
           </p>
           <ul className="mt-1 flex flex-col gap-1.5">
             {without.sentences.map((sentence) => (

@@ -9,7 +9,7 @@ import { Notice } from '../../../components/notice.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { downloadByLink } from '../../../lib/download.ts';
-import { formatCount, plural } from '../../../lib/format.ts';
+import { formatCount, formatDay, plural } from '../../../lib/format.ts';
 import { optionsOf, snapshotTypes } from '../../../lib/states.ts';
 import { useFilePreview } from '../../../lib/use-file-preview.ts';
 import { ExportAccounts } from './export-accounts.tsx';
@@ -62,6 +62,22 @@ const hints: Readonly<Record<SnapshotType, string | undefined>> = {
   profit_and_loss: costsHint,
   customer_revenue: undefined,
 };
+
+/** Says which dates are meant by a year or a quarter that the file names without its months. */
+function CalendarDates({ calendar, export: exported }: Pick<SnapshotPreview, 'calendar' | 'export'>) {
+  if (!calendar) return null;
+  return (
+    <Notice
+      tone="info"
+      title={`“${calendar.name}” is read as ${formatDay(calendar.first)} – ${formatDay(calendar.last)}`}
+    >
+      If the fiscal year of the business ends in another month,{' '}
+      {exported
+        ? 'write the months in the headings of the columns, like “Jul 2024 - Jun 2025”.'
+        : 'give the first and the last day of each period, in columns named “start date” and “end date”.'}
+    </Notice>
+  );
+}
 
 /** The number of rows that would be stored; for an export, one for each of its periods. */
 const storedCount = ({ row_count, export: exported }: SnapshotPreview): number => exported?.period_count ?? row_count;
@@ -159,6 +175,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       }
       onClose={onClose}
     >
+      {preview && <CalendarDates {...preview} />}
       {preview?.export && <ExportAccounts seen={preview.export} choice={choice} onChange={change} />}
       {leftOut && <p className="text-soft">{leftOut}</p>}
       {preview && preview.rows.length > 0 && <Rows rows={preview.rows} count={storedCount(preview)} />}

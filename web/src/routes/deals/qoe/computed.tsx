@@ -20,6 +20,7 @@ import {
   formatShare,
   plural,
 } from '../../../lib/format.ts';
+import { addedUp } from '../../../lib/periods.ts';
 import { plLines } from '../../../lib/states.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 
@@ -242,7 +243,11 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   const { largest, currency } = concentration;
   const left = (bridge ?? concentration).left_out;
   return (
-    <Card title="Customer concentration in detail" description={`${formatDates(concentration)}. ${computedFrom}`} flush>
+    <Card
+      title="Customer concentration in detail"
+      description={`${formatDates(concentration)}${addedUp(concentration.uploaded_periods)}. ${computedFrom}`}
+      flush
+    >
       <Facts className="border-t border-line px-4 py-4 sm:px-5">
         <Fact label="Half of the uploaded revenue comes from">{plural(concentration.half, 'customer')}</Fact>
         {concentration.hhi !== null && (

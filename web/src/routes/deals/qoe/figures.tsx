@@ -13,7 +13,7 @@ import { Money } from '../../../components/money.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../../components/states.tsx';
 import { formatCount, formatDates, plural } from '../../../lib/format.ts';
-import { charted } from '../../../lib/periods.ts';
+import { addedUp, charted } from '../../../lib/periods.ts';
 
 /** Revenue and EBITDA by month. */
 export function PeriodsCard({ dealId }: { dealId: Id }) {
@@ -117,6 +117,7 @@ export function CustomersCard({ dealId }: { dealId: Id }) {
                       of <Money amount={period.revenue} currency={period.currency} /> revenue
                     </>
                   )}
+                  {addedUp(period.uploaded_periods)}
                   {period.count > items.length && `; the table has the largest ${formatCount(items.length)}`}.
                   {periodCount > periods.length &&
                     ` You can choose from the latest ${formatCount(periods.length)} of ${formatCount(periodCount)} periods.`}

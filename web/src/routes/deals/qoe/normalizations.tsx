@@ -23,6 +23,18 @@ interface NormalizationsCardProps {
   editor: boolean;
 }
 
+interface Group {
+  label: string;
+  currency: string;
+  its: Normalization[];
+}
+
+/** Adjustments by period, those of a period in several currencies apart: they cannot be added up. */
+const inGroups = (items: readonly Normalization[], currencyOf: (one: Normalization) => string): Group[] =>
+  [...Map.groupBy(items, (one) => JSON.stringify([one.period_label, currencyOf(one)])).values()].flatMap((its) =>
+    its[0] ? [{ label: its[0].period_label, currency: currencyOf(its[0]), its }] : [],
+  );
+
 /** The normalizations by period, with the total of each period. */
 export function NormalizationsCard({ dealId, dealCurrency, editor }: NormalizationsCardProps) {
   const query = useQuery(normalizationsQuery(dealId));
@@ -30,6 +42,8 @@ export function NormalizationsCard({ dealId, dealCurrency, editor }: Normalizati
   const bridge = useQuery(bridgeQuery(dealId, null)).data;
   const unmatched = bridge?.unmatched_labels ?? [];
   const currency = bridge?.currency ?? dealCurrency;
+  const currencyOf = (one: Normalization): string => one.currency ?? currency;
+  const counts = (one: Normalization): boolean => !unmatched.includes(one.period_label) && currencyOf(one) === currency;
   const [adding, setAdding] = useState(false);
   const { removeNormalization } = useQoeActions(dealId);
   const confirm = useConfirm();
@@ -39,7 +53,7 @@ export function NormalizationsCard({ dealId, dealCurrency, editor }: Normalizati
     confirm(
       {
         title: 'Remove this adjustment?',
-        body: unmatched.includes(one.period_label)
+        body: !counts(one)
           ? 'It does not count in any bridge. To restore it, add it again.'
           : `The adjusted EBITDA of ${one.period_label} changes at once. To restore it, add it again.`,
         action: 'Remove',
@@ -70,21 +84,25 @@ export function NormalizationsCard({ dealId, dealCurrency, editor }: Normalizati
             </EmptyState>
           ) : (
             <>
-              {[...Map.groupBy(items, ({ period_label }) => period_label)].map(([label, its]) => (
+              {inGroups(items, currencyOf).map(({ label, currency: own, its }) => (
                 <section
-                  key={label}
-                  aria-label={`Add-backs and adjustments of ${label}`}
+                  key={`${own} ${label}`}
+                  aria-label={`Add-backs and adjustments of ${label}${own === currency ? '' : ` in ${own}`}`}
                   className="border-t border-line pb-1.5"
                 >
                   <h3 className={cx(line, 'pt-3 pb-1 font-medium')}>
                     <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-2.5 gap-y-1">
                       <span className="min-w-0 break-words">{label}</span>
-                      {unmatched.includes(label) && <Badge tone="warn">Not in any bridge</Badge>}
+                      {bridge && own !== currency ? (
+                        <Badge tone="warn">In {own}, not in any bridge</Badge>
+                      ) : (
+                        unmatched.includes(label) && <Badge tone="warn">Not in any bridge</Badge>
+                      )}
                     </span>
                     {items.length < mostNormalizations && (
                       <>
                         <span className="text-sm font-normal text-faint">Total</span>
-                        <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={currency} signed />
+                        <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={own} signed />
                       </>
                     )}
                     {removable && <span className="w-8" />}
@@ -101,7 +119,7 @@ export function NormalizationsCard({ dealId, dealCurrency, editor }: Normalizati
                           )}
                           {one.created_by_name && <p className="text-sm text-faint">{one.created_by_name}</p>}
                         </div>
-                        <Money amount={one.adjustment_amount} currency={currency} signed />
+                        <Money amount={one.adjustment_amount} currency={own} signed />
                         {removable && (
                           <span className="-my-1.5 w-8">
                             {one.can_delete && (
