@@ -70,7 +70,7 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
   const opener = inPopup ? 'unsafe-none' : 'same-origin';
   hold(headers.get('cross-origin-opener-policy') === opener, 'COOP');
   // Hosts of assistants show the icon.
-  const users = /^\/icon\.(png|svg)$/.test(at) && status === 200 ? 'cross-origin' : 'same-origin';
+  const users = /^\/icon\.(png|svg)$/.test(at) && status < 400 ? 'cross-origin' : 'same-origin';
   hold(headers.get('cross-origin-resource-policy') === users, 'CORP');
   hold(['no-referrer', 'same-origin'].includes(headers.get('referrer-policy') ?? ''), 'Referrer-Policy');
   const strict = headers.get('strict-transport-security');

@@ -90,7 +90,9 @@ export const ways: Readonly<Record<Preset['id'], (connection: Connection) => Hos
       { text: 'Choose “Create”, then “Connect”.' },
       signIn,
     ],
-    note: `ChatGPT shows a callback URL of its own for some connectors (https://chatgpt.com/connector/oauth/…): add it to the client under Connected clients. ${ownAddress}`,
+    ...(clientId !== null && {
+      note: 'ChatGPT makes a callback URL of its own for some connectors (https://chatgpt.com/connector/oauth/…). You can add it to the client under Connected clients first; otherwise the page that refuses it offers to add it.',
+    }),
   }),
   codex: ({ address, clientId, name }) => ({
     steps: [
