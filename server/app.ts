@@ -36,7 +36,7 @@ export function createApp(services: Services, metricsReader?: MetricsReader): Ho
   const findAddress = addressFinder(config.trustedProxies);
   const metrics = startMetrics(services, (path) => interfaceAt(path).name);
   app.use(openResponses, delayRefusals(load), safeHeaders(config.baseUrl));
-  for (const path of [endpoints.authorize, ...pagesBeforeConsent]) app.use(path, keepOpener);
+  for (const path of [endpoints.authorize, ...pagesBeforeConsent]) app.use(path, keepOpener(endpoints.authorize));
   app.use(requestId, addressing(findAddress));
   if (tracing) app.use(traceRequests(tracing));
   app.use(metrics.observe, publicOrigin(config.baseUrl));

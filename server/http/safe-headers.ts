@@ -43,12 +43,16 @@ export function safeHeaders(baseUrl: string): MiddlewareHandler {
 }
 
 /**
- * Lets whoever opened a page in a popup keep its reference to the window. On the way to the consent page and back,
- * clients need it: they wait for the popup to close, or for a message from their callback in it. Every response on the
+ * Lets whoever opened a page in a popup keep its reference to the window, if the page is `consent` or returns to it.
+ * Clients need it: they wait for the popup to close, or for a message from their callback in it. Every response on the
  * way must allow it, redirects and errors too.
  */
-export const keepOpener: MiddlewareHandler = (c, next) =>
-  nextWithHeaders(c, [['Cross-Origin-Opener-Policy', 'unsafe-none']], next);
+export const keepOpener =
+  (consent: string): MiddlewareHandler =>
+  (c, next) =>
+    c.req.path === consent || c.req.query('return_to')?.startsWith(`${consent}?`)
+      ? nextWithHeaders(c, [['Cross-Origin-Opener-Policy', 'unsafe-none']], next)
+      : next();
 
 /**
  * The headers, as names and values, that restrict what a browser does with a response, what its links reveal in the

@@ -65,8 +65,8 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
 
   hold(headers.get('x-frame-options') === 'DENY', 'X-Frame-Options');
   hold(headers.get('x-content-type-options') === 'nosniff', 'X-Content-Type-Options');
-  // Clients open the consent page in a popup, and wait for it.
-  const inPopup = ['/api/mcp/authorize', '/sign-in', '/sign-out', '/re-authenticate'].includes(at.split('?')[0] ?? '');
+  // Clients open the consent page in a popup, which may lead to signing in and back, and wait for it.
+  const inPopup = /^(\/[a-z-]+\?return_to=)?\/api\/mcp\/authorize(\?|$)/.test(decodeURIComponent(at));
   const opener = inPopup ? 'unsafe-none' : 'same-origin';
   hold(headers.get('cross-origin-opener-policy') === opener, 'COOP');
   // Hosts of assistants show the icon.
