@@ -92,7 +92,9 @@ const people = list<Participant>({
     for (const [side, title] of sides) {
       const card = page.getByRole('main').locator('section');
       const its = card.filter({ has: page.getByRole('heading', { name: title }) }).getByRole('listitem');
-      for (const lines of await linesOf(its)) {
+      for (const found of await linesOf(its)) {
+        // An invitation whose link no longer works.
+        const lines = found.map((line) => (line === 'Link expired' ? 'Invited' : line));
         const advises = lines.some((line) => line === 'Advisor' || line.startsWith('Advises '));
         const active = !lines.some((line) => line === 'Invited' || line === 'Removed');
         shown.push([...lines, `as ${advises ? 'advisor' : side}`, ...(active ? ['Active'] : [])]);
