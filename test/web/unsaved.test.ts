@@ -139,6 +139,7 @@ const dialogs: FormDialog[] = [
   },
   { kind: 'webhook', caller: 'admin', at: settings('webhooks'), open: click('Add webhook') },
   { kind: 'member', caller: 'admin', at: settings('members'), open: click('Invite') },
+  { kind: 'members', caller: 'admin', at: settings('members'), open: click('Invite several') },
   { kind: 'client', caller: 'admin', at: settings('clients'), open: click('Register client') },
   { kind: 'passkey', caller: 'admin', at: settings('security'), open: click('Add a passkey') },
 ];
