@@ -45,8 +45,8 @@ const advice: Partial<Record<NotificationKind, string>> = {
     'Set up an authenticator or a passkey under Settings, Security. Until then you see nothing of the brokerage, and the clients that you connected are disconnected.',
   connection_ended:
     'A code or token of it was used a second time: by the assistant, after a fault, or by somebody who has a copy. Connect it again if you still use it. If this happens again, use it no more, and tell whoever provides it.',
-  api_key_stopped:
-    'Its webhooks are off as well. Rotate the key to work with it again, then check the addresses of the webhooks and turn them on.',
+  api_key_stopped: 'Rotate the key to work with it as before, or create another if it was revoked.',
+  webhook_stopped: 'If you still use it, check its address and turn it on.',
 };
 
 /** What the reader of a notification about the security of their account can do. */
