@@ -659,6 +659,14 @@ describe('account-security notifications', () => {
     // Admins hear of it on deals in which they take no part.
     await tell('outside_broker', web.scene.deal, 'daily');
     expect(await because()).toEqual(['Daily summary: Corner bakery', 'you are an admin of the brokerage']);
+    await tell('outside_broker', web.scene.deal, 'daily');
+    await tell('document_added', web.scene.idle, 'daily');
+    expect(await because()).toEqual([
+      'Daily summary: 2 deals',
+      'you take part in one of these deals, and you are an admin of the brokerage of the other',
+    ]);
+    await tell('deals_received', null, 'daily');
+    expect((await because())[1]).toBe('you now run deals of the brokerage');
     await tell('removed', null, 'at_once');
     const [mail] = (await mails())['viewer']!;
     expect(mail).toMatchObject({ subject: 'You no longer take part in a deal' });
