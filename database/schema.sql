@@ -10283,7 +10283,16 @@ begin
   if mail.kind not in ('brokerage_deletion', 'deletion_of_deals', 'webhook_off') then
     return true;
   end if;
-  if mail.kind <> 'deletion_of_deals' and not exists (select from public.members m join public.users u on u.id = m.user_id
+  if mail.kind = 'deletion_of_deals' then
+    -- Others than its admins: as long as they are with the brokerage or on one of its deals.
+    if not exists (select from public.users u where u.id = mail.recipient_id and u.suspended_at is null and (
+      exists (select from public.members m where m.brokerage_id = mail.brokerage_id and m.user_id = u.id and m.status = 'active')
+      or exists (select from public.participants p join public.deals d on d.id = p.deal_id
+        where p.user_id = u.id and p.status = 'active' and d.organization_id = mail.brokerage_id)))
+    then
+      return false;
+    end if;
+  elsif not exists (select from public.members m join public.users u on u.id = m.user_id
     where m.brokerage_id = mail.brokerage_id and m.user_id = mail.recipient_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null)
   then
     return false;
@@ -18634,7 +18643,7 @@ $function$;
 -- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
 -- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql
 -- 5f9b97dd8439bf3028ec400a75b26bb1d8a014961420f5b9c23e19bcb3db43ee  874_what_is_told.sql
--- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
+-- ad2b18906225fb8912f81d1b5192b12c7c560d80b861082f592e28f2bab65622  875_deletions_told.sql
 -- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
 -- a6ddadb9cb598574eaefbd1a3bef56cd31e6de86106d4d8aad67569f3e2c2aa5  877_keys_that_lose_something.sql
 -- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
