@@ -12540,7 +12540,7 @@ begin
   if session_user = current_user or new.action not in (
     'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
     'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
-    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor')
+    'deal.open', 'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor')
   then
     return null;
   end if;
@@ -12596,14 +12596,20 @@ begin
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
       end if;
-    when 'deal.hand_over' then
-      perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
-      select p.user_id into person from public.participants p where p.id = about;
-      -- Of several deals at once the successor hears once, and of the brokerage instead of a deal.
+    when 'deal.open', 'deal.hand_over' then
+      if new.action = 'deal.hand_over' then
+        perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
+        select p.user_id into person from public.participants p where p.id = about;
+      else
+        -- Opened for somebody else, who runs it from the start.
+        select p.id, p.user_id into about, person from public.participants p join public.deals d on d.id = p.deal_id
+          where p.deal_id = new.deal_id and p.role = 'broker' and p.status = 'active' and p.user_id is distinct from d.created_by;
+      end if;
+      -- Of several deals at once the broker hears once, and of the brokerage instead of a deal.
       update vault.events e set deal_id = null, subject = null, subject_id = new.brokerage_id
-        where e.rank = 1 and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
+        where e.rank in (1, 2) and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
           and (e.subject_id = new.brokerage_id or e.deal_id in (select d.id from public.deals d where d.organization_id = new.brokerage_id));
-      if not found then
+      if not found and person is not null then
         perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
       end if;
     when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, new.client_id, new.user_id, new.user_id);
@@ -18642,7 +18648,7 @@ $function$;
 -- 6ad3c19f84fdab0804470a55661160cefccb8106e4f1668953d91920eb09cd1e  871_invitations_end_with_who_made_them.sql
 -- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
 -- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql
--- 5f9b97dd8439bf3028ec400a75b26bb1d8a014961420f5b9c23e19bcb3db43ee  874_what_is_told.sql
+-- c565facd67480e60675a229352669145cc1f28d443cd5be4e8025e0a2df5053f  874_what_is_told.sql
 -- ad2b18906225fb8912f81d1b5192b12c7c560d80b861082f592e28f2bab65622  875_deletions_told.sql
 -- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
 -- a6ddadb9cb598574eaefbd1a3bef56cd31e6de86106d4d8aad67569f3e2c2aa5  877_keys_that_lose_something.sql

@@ -37,7 +37,7 @@ begin
   if session_user = current_user or new.action not in (
     'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
     'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
-    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor')
+    'deal.open', 'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor')
   then
     return null;
   end if;
@@ -93,14 +93,20 @@ begin
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
       end if;
-    when 'deal.hand_over' then
-      perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
-      select p.user_id into person from public.participants p where p.id = about;
-      -- Of several deals at once the successor hears once, and of the brokerage instead of a deal.
+    when 'deal.open', 'deal.hand_over' then
+      if new.action = 'deal.hand_over' then
+        perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
+        select p.user_id into person from public.participants p where p.id = about;
+      else
+        -- Opened for somebody else, who runs it from the start.
+        select p.id, p.user_id into about, person from public.participants p join public.deals d on d.id = p.deal_id
+          where p.deal_id = new.deal_id and p.role = 'broker' and p.status = 'active' and p.user_id is distinct from d.created_by;
+      end if;
+      -- Of several deals at once the broker hears once, and of the brokerage instead of a deal.
       update vault.events e set deal_id = null, subject = null, subject_id = new.brokerage_id
-        where e.rank = 1 and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
+        where e.rank in (1, 2) and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
           and (e.subject_id = new.brokerage_id or e.deal_id in (select d.id from public.deals d where d.organization_id = new.brokerage_id));
-      if not found then
+      if not found and person is not null then
         perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
       end if;
     when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, new.client_id, new.user_id, new.user_id);

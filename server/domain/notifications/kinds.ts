@@ -355,11 +355,11 @@ export const notificationKinds = {
   },
   deals_received: {
     place: 'deal',
-    title: 'Deals are handed over to you',
-    says: () => 'The deal was handed over to you: you are its broker now.',
+    title: 'Deals are handed over to you, or opened for you',
+    says: () => 'You now run the deal as its broker.',
     action: 'Open the deal',
     ofNone: {
-      says: (_, of = 'your brokerage') => `Deals of ${of} were handed over to you: you are their broker now.`,
+      says: (_, of = 'your brokerage') => `You now run more deals of ${of} as their broker.`,
       action: 'View the deals',
       place: 'deals',
     },
