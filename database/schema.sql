@@ -7805,6 +7805,11 @@ begin
       where k.brokerage_id = new.brokerage_id and k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = new.user_id)
       order by k.id for no key update;
   end if;
+  -- Before they end below.
+  perform app.queue_event('api_key_stopped', null, 'api_keys', k.id, null, null)
+    from app.keys_held_by(new.user_id, new.brokerage_id) k
+    where app.scopes_of(k.scopes, old.role) <> case when leaves then '{}' else app.scopes_of(k.scopes, new.role) end
+      and not exists (select from public.users u where u.id = new.user_id and u.suspended_at is not null);
   if leaves or old.role = 'admin' then
     perform app.turn_off_webhooks(new.user_id, new.brokerage_id, null);
   end if;
@@ -10278,7 +10283,16 @@ begin
   if mail.kind not in ('brokerage_deletion', 'deletion_of_deals', 'webhook_off') then
     return true;
   end if;
-  if mail.kind <> 'deletion_of_deals' and not exists (select from public.members m join public.users u on u.id = m.user_id
+  if mail.kind = 'deletion_of_deals' then
+    -- Others than its admins: as long as they are with the brokerage or on one of its deals.
+    if not exists (select from public.users u where u.id = mail.recipient_id and u.suspended_at is null and (
+      exists (select from public.members m where m.brokerage_id = mail.brokerage_id and m.user_id = u.id and m.status = 'active')
+      or exists (select from public.participants p join public.deals d on d.id = p.deal_id
+        where p.user_id = u.id and p.status = 'active' and d.organization_id = mail.brokerage_id)))
+    then
+      return false;
+    end if;
+  elsif not exists (select from public.members m join public.users u on u.id = m.user_id
     where m.brokerage_id = mail.brokerage_id and m.user_id = mail.recipient_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null)
   then
     return false;
@@ -10963,6 +10977,23 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.keys_for_deal(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.keys_held_by(person uuid, in_brokerage uuid)
+ RETURNS SETOF public.api_keys
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select k.* from public.api_keys k
+    cross join lateral (
+      select d.issued_by, d.valid_until from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.digest limit 1) present
+    where k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = person)
+      and (in_brokerage is null or k.brokerage_id = in_brokerage) and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
+      and present.issued_by = person and (present.valid_until is null or present.valid_until > app.now());
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.keys_of_secrets()
  RETURNS text[]
@@ -12506,10 +12537,10 @@ begin
     return null;
   end if;
   -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
-  if session_user = current_user and new.action <> 'user.suspend' or new.action not in (
+  if session_user = current_user or new.action not in (
     'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
     'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
-    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor', 'member.remove', 'member.role', 'user.suspend')
+    'deal.open', 'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor')
   then
     return null;
   end if;
@@ -12565,14 +12596,20 @@ begin
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
       end if;
-    when 'deal.hand_over' then
-      perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
-      select p.user_id into person from public.participants p where p.id = about;
-      -- Of several deals at once the successor hears once, and of the brokerage instead of a deal.
+    when 'deal.open', 'deal.hand_over' then
+      if new.action = 'deal.hand_over' then
+        perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
+        select p.user_id into person from public.participants p where p.id = about;
+      else
+        -- Opened for somebody else, who runs it from the start.
+        select p.id, p.user_id into about, person from public.participants p join public.deals d on d.id = p.deal_id
+          where p.deal_id = new.deal_id and p.role = 'broker' and p.status = 'active' and p.user_id is distinct from d.created_by;
+      end if;
+      -- Of several deals at once the broker hears once, and of the brokerage instead of a deal.
       update vault.events e set deal_id = null, subject = null, subject_id = new.brokerage_id
-        where e.rank = 1 and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
+        where e.rank in (1, 2) and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
           and (e.subject_id = new.brokerage_id or e.deal_id in (select d.id from public.deals d where d.organization_id = new.brokerage_id));
-      if not found then
+      if not found and person is not null then
         perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
       end if;
     when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, new.client_id, new.user_id, new.user_id);
@@ -12582,19 +12619,6 @@ begin
       if new.details @> '{"required": true}' then
         perform app.queue_event('factor_required', null, null, about, new.user_id, m.user_id)
           from public.members m where m.brokerage_id = about and m.status = 'active' and not app.has_second_factor(m.user_id);
-      end if;
-    when 'member.remove', 'member.role', 'user.suspend' then
-      person := coalesce(about, new.user_id);
-      if new.details ->> 'role' is distinct from 'admin' then
-        -- What ends with this, or has just ended, and keys that can do less.
-        perform app.queue_event('api_key_stopped', null, 'api_keys', k.id, nullif(new.user_id, person), null)
-          from public.api_keys k
-          where k.revoked_at is null and (k.expires_at is null or k.expires_at > new.at) and (about is null or k.brokerage_id = new.brokerage_id)
-            and k.id in (
-              select d.key_id from vault.api_key_digests d where d.issued_by = person and (d.valid_until is null or d.valid_until >= new.at)
-              union
-              select e.key_id from public.webhook_endpoints e
-                where e.created_by = person and (e.state = 'on' or e.off_because = 'admin_gone' and e.off_since >= new.at));
       end if;
   end case;
   return null;
@@ -13049,6 +13073,7 @@ AS $function$
 begin
   if new.suspended_at is not null then
     perform app.end_sessions_of(new.id);
+    perform app.queue_event('api_key_stopped', null, 'api_keys', k.id, null, null) from app.keys_held_by(new.id, null) k;
     perform app.turn_off_webhooks(new.id, null, null);
   end if;
   if new.erased_at is null then
@@ -17355,7 +17380,7 @@ declare
 begin
   -- In the order in which results of deliveries lock them.
   for this in
-    select e.id, k.brokerage_id from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
+    select e.id, e.key_id, k.brokerage_id from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
     where e.state = 'on' and (in_brokerage is null or k.brokerage_id = in_brokerage) and e.id = any (array(
       select own.id from public.webhook_endpoints own where own.created_by = by_person
       union all
@@ -17368,6 +17393,9 @@ begin
     update public.webhook_endpoints e set state = 'off', off_reason = 'asked', off_because = case when made_with is null then 'admin_gone' else 'key_rotated' end,
       off_since = app.now(), updated_at = app.now() where e.id = this.id;
     perform app.audit('webhook.update', this.id::text, 'done', this.brokerage_id, null, null, null, '{"state": "off"}');
+    if made_with is null then
+      perform app.queue_event('webhook_stopped', null, 'api_keys', this.key_id, null, null);
+    end if;
     turned := turned + 1;
   end loop;
   return turned;
@@ -18617,12 +18645,13 @@ $function$;
 -- bd4237c4fa07b6d269f9143c88c5d486e6785f8d765213e832b914d3c641f0ab  866_own_places_announced.sql
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
--- 2039a0fce25a1bcf577ac252720fb3209f285f9c5b04b0c4c25e6deff7546587  871_invitations_end_with_who_made_them.sql
+-- 6ad3c19f84fdab0804470a55661160cefccb8106e4f1668953d91920eb09cd1e  871_invitations_end_with_who_made_them.sql
 -- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
 -- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql
--- 76f28c3f54e50eb294247aa31972d1db5e949ac65ab0bd79acfb7c0e1aabb234  874_what_is_told.sql
--- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
+-- c565facd67480e60675a229352669145cc1f28d443cd5be4e8025e0a2df5053f  874_what_is_told.sql
+-- ad2b18906225fb8912f81d1b5192b12c7c560d80b861082f592e28f2bab65622  875_deletions_told.sql
 -- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
+-- a6ddadb9cb598574eaefbd1a3bef56cd31e6de86106d4d8aad67569f3e2c2aa5  877_keys_that_lose_something.sql
 -- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
 -- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql
 -- 0b119f06a23b5f60352a5e5111d71bb5f94a1be1aab438c280105286583beda1  881_invitations_to_brokerages.sql

@@ -8,7 +8,7 @@
 INSERT INTO app.notification_kinds VALUES
   ('broker_changed', 226, 'at_once', false), ('deals_received', 227, 'at_once', false), ('outside_broker', 228, 'at_once', false),
   ('factor_required', 1001, 'at_once', true), ('api_key_stopped', 1002, 'at_once', true),
-  ('connection_ended', 1003, 'at_once', true);
+  ('connection_ended', 1003, 'at_once', true), ('webhook_stopped', 1004, 'at_once', true);
 
 CREATE OR REPLACE FUNCTION app.note_done()
  RETURNS trigger
@@ -34,10 +34,10 @@ begin
     return null;
   end if;
   -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
-  if session_user = current_user and new.action <> 'user.suspend' or new.action not in (
+  if session_user = current_user or new.action not in (
     'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'nda.revoke',
     'document.upload', 'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove',
-    'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor', 'member.remove', 'member.role', 'user.suspend')
+    'deal.open', 'deal.hand_over', 'tokens.issue', 'api_key.create', 'api_key.rotate', 'brokerage.second_factor')
   then
     return null;
   end if;
@@ -93,14 +93,20 @@ begin
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
       end if;
-    when 'deal.hand_over' then
-      perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
-      select p.user_id into person from public.participants p where p.id = about;
-      -- Of several deals at once the successor hears once, and of the brokerage instead of a deal.
+    when 'deal.open', 'deal.hand_over' then
+      if new.action = 'deal.hand_over' then
+        perform app.queue_event('broker_changed', new.deal_id, 'participants', about, new.user_id, null);
+        select p.user_id into person from public.participants p where p.id = about;
+      else
+        -- Opened for somebody else, who runs it from the start.
+        select p.id, p.user_id into about, person from public.participants p join public.deals d on d.id = p.deal_id
+          where p.deal_id = new.deal_id and p.role = 'broker' and p.status = 'active' and p.user_id is distinct from d.created_by;
+      end if;
+      -- Of several deals at once the broker hears once, and of the brokerage instead of a deal.
       update vault.events e set deal_id = null, subject = null, subject_id = new.brokerage_id
-        where e.rank = 1 and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
+        where e.rank in (1, 2) and e.next_attempt_at = app.now() and e.kind = 'deals_received' and e.person_id = person
           and (e.subject_id = new.brokerage_id or e.deal_id in (select d.id from public.deals d where d.organization_id = new.brokerage_id));
-      if not found then
+      if not found and person is not null then
         perform app.queue_event('deals_received', new.deal_id, 'participants', about, new.user_id, person);
       end if;
     when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, new.client_id, new.user_id, new.user_id);
@@ -110,19 +116,6 @@ begin
       if new.details @> '{"required": true}' then
         perform app.queue_event('factor_required', null, null, about, new.user_id, m.user_id)
           from public.members m where m.brokerage_id = about and m.status = 'active' and not app.has_second_factor(m.user_id);
-      end if;
-    when 'member.remove', 'member.role', 'user.suspend' then
-      person := coalesce(about, new.user_id);
-      if new.details ->> 'role' is distinct from 'admin' then
-        -- What ends with this, or has just ended, and keys that can do less.
-        perform app.queue_event('api_key_stopped', null, 'api_keys', k.id, nullif(new.user_id, person), null)
-          from public.api_keys k
-          where k.revoked_at is null and (k.expires_at is null or k.expires_at > new.at) and (about is null or k.brokerage_id = new.brokerage_id)
-            and k.id in (
-              select d.key_id from vault.api_key_digests d where d.issued_by = person and (d.valid_until is null or d.valid_until >= new.at)
-              union
-              select e.key_id from public.webhook_endpoints e
-                where e.created_by = person and (e.state = 'on' or e.off_because = 'admin_gone' and e.off_since >= new.at));
       end if;
   end case;
   return null;

@@ -93,7 +93,16 @@ begin
   if mail.kind not in ('brokerage_deletion', 'deletion_of_deals', 'webhook_off') then
     return true;
   end if;
-  if mail.kind <> 'deletion_of_deals' and not exists (select from public.members m join public.users u on u.id = m.user_id
+  if mail.kind = 'deletion_of_deals' then
+    -- Others than its admins: as long as they are with the brokerage or on one of its deals.
+    if not exists (select from public.users u where u.id = mail.recipient_id and u.suspended_at is null and (
+      exists (select from public.members m where m.brokerage_id = mail.brokerage_id and m.user_id = u.id and m.status = 'active')
+      or exists (select from public.participants p join public.deals d on d.id = p.deal_id
+        where p.user_id = u.id and p.status = 'active' and d.organization_id = mail.brokerage_id)))
+    then
+      return false;
+    end if;
+  elsif not exists (select from public.members m join public.users u on u.id = m.user_id
     where m.brokerage_id = mail.brokerage_id and m.user_id = mail.recipient_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null)
   then
     return false;

@@ -45,20 +45,31 @@ const advice: Partial<Record<NotificationKind, string>> = {
     'Set up an authenticator or a passkey under Settings, Security. Until then you see nothing of the brokerage, and the clients that you connected are disconnected.',
   connection_ended:
     'A code or token of it was used a second time: by the assistant, after a fault, or by somebody who has a copy. Connect it again if you still use it. If this happens again, use it no more, and tell whoever provides it.',
-  api_key_stopped:
-    'Its webhooks are off as well. Rotate the key to work with it again, then check the addresses of the webhooks and turn them on.',
+  api_key_stopped: 'Rotate the key to work with it as before, or create another if it was revoked.',
+  webhook_stopped: 'If you still use it, check its address and turn it on.',
 };
 
 /** What the reader of a notification about the security of their account can do. */
 const adviceOn = ({ kind }: MailedNotification): string => advice[kind] ?? ifThatWasNotYou;
 
-/** Returns why the reader gets a mail about `deals` deals, as an admin alone if they `administer`, and about their account. */
-function reasonOf(deals: number, administers: boolean, account: boolean): string {
-  const part = administers
-    ? 'you are an admin of the brokerage'
-    : `you take part in ${deals > 1 ? 'these deals' : 'this deal'}`;
-  const why = deals === 0 ? 'it concerns your account' : account ? `${part}, and it concerns your account` : part;
-  return `You are receiving this e-mail because ${why}.`;
+/** Returns why the reader gets a mail about these deals, as an admin alone on some, and what is about no deal. */
+function reasonOf(groups: readonly OfDeal[]): string {
+  const deals = groups.filter(({ id }) => id !== null);
+  const administered = deals.filter(({ items }) => items.every(({ kind }) => kind === 'outside_broker')).length;
+  const joined = deals.length - administered;
+  const both = joined > 0 && administered > 0;
+  const these = both ? `${joined === 1 ? 'one' : 'some'} of these deals` : joined > 1 ? 'these deals' : 'this deal';
+  const others = both ? ` of the ${administered === 1 ? 'other' : 'others'}` : '';
+  const ofNone = groups.flatMap(({ id, items }) => (id === null ? items : []));
+  const received = ofNone.some(({ kind }) => kind === 'deals_received');
+  const account = ofNone.some(({ kind }) => kind !== 'deals_received');
+  const reasons = [
+    ...(joined > 0 ? [`you take part in ${these}`] : []),
+    ...(administered > 0 ? [`you are an admin of the brokerage${others}`] : []),
+    ...(received ? ['you now run deals of the brokerage'] : []),
+    ...(account ? ['it concerns your account'] : []),
+  ];
+  return `You are receiving this e-mail because ${reasons.join(', and ')}.`;
 }
 
 /** Returns the letter for at least one notification; `times`: when those about the reader's account occurred last. */
@@ -80,13 +91,12 @@ export function notificationLetter(
   const groups = byDeal(items);
   const ofDeals = groups.filter(({ id }) => id !== null);
   const account = groups.length > ofDeals.length;
-  const asAdmin = items.every(({ kind, deal_id }) => deal_id === null || kind === 'outside_broker');
   const unsubscribe = token === null ? null : `${baseUrl}${unsubscribePath}?${new URLSearchParams({ token })}`;
   const around = {
     brand: brokerage ?? product,
     name,
     footer: [
-      reasonOf(ofDeals.length, ofDeals.length > 0 && asAdmin, account),
+      reasonOf(groups),
       { label: 'Choose your notifications', url: `${baseUrl}${notificationChoicesPath}` },
       ...(unsubscribe === null
         ? []

@@ -15,7 +15,7 @@ import { timeInWords } from '../../server/http/days.ts';
 import type { Mail } from '../../server/mail/transport.ts';
 import { startNotifier } from '../../server/background/notifier.ts';
 import { addClient, addPerson, connect, redeem } from '../oauth/scene.ts';
-import { signInAs } from '../web/person.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { openAccount, signedInVisitor, Visitor } from './scene.ts';
 import { aPdf, upload } from '../web/uploads.ts';
@@ -659,6 +659,14 @@ describe('account-security notifications', () => {
     // Admins hear of it on deals in which they take no part.
     await tell('outside_broker', web.scene.deal, 'daily');
     expect(await because()).toEqual(['Daily summary: Corner bakery', 'you are an admin of the brokerage']);
+    await tell('outside_broker', web.scene.deal, 'daily');
+    await tell('document_added', web.scene.idle, 'daily');
+    expect(await because()).toEqual([
+      'Daily summary: 2 deals',
+      'you take part in one of these deals, and you are an admin of the brokerage of the other',
+    ]);
+    await tell('deals_received', null, 'daily');
+    expect((await because())[1]).toBe('you now run deals of the brokerage');
     await tell('removed', null, 'at_once');
     const [mail] = (await mails())['viewer']!;
     expect(mail).toMatchObject({ subject: 'You no longer take part in a deal' });
@@ -691,56 +699,94 @@ describe('account-security notifications', () => {
     expect(both!.text).not.toContain('?brokerage=');
   });
 
-  test('report to the admins that the person through whom a key or webhook works is no longer an admin', async () => {
+  test('report to the admins that keys or webhooks lost the person through whom they worked, where they lose something', async () => {
     const { service, scene } = web;
-    const key = await does('admin', `/brokerages/${scene.brokerage}/keys`, {
-      name: 'Site',
-      environment: 'live',
-      scopes: ['contacts:read'],
-    });
-    const added = async (email: string) => {
+    const admin = await signInAs(service, scene.people['admin']!);
+    const create = async (scope: string): Promise<string> =>
+      (
+        await does('admin', `/brokerages/${scene.brokerage}/keys`, {
+          name: 'Site',
+          environment: 'live',
+          scopes: [scope],
+        })
+      ).key.id;
+    const [deals, contacts] = [await create('deals:read'), await create('contacts:read')];
+    const rotate = (who: SignedIn, key: string, overlap_seconds = 0) =>
+      who.ask(`/keys/${key}/rotate`, { overlap_seconds });
+    const at = (id: string) => `/brokerages/${scene.brokerage}/members/${id}`;
+    const become = (id: string, role: string) => admin.ask(at(id), { role }, 'PATCH');
+    const told = async () => ((await mails())['admin'] ?? []).map(({ subject }) => subject);
+    const keyStopped =
+      'An API key of Scene Brokers stopped or can do less: the person through whom it works is no longer an admin';
+    const webhookStopped =
+      'A webhook of Scene Brokers was turned off: the person through whom it worked lost the right to it';
+    /** An admin, through whom keys or a webhook work. */
+    const added = async (name: string, take: (who: SignedIn) => Promise<{ status: number }>) => {
       const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
         `with u as (insert into users (email, name) values ($2 || '@example.test', 'Gone') returning id)
          insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
-        [scene.brokerage, email],
+        [scene.brokerage, name],
       );
+      expect((await take(await signInAs(service, id))).status, name).toBeLessThan(300);
+      await mails();
       return id;
     };
-    const said =
-      'An API key of Scene Brokers stopped or can do less: the person through whom it works is no longer an admin';
-    const admin = await signInAs(service, scene.people['admin']!);
-    const at = (id: string) => `/brokerages/${scene.brokerage}/members/${id}`;
-    const ends = [
-      (id: string) => admin.ask(at(id), { role: 'broker' }, 'PATCH'),
-      (id: string) => admin.ask(at(id), {}, 'DELETE'),
-      (id: string) => service.sql('update users set suspended_at = now() where id = $1', [id]),
-    ];
-    for (const [index, end] of ends.entries()) {
-      // One by a key that they were shown, the other by a webhook of somebody else's key.
-      for (const by of ['key', 'webhook']) {
-        const gone = await added(`gone-${by}-${index}`);
-        const leaver = await signInAs(service, gone);
-        const { status, body } = await (by === 'key'
-          ? leaver.ask(`/keys/${key.key.id}/rotate`, { overlap_seconds: 0 })
-          : leaver.ask(`/keys/${key.key.id}/webhooks`, { url: 'https://hooks.example.com/here', types: null }));
-        expect(status, JSON.stringify(body)).toBeLessThan(300);
-        await mails();
+    const takes = {
+      deals: (who: SignedIn) => rotate(who, deals),
+      contacts: (who: SignedIn) => rotate(who, contacts),
+      // Of somebody else's key, which goes on.
+      webhook: (who: SignedIn) =>
+        who.ask(`/keys/${deals}/webhooks`, { url: 'https://hooks.example.com/here', types: null }),
+    };
+    const ends: Record<string, (id: string) => Promise<unknown>> = {
+      demoted: (id) => become(id, 'broker'),
+      removed: (id) => admin.ask(at(id), {}, 'DELETE'),
+      suspended: (id) => service.sql('update users set suspended_at = app.now() where id = $1', [id]),
+      erased: (id) => service.sql(`select app.erase_person($1, 'operator', null)`, [id]),
+    };
+    for (const [how, end] of Object.entries(ends))
+      for (const [what, take] of Object.entries(takes)) {
+        const gone = await added(`${what}-${how}`, take);
         await end(gone);
-        const [mail] = (await mails())['admin'] ?? [];
-        expect(mail, `${index} ${by}`).toMatchObject({ subject: said });
-        expect(mail!.text).toContain('Rotate the key');
-        expect(mail!.text).toContain(`/settings/keys?brokerage=${scene.brokerage}`);
-        // Back with an admin, so that what follows is not told of the key again.
-        await does('admin', `/keys/${key.key.id}/rotate`, { overlap_seconds: 0 });
+        // Brokers have these scopes of contacts, too.
+        const lost =
+          what === 'webhook' ? [webhookStopped] : how === 'demoted' && what === 'contacts' ? [] : [keyStopped];
+        expect(await told(), `${what} ${how}`).toEqual(lost);
+        if (how === 'demoted' && what !== 'webhook') {
+          // Neither does a key lose anything with what its broker becomes next.
+          for (const role of ['staff', 'broker']) await become(gone, role);
+          expect(await told(), what).toEqual([]);
+        }
+        await rotate(admin, deals);
+        await rotate(admin, contacts);
       }
-    }
     const { items } = (await admin.ask('/notifications')).body;
-    expect(items[0]).toMatchObject({ summary: `${said}.`, brokerage_id: scene.brokerage, place: 'keys' });
-    // Whoever held no key is removed without such a notice.
-    const other = await added('gone-without');
+    const listed = { brokerage_id: scene.brokerage, subject_name: 'Site' };
+    for (const [kind, summary, place] of [
+      ['api_key_stopped', `${keyStopped}.`, 'keys'],
+      ['webhook_stopped', `${webhookStopped}.`, 'webhooks'],
+    ])
+      expect(items).toContainEqual(expect.objectContaining({ ...listed, kind, summary, place }));
+    // Shown to somebody else since, although the former token still works.
+    const before = await added('before', takes.deals);
+    await rotate(admin, deals, 3600);
     await mails();
-    await ends[1]!(other);
-    expect((await mails())['admin']).toBeUndefined();
+    await ends['removed']!(before);
+    expect(await told()).toEqual([]);
+    const both = await added('both', async (who) => {
+      await takes.deals(who);
+      return takes.webhook(who);
+    });
+    await ends['removed']!(both);
+    const [mail] = (await mails())['admin']!;
+    for (const text of [
+      keyStopped,
+      webhookStopped,
+      'Rotate the key',
+      'turn it on',
+      `keys?brokerage=${scene.brokerage}`,
+    ])
+      expect(mail!.text).toContain(text);
   });
 
   test('report to a member that an admin ended their sessions, and of which brokerage', async () => {

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScene, type WebScene } from '../web/scene.ts';
+import { notifiedIn } from '../web/notified.ts';
 import { as, dealScopesOf, issueKey } from './scene.ts';
 
 let web: WebScene;
@@ -33,8 +34,14 @@ test('an admin opens a deal for another broker of the brokerage, and nobody else
     });
   const opened = await open('admin', scene.people['colleague']);
   expect([opened.status, await partsOf(opened.body.id)]).toEqual([201, runBy('colleague')]);
+  expect(await notifiedIn(web)).toMatchObject({ deals_received: ['colleague'] });
+  expect((await (await web.as('colleague')).ask('/notifications')).body.items[0]).toMatchObject({
+    deal_id: opened.body.id,
+    summary: 'You now run the deal as its broker.',
+  });
   const own = await open('broker', scene.people['broker']);
   expect([own.status, await partsOf(own.body.id)]).toEqual([201, runBy('broker')]);
+  expect(await notifiedIn(web)).toEqual({});
   expect((await open('broker', scene.people['colleague'])).status).toBe(403);
   expect((await open('outsider', scene.people['broker'])).status).toBe(403);
 
@@ -61,8 +68,10 @@ test('a key opens a deal for another broker by their address', async () => {
   const scopes = await dealScopesOf(service);
   const key = await issueKey(service, { id: scene.brokerage, admin: scene.people['admin']! }, { scopes });
   const ask = as(key, service.restUrl);
+  await notifiedIn(web);
   const opened = await ask('POST', '/deals', { title: 'Mill', brokerEmail: emailOf['colleague']!.toUpperCase() });
   expect([opened.status, await partsOf(opened.body!.id)]).toEqual([201, runBy('colleague')]);
+  expect(await notifiedIn(web)).toMatchObject({ deals_received: ['colleague'] });
   for (const brokerEmail of [emailOf['outsider'], 'nobody@else.example']) {
     const { status, body } = await ask('POST', '/deals', { title: 'Mill', brokerEmail });
     expect([status, body?.error.details['reason']], brokerEmail).toEqual([409, 'not_a_broker']);

@@ -644,7 +644,7 @@ describe('deals left without a broker', () => {
     await remove(brokerId, successor);
     const [one, ...others] = await mailsOfSuki();
     expect(others).toEqual([]);
-    expect(one).toMatchObject({ subject: 'Corner bakery: The deal was handed over to you: you are its broker now' });
+    expect(one).toMatchObject({ subject: 'Corner bakery: You now run the deal as its broker' });
     expect(one!.text).toContain(`/deals/${full.deal}`);
     expect(await latest(successor)).toMatchObject([{ kind: 'deals_received', deal_id: full.deal }]);
     for (const who of ['seller', 'exclusive buyer'] as const)
@@ -665,15 +665,15 @@ describe('deals left without a broker', () => {
       full.brokerage,
     ])) as [{ name: string }];
     expect(await latest(next)).toEqual([]);
-    const about = (await mails()).filter(({ subject }) => subject.includes('handed over to you'));
-    expect(about).toMatchObject([{ subject: `Deals of ${name} were handed over to you: you are their broker now` }]);
+    const about = (await mails()).filter(({ subject }) => subject.includes('as their broker'));
+    expect(about).toMatchObject([{ subject: `You now run more deals of ${name} as their broker` }]);
     expect(about[0]!.text).toContain(`${service.config.baseUrl}/deals\n`);
     expect(await latest(next)).toMatchObject([
       {
         kind: 'deals_received',
         deal_id: null,
         place: 'deals',
-        summary: `Deals of ${name} were handed over to you: you are their broker now.`,
+        summary: `You now run more deals of ${name} as their broker.`,
       },
     ]);
   });

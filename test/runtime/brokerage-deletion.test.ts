@@ -140,6 +140,26 @@ test('deletion requires a recent sign-in and the short name; everybody is mailed
   ).toEqual([{ action: 'brokerage.ask_deletion' }, { action: 'brokerage.cancel_deletion' }]);
 });
 
+test('of the mails about deletion, those to people who are out by then are not sent', async () => {
+  const names = { in: 'Ina In', suspended: 'Suki Suspended', left: 'Lena Left' };
+  const people = {
+    in: await member('broker', names.in),
+    suspended: await member('broker', names.suspended),
+    left: await member('staff', names.left),
+  };
+  const mailed = async () => {
+    const about = (await service.deliver()).filter(({ subject }) => subject.includes('deleted'));
+    return Object.values(names).filter((name) => about.some(({ text }) => text.includes(name)));
+  };
+  await service.deliver();
+  expect((await ask(admin)).status).toBe(200);
+  await service.sql('update users set suspended_at = app.now() where id = $1', [people.suspended.userId]);
+  await service.sql(`update members set status = 'removed' where user_id = $1`, [people.left.userId]);
+  expect(await mailed()).toEqual([names.in]);
+  expect((await take(admin)).status).toBe(200);
+  expect(await mailed()).toEqual([names.in]);
+});
+
 test('the operator requests and cancels deletion; a legal hold stops it on request and when due', async () => {
   const command = (...args: string[]) => run(['brokerages', 'delete', ...args], env);
   expect(await command(brokerage.slug, '--days', '3')).toMatchObject({

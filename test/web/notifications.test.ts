@@ -549,6 +549,7 @@ test('each notification is listed for its recipient', async () => {
     'sessions_ended',
     'factor_required',
     'api_key_stopped',
+    'webhook_stopped',
     'broker_changed',
     'deals_received',
   ]);

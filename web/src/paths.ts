@@ -67,6 +67,7 @@ export const accountPages = {
   deals: paths.deals,
   clients: paths.clients,
   keys: paths.keys,
+  webhooks: paths.webhooks,
   security: paths.security,
 } as const;
 

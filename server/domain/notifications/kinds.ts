@@ -23,7 +23,7 @@ export const dealPlaces = [
 export type DealPlace = (typeof dealPlaces)[number];
 
 /** Where the event can be viewed: on a page of the deal, or of the settings. */
-export type NotificationPlace = DealPlace | 'deals' | 'clients' | 'keys' | 'security';
+export type NotificationPlace = DealPlace | 'deals' | 'clients' | 'keys' | 'webhooks' | 'security';
 
 interface Words {
   readonly place: NotificationPlace;
@@ -355,11 +355,11 @@ export const notificationKinds = {
   },
   deals_received: {
     place: 'deal',
-    title: 'Deals are handed over to you',
-    says: () => 'The deal was handed over to you: you are its broker now.',
+    title: 'Deals are handed over to you, or opened for you',
+    says: () => 'You now run the deal as its broker.',
     action: 'Open the deal',
     ofNone: {
-      says: (_, of = 'your brokerage') => `Deals of ${of} were handed over to you: you are their broker now.`,
+      says: (_, of = 'your brokerage') => `You now run more deals of ${of} as their broker.`,
       action: 'View the deals',
       place: 'deals',
     },
@@ -437,7 +437,7 @@ export const notificationKinds = {
   },
   api_key_stopped: {
     place: 'keys',
-    title: 'An API key or webhook loses the admin through whom it works',
+    title: 'An API key loses the admin through whom it works',
     says: (n, of = 'your brokerage') =>
       `${n === 1 ? 'An API key' : `${n} API keys`} of ${of} stopped or can do less: the person through whom ${n === 1 ? 'it works' : 'they work'} is no longer an admin.`,
     action: 'View the API keys',
@@ -448,6 +448,15 @@ export const notificationKinds = {
     says: (n, of) =>
       `${n === 1 ? 'An assistant was' : `${n} assistants were`} disconnected because the access may have been copied${of === undefined ? '' : `: ${of}`}.`,
     action: 'View the connected assistants',
+  },
+  webhook_stopped: {
+    place: 'webhooks',
+    title: 'A webhook loses the admin through whom it works',
+    says: (n, of = 'your brokerage') =>
+      n === 1
+        ? `A webhook of ${of} was turned off: the person through whom it worked lost the right to it.`
+        : `${n} webhooks of ${of} were turned off: the person through whom they worked lost the right to them.`,
+    action: 'View the webhooks',
   },
 } as const satisfies Record<string, Words>;
 

@@ -80,7 +80,7 @@ const page = rows<Placed<Found> | Reached>(
    from app.notifications_in_sight($1, $2, $3) l
    left join lateral (
      select o.id, o.name from brokerages o
-     where o.id = case when l.kind in ('api_key_made', 'api_key_stopped') then (select k.brokerage_id from api_keys k where k.id = l.subject_id)
+     where o.id = case when l.kind in ('api_key_made', 'api_key_stopped', 'webhook_stopped') then (select k.brokerage_id from api_keys k where k.id = l.subject_id)
        when l.deal_id is null then l.subject_id end
      offset 0) b on true
    order by l.at desc, l.id desc, l.kind is null`,
