@@ -1779,8 +1779,8 @@ CREATE TABLE public.webhook_deliveries (
 );
 CREATE INDEX answers_by_record ON public.webhook_deliveries USING btree (object_id) WHERE answer IS NOT NULL;
 CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
+CREATE INDEX webhook_deliveries_by_first_attempt ON public.webhook_deliveries USING btree (endpoint_id, first_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
-CREATE INDEX webhook_deliveries_failing ON public.webhook_deliveries USING btree (endpoint_id, first_attempt_at, nr) WHERE state = 'waiting'::text AND first_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
 CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
 CREATE INDEX webhook_deliveries_undelivered ON public.webhook_deliveries USING btree (endpoint_id, state, created_at DESC, nr DESC) WHERE state = ANY (ARRAY['failed'::text, 'dropped'::text]);
@@ -5222,7 +5222,7 @@ declare
   candidate record;
   in_force boolean;
   this public.webhook_endpoints;
-  alone uuid;
+  few uuid[];
 begin
   for candidate in
     -- Who has waited longest comes first. What was claimed last is the last when it is noted, so that none comes before others, however much it has to take.
@@ -5245,17 +5245,17 @@ begin
       update public.webhook_endpoints e set send_at = case when not app.has_key_ended(e.key_id) then now + interval '10 minutes' end where e.id = this.id;
       continue;
     end if;
-    alone := case when this.failures >= 5 then app.delivery_to_try(this.id, this.succeeded_at) end;
+    few := case when this.failures >= 5 then app.deliveries_to_try(this.id, this.succeeded_at) end;
     return query
       select this.id, taken, this.url, this.is_slow, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
         from vault.webhook_secrets k where k.endpoint_id = this.id and (k.ends_at is null or k.ends_at > now)) s
       cross join (
         (select w.* from public.webhook_deliveries w
-          where this.failures < 5 and w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
+          where few is null and w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
           order by w.next_attempt_at, w.nr limit 50)
         union all
-        select w.* from public.webhook_deliveries w where w.id = alone) d
+        select w.* from public.webhook_deliveries w where w.id = any (few)) d
       order by d.nr;
     if not found then
       update public.webhook_endpoints e set send_at = app.next_attempt_of_webhook(e.id) where e.id = this.id;
@@ -7254,6 +7254,45 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.deliveries_to_try(endpoint uuid, succeeded_at timestamp with time zone)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  oldest record;
+  latest uuid;
+begin
+  if succeeded_at is null or succeeded_at <= now - interval '3 days' then
+    select d.id, d.first_attempt_at, d.next_attempt_at into oldest from public.webhook_deliveries d
+      where d.endpoint_id = deliveries_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at is not null and d.first_attempt_at is not null
+      order by d.first_attempt_at, d.nr limit 1;
+    if oldest.first_attempt_at <= now - interval '3 days' and oldest.next_attempt_at <= now then
+      return array[oldest.id];
+    end if;
+  end if;
+  select d.id into latest from public.webhook_deliveries d
+    where d.endpoint_id = deliveries_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now and d.first_attempt_at is null
+    order by d.first_attempt_at desc, d.nr desc limit 1;
+  return array_remove(latest || array(
+    select w.id from (
+      select u.*, row_number() over (partition by case when u.first_attempt_at is null then u.type end order by u.next_attempt_at, u.nr) as turn
+      from (
+        (select d.id, d.type, d.first_attempt_at, d.next_attempt_at, d.nr from public.webhook_deliveries d
+          where d.endpoint_id = deliveries_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
+          order by d.next_attempt_at, d.nr limit 4)
+        union
+        -- No more than these are read, however many wait.
+        (select d.id, d.type, d.first_attempt_at, d.next_attempt_at, d.nr from public.webhook_deliveries d
+          where d.endpoint_id = deliveries_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now and d.first_attempt_at is null
+          order by d.first_attempt_at, d.nr limit 500)) u
+      where u.id is distinct from latest) w
+    order by w.turn, w.next_attempt_at, w.nr limit 3), null);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.delivery_of(person uuid, of_kind text, deal uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -7301,38 +7340,6 @@ AS $function$
       where e.state = 'on' limit 100000) c) d
 $function$;
 GRANT EXECUTE ON FUNCTION app.delivery_state() TO dealkeep_server;
-
-CREATE OR REPLACE FUNCTION app.delivery_to_try(endpoint uuid, succeeded_at timestamp with time zone)
- RETURNS uuid
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-declare
-  now constant timestamptz := app.now();
-  oldest record;
-begin
-  if succeeded_at is null or succeeded_at <= now - interval '3 days' then
-    select d.id, d.first_attempt_at, d.next_attempt_at into oldest from public.webhook_deliveries d
-      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.first_attempt_at is not null
-      order by d.first_attempt_at, d.nr limit 1;
-    if oldest.first_attempt_at <= now - interval '3 days' and oldest.next_attempt_at <= now then
-      return oldest.id;
-    end if;
-  end if;
-  return coalesce(
-    -- Of those due last, so that no more than these are read, however many wait.
-    (select w.id from (
-      select d.* from public.webhook_deliveries d
-      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
-      order by d.next_attempt_at desc, d.nr desc limit 500) w
-      where w.attempts = w.attempts_before
-      order by w.next_attempt_at desc, w.nr desc limit 1),
-    (select d.id from public.webhook_deliveries d
-      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
-      order by d.next_attempt_at, d.nr limit 1));
-end
-$function$;
 
 CREATE OR REPLACE FUNCTION app.deny_client(client_id uuid, redirect_uri text, scopes text[], address inet, request_id text)
  RETURNS text
@@ -12459,7 +12466,11 @@ begin
         max(a.first_at) filter (where a.ends = 'failed') as lost_since, max(a.error) filter (where a.ends = 'failed') as error,
         count(*) filter (where a.ends <> 'waiting') as ended
       into noted from attempted a;
-    noted.failures := noted.failures + case when noted.taken = 0 then this.failures else 0 end;
+    if noted.taken = 0 then
+      -- What is sent together after a rest counts as one, however it is noted.
+      noted.failures := case when this.failures < 5 then this.failures + noted.failures
+        else this.failures + (noted.failures > 0 and coalesce(this.rests_until <= now, true))::int end;
+    end if;
     noted.failed := noted.failed + case when noted.taken = 0 then this.failed_in_a_row else 0 end;
     if noted.taken > 0 and greatest(this.failures, this.failed_in_a_row) >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
       update public.webhook_deliveries d set next_attempt_at = now
@@ -18661,7 +18672,7 @@ $function$;
 -- 6a2ed0e1574518883302c12dfe21a92528f456936b47b697c59dc4544280377e  898_adjustments_in_their_currency.sql
 -- 6c7050b1ac16f9b38a086192ffb2d092316c9df4041b6899e187bb716813f25e  899_offers_with_their_financing.sql
 -- f5e1cbb1f770fa94ed044a4eef014181c2e0ce7fd85ad1a7176c0e34406145e8  903_hosts_of_clients_by_document.sql
--- bff75005e6a89b5eebd67f27ab34c74076d7b712a2ad033fa78c8d5fe6865eaa  908_refused_records_hold_up_no_others.sql
--- b59ff67b819780631736b16467ec0eb1e4a34514740b4cfcf673536a387d7daa  909_deliveries_by_first_attempt.sql
+-- 46c106fb7eeff4adb1bd4c202b17910b359f343385ed239d33ee02319a6255be  908_refused_records_hold_up_no_others.sql
+-- cf4090b20763396746e0a4c3c18192934edeaa287ba994b9c0598dca97441a35  909_deliveries_by_first_attempt.sql
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
 -- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql

@@ -3,7 +3,8 @@
 -- A receiver that refuses some records for good delayed all others: each retry of a refused delivery counted as another sign of an outage, so that the webhook rested, and while it rested, what was due
 -- first was tried first, which were the refused ones. With 30 of them an event that the receiver takes waited for five hours.
 --
--- A retry counts no longer in `failures`, by which the webhook rests, until five first attempts in a row have failed; `failed_in_a_row` counts both, to tell when an outage ends. While the webhook rests, the latest delivery that was never tried goes first. As there may always be one, a webhook that has
+-- A retry counts no longer in `failures`, by which the webhook rests, until five first attempts in a row have failed; `failed_in_a_row` counts both, to tell when an outage ends. After each rest a few deliveries go, as many as are sent at once: the latest that was never tried, as it may be of
+-- another kind than those that are refused, and what has been due longest, so that none is passed over, however many come later; of these, one after the other of each type, and of what was tried before. As there may always be something to try, a webhook that has
 -- accepted nothing for three days tries again what failed first, by which it is turned off.
 --
 -- A delivery was given up three days after its first attempt although hardly anybody had tried since: once our own nodes had been away for that time, at the second attempt, and its webhook was turned off.
@@ -15,8 +16,8 @@
 
 alter table webhook_endpoints add failed_in_a_row integer not null default 0, add is_slow boolean not null default false;
 
-create function app.delivery_to_try(endpoint uuid, succeeded_at timestamptz)
-returns uuid
+create function app.deliveries_to_try(endpoint uuid, succeeded_at timestamptz)
+returns uuid[]
 language plpgsql
 stable
 set search_path to ''
@@ -24,26 +25,33 @@ as $function$
 declare
   now constant timestamptz := app.now();
   oldest record;
+  latest uuid;
 begin
   if succeeded_at is null or succeeded_at <= now - interval '3 days' then
     select d.id, d.first_attempt_at, d.next_attempt_at into oldest from public.webhook_deliveries d
-      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.first_attempt_at is not null
+      where d.endpoint_id = deliveries_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at is not null and d.first_attempt_at is not null
       order by d.first_attempt_at, d.nr limit 1;
     if oldest.first_attempt_at <= now - interval '3 days' and oldest.next_attempt_at <= now then
-      return oldest.id;
+      return array[oldest.id];
     end if;
   end if;
-  return coalesce(
-    -- Of those due last, so that no more than these are read, however many wait.
-    (select w.id from (
-      select d.* from public.webhook_deliveries d
-      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
-      order by d.next_attempt_at desc, d.nr desc limit 500) w
-      where w.attempts = w.attempts_before
-      order by w.next_attempt_at desc, w.nr desc limit 1),
-    (select d.id from public.webhook_deliveries d
-      where d.endpoint_id = delivery_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
-      order by d.next_attempt_at, d.nr limit 1));
+  select d.id into latest from public.webhook_deliveries d
+    where d.endpoint_id = deliveries_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now and d.first_attempt_at is null
+    order by d.first_attempt_at desc, d.nr desc limit 1;
+  return array_remove(latest || array(
+    select w.id from (
+      select u.*, row_number() over (partition by case when u.first_attempt_at is null then u.type end order by u.next_attempt_at, u.nr) as turn
+      from (
+        (select d.id, d.type, d.first_attempt_at, d.next_attempt_at, d.nr from public.webhook_deliveries d
+          where d.endpoint_id = deliveries_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now
+          order by d.next_attempt_at, d.nr limit 4)
+        union
+        -- No more than these are read, however many wait.
+        (select d.id, d.type, d.first_attempt_at, d.next_attempt_at, d.nr from public.webhook_deliveries d
+          where d.endpoint_id = deliveries_to_try.endpoint and d.state = 'waiting' and d.next_attempt_at <= now and d.first_attempt_at is null
+          order by d.first_attempt_at, d.nr limit 500)) u
+      where u.id is distinct from latest) w
+    order by w.turn, w.next_attempt_at, w.nr limit 3), null);
 end
 $function$;
 
@@ -65,7 +73,7 @@ declare
   candidate record;
   in_force boolean;
   this public.webhook_endpoints;
-  alone uuid;
+  few uuid[];
 begin
   for candidate in
     -- Who has waited longest comes first. What was claimed last is the last when it is noted, so that none comes before others, however much it has to take.
@@ -88,17 +96,17 @@ begin
       update public.webhook_endpoints e set send_at = case when not app.has_key_ended(e.key_id) then now + interval '10 minutes' end where e.id = this.id;
       continue;
     end if;
-    alone := case when this.failures >= 5 then app.delivery_to_try(this.id, this.succeeded_at) end;
+    few := case when this.failures >= 5 then app.deliveries_to_try(this.id, this.succeeded_at) end;
     return query
       select this.id, taken, this.url, this.is_slow, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
         from vault.webhook_secrets k where k.endpoint_id = this.id and (k.ends_at is null or k.ends_at > now)) s
       cross join (
         (select w.* from public.webhook_deliveries w
-          where this.failures < 5 and w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
+          where few is null and w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
           order by w.next_attempt_at, w.nr limit 50)
         union all
-        select w.* from public.webhook_deliveries w where w.id = alone) d
+        select w.* from public.webhook_deliveries w where w.id = any (few)) d
       order by d.nr;
     if not found then
       update public.webhook_endpoints e set send_at = app.next_attempt_of_webhook(e.id) where e.id = this.id;
@@ -166,7 +174,11 @@ begin
         max(a.first_at) filter (where a.ends = 'failed') as lost_since, max(a.error) filter (where a.ends = 'failed') as error,
         count(*) filter (where a.ends <> 'waiting') as ended
       into noted from attempted a;
-    noted.failures := noted.failures + case when noted.taken = 0 then this.failures else 0 end;
+    if noted.taken = 0 then
+      -- What is sent together after a rest counts as one, however it is noted.
+      noted.failures := case when this.failures < 5 then this.failures + noted.failures
+        else this.failures + (noted.failures > 0 and coalesce(this.rests_until <= now, true))::int end;
+    end if;
     noted.failed := noted.failed + case when noted.taken = 0 then this.failed_in_a_row else 0 end;
     if noted.taken > 0 and greatest(this.failures, this.failed_in_a_row) >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
       update public.webhook_deliveries d set next_attempt_at = now

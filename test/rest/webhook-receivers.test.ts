@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { hour, webhookScene } from './webhook-scene.ts';
 
 const scene = webhookScene();
-const { received, webhook, contact, deliver, log } = scene;
+const { received, webhook, contact, change, deliver, log } = scene;
 
 describe('a receiver that fails', () => {
   test('before and after our nodes were away for four days is tried eight times until the event is abandoned', async () => {
@@ -28,6 +28,36 @@ describe('a receiver that fails', () => {
     await deliver();
     expect((await log(id)).data).toMatchObject([{ state: 'failed', attempts: 8 }]);
     expect((await scene.rest('GET', `/webhooks/${id}`)).body).toMatchObject({ state: 'off' });
+  });
+});
+
+describe('a receiver that refuses contacts, of which one more is made every five minutes', () => {
+  /** Whether what `then` changes, after so many refused contacts, is accepted within so many minutes. */
+  async function refusing(count: number, then: () => Promise<string>, minutes: number): Promise<boolean> {
+    await webhook();
+    const refuses = ({ event }: (typeof received)[number]) =>
+      event.type === 'contact.created' && event.data?.displayName === 'Refused';
+    scene.answering = (one, response) => response.writeHead(refuses(one) ? 422 : 204).end();
+    for (let nth = 0; nth < count; nth += 1) await contact('Refused');
+    await deliver();
+    const id = await then();
+    received.length = 0;
+    for (let passed = 0; passed <= minutes; passed += 5) {
+      await contact('Refused');
+      await deliver();
+      if (received.some((one) => one.event.objectId === id && !refuses(one))) return true;
+      scene.service.clock.advance(5 * 60_000);
+    }
+    return false;
+  }
+
+  test('gets one that it accepts, after those made before', async () => {
+    expect(await refusing(12, () => contact('Accepted'), 60)).toBe(true);
+  });
+
+  test('gets an event of another type after the next rest', async () => {
+    const known = await contact('Known');
+    expect(await refusing(40, () => change(known, '1').then(() => known), 10)).toBe(true);
   });
 });
 

@@ -337,7 +337,7 @@ export type DealCreate = {
   askingPrice?: string | null | undefined;
   currency?: string | undefined;
   needsNda?: boolean | undefined;
-  /** Address of the active admin or broker of the brokerage who becomes its broker; 409 `not_a_broker` for anybody else. Left out: the person who issued the key. */
+  /** Address of the active admin or broker of the brokerage who becomes its broker; 409 `conflict` with the `reason` `not_a_broker` for anybody else. Left out: the person who issued the key. */
   brokerEmail?: string | undefined;
 };
 

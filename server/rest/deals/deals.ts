@@ -88,7 +88,7 @@ const dealCreate = z
     needsNda: said.needsNda.default(true),
     brokerEmail: emailSent.meta({
       description:
-        'Address of the active admin or broker of the brokerage who becomes its broker; 409 `not_a_broker` for anybody else. Left out: the person who issued the key.',
+        'Address of the active admin or broker of the brokerage who becomes its broker; 409 `conflict` with the `reason` `not_a_broker` for anybody else. Left out: the person who issued the key.',
     }),
   })
   .partial({ industry: true, location: true, summary: true, askingPrice: true, brokerEmail: true })

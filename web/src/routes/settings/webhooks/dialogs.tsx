@@ -202,7 +202,7 @@ export function RenewSecretDialog({
   return (
     <RenewDialog
       title={`Rotate the secret of ${nameOf(webhook)}`}
-      description="While both secrets sign, each delivery has two signatures, and the receiver can check either."
+      description="Each delivery has a signature by every secret that still signs, five at most, and the receiver can check any of them. If the current one stops at once, so do all before it."
       action="Rotate secret"
       current="The current secret"
       does="Signs"
