@@ -9946,6 +9946,7 @@ declare
   elsewhere record;
   other uuid;
   known_as uuid;
+  lapsed boolean;
   waits constant text := 'An invitation to this address is waiting already: choose “Invite again” beside it, or withdraw it first.';
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
@@ -9970,7 +9971,12 @@ begin
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
+  perform from public.members m
+    where m.brokerage_id = to_brokerage and m.status = 'invited' and m.invited_email = typed order by m.user_id for update;
+  lapsed := found;
+  -- Read after the lock: whoever had it may have sent a link.
   if again is null and exists (select from public.members m
+    join vault.invitations i on i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null and i.expires_at > app.now()
     where m.brokerage_id = to_brokerage and m.status = 'invited' and m.invited_email = typed)
   then
     perform app.refuse('already_invited', waits);
@@ -9999,7 +10005,7 @@ begin
     values (to_brokerage, invited, as_role, 'invited', given_name, typed)
     on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
       invited_name = excluded.invited_name, invited_email = excluded.invited_email
-    where m.status = 'removed' or m.status = 'invited' and (again is not null or m.invited_email <> excluded.invited_email)
+    where m.status = 'removed' or m.status = 'invited' and (again is not null or lapsed or m.invited_email <> excluded.invited_email)
     returning m.person_id into known_as;
   if not found then
     if exists (select from public.members m where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active') then
@@ -18619,7 +18625,7 @@ $function$;
 -- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
 -- 2039a0fce25a1bcf577ac252720fb3209f285f9c5b04b0c4c25e6deff7546587  871_invitations_end_with_who_made_them.sql
 -- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
--- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql
+-- 060600e00c07126d0d7a0d583b4a97bf0867f3917a456f59fa24fd4afc9b6314  873_invited_once.sql
 -- 76f28c3f54e50eb294247aa31972d1db5e949ac65ab0bd79acfb7c0e1aabb234  874_what_is_told.sql
 -- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
 -- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
