@@ -8477,6 +8477,11 @@ begin
       case when themself then 'You are' else 'They are' end, alone.name,
       case when alone.more > 0 then format(' and of %s more', alone.more) else '' end));
   end if;
+  -- As in app.remove_member().
+  perform from public.members own
+    cross join lateral app.member_invitations_made(person, own.brokerage_id) made (id)
+    join public.members m on m.brokerage_id = own.brokerage_id and m.user_id = made.id
+    where own.user_id = person and own.status = 'active' order by m.brokerage_id, m.user_id for update of m;
   perform app.lock_parts(person);
   -- Whoever notes deliveries has webhooks, one after the other, before they name an account: their admin's, or that of one who is mailed.
   perform from public.api_keys k
@@ -8488,15 +8493,20 @@ begin
     order by e.id for no key update of e;
   -- Whatever else names the account is there by now, or waits.
   perform from public.users u where u.id = person for update;
-  select d.title, count(*) over () - 1 as more into alone from public.participants p join public.deals d on d.id = p.deal_id
+  -- Where they are a member, as whoever leaves that brokerage. A broker from elsewhere may leave any other broker behind.
+  select d.title, count(*) over () - 1 as more, exists (select from public.members m
+      where m.brokerage_id = d.organization_id and m.user_id = person and m.status = 'active') as of_brokerage into alone from public.participants p join public.deals d on d.id = p.deal_id
     where p.user_id = person and p.role = 'broker' and p.status = 'active' and d.state not in ('closed', 'withdrawn')
       and not exists (select from vault.deletions_begun b where b.brokerage_id = d.organization_id)
-      and not exists (select from public.participants o join public.users u on u.id = o.user_id and u.suspended_at is null
-        where o.deal_id = d.id and o.user_id <> person and o.role = 'broker' and o.status = 'active')
+      and (d.id in (select a.id from public.members m cross join lateral app.open_deals_alone(m.brokerage_id, person) a (id)
+          where m.user_id = person and m.status = 'active')
+        or not exists (select from public.participants o join public.users u on u.id = o.user_id and u.suspended_at is null
+          where o.deal_id = d.id and o.user_id <> person and o.role = 'broker' and o.status = 'active'))
     order by d.id limit 1;
   if found then
-    perform app.refuse('only_broker', format('%s the only broker of the open deal "%s"%s: hand it over or close it first.',
-      case when themself then 'You are' else 'They are' end, alone.title,
+    perform app.refuse('only_broker', format('%s the only broker of the %s "%s"%s: hand it over or close it first.',
+      case when themself then 'You are' else 'They are' end,
+      case when alone.of_brokerage then 'brokerage on the open deal' else 'open deal' end, alone.title,
       case when alone.more > 0 then format(' and of %s more', alone.more) else '' end));
   end if;
 
@@ -9386,9 +9396,13 @@ begin
       order by p.advises is not null, p.id for no key update;
     perform from public.deals d where d.id = any (chosen) and d.organization_id = of_brokerage order by d.id for no key update;
   else
-    -- Whoever loses their role next is removed from deals by app.end_parts_of_member(), which locks the brokerage of an admin before their deals.
+    -- Whoever loses their role next is removed from deals by app.end_parts_of_member(), which locks the brokerage of an admin, and whom they invited to it, before
+    -- their deals.
     perform from public.brokerages b join public.members m on m.brokerage_id = b.id
       where b.id = of_brokerage and m.user_id = member and m.role = 'admin' for no key update of b;
+    perform from public.members m
+      where m.brokerage_id = of_brokerage and m.user_id = any (array(select app.member_invitations_made(member, of_brokerage)))
+      order by m.user_id for update;
     perform app.lock_parts(member, of_brokerage, successor);
   end if;
   for deal, own in
@@ -9958,6 +9972,7 @@ declare
   elsewhere record;
   other uuid;
   known_as uuid;
+  lapsed boolean;
   waits constant text := 'An invitation to this address is waiting already: choose “Invite again” beside it, or withdraw it first.';
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
@@ -9982,7 +9997,12 @@ begin
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
+  perform from public.members m
+    where m.brokerage_id = to_brokerage and m.status = 'invited' and m.invited_email = typed order by m.user_id for update;
+  lapsed := found;
+  -- Read after the lock: whoever had it may have sent a link.
   if again is null and exists (select from public.members m
+    join vault.invitations i on i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null and i.expires_at > app.now()
     where m.brokerage_id = to_brokerage and m.status = 'invited' and m.invited_email = typed)
   then
     perform app.refuse('already_invited', waits);
@@ -10011,7 +10031,7 @@ begin
     values (to_brokerage, invited, as_role, 'invited', given_name, typed)
     on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
       invited_name = excluded.invited_name, invited_email = excluded.invited_email
-    where m.status = 'removed' or m.status = 'invited' and (again is not null or m.invited_email <> excluded.invited_email)
+    where m.status = 'removed' or m.status = 'invited' and (again is not null or lapsed or m.invited_email <> excluded.invited_email)
     returning m.person_id into known_as;
   if not found then
     if exists (select from public.members m where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active') then
@@ -18664,9 +18684,15 @@ $function$;
 -- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
 -- a6ddadb9cb598574eaefbd1a3bef56cd31e6de86106d4d8aad67569f3e2c2aa5  877_keys_that_lose_something.sql
 -- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
+-- 060600e00c07126d0d7a0d583b4a97bf0867f3917a456f59fa24fd4afc9b6314  873_invited_once.sql
+-- 76f28c3f54e50eb294247aa31972d1db5e949ac65ab0bd79acfb7c0e1aabb234  874_what_is_told.sql
+-- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
+-- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
+-- f2d397ae63bd4d163db99c57e7c8d1b9b41810ba703bac83f27e9cfa8da4df62  879_deals_handed_over.sql
 -- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql
 -- 0b119f06a23b5f60352a5e5111d71bb5f94a1be1aab438c280105286583beda1  881_invitations_to_brokerages.sql
 -- c2d66474e63cd730a26a5af13240d3387613a9adc81b697143ae86f287d402ee  882_deals_opened_for_others.sql
+-- a76246e2a079c51599e6e9c5a82fc0315df66ab4ab7688b2aad31511e089a0f8  883_erased_as_they_leave.sql
 -- 6f3b32ae8dd8549ad7f6aa9b8ea7c03c3cdb35a3d344fbc0617b253a967b5981  885_merges_into_archived_contacts.sql
 -- 9b51bfcf5ab5febf579dc6e20b6edb21bff688bc4180b07d527655ef88f5af3e  890_names_of_opened_documents.sql
 -- 6a2ed0e1574518883302c12dfe21a92528f456936b47b697c59dc4544280377e  898_adjustments_in_their_currency.sql

@@ -1,7 +1,7 @@
 -- compatible: a function with the same parameters; the pages of old nodes show the message.
 --
 -- Inviting an address again gave the invitation that waited there another role and name, and its link stopped working, without a word. Now the admin is told that it
--- waits, and sends it again or withdraws it.
+-- waits, and sends it again or withdraws it. One whose link has expired waits no more.
 
 CREATE OR REPLACE FUNCTION app.invite_member(to_brokerage uuid, given_email text, given_name text, as_role text, token bytea, mailed boolean, address inet, request_id text, again uuid DEFAULT NULL::uuid)
  RETURNS uuid
@@ -16,6 +16,7 @@ declare
   elsewhere record;
   other uuid;
   known_as uuid;
+  lapsed boolean;
   waits constant text := 'An invitation to this address is waiting already: choose “Invite again” beside it, or withdraw it first.';
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
@@ -40,7 +41,12 @@ begin
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
+  perform from public.members m
+    where m.brokerage_id = to_brokerage and m.status = 'invited' and m.invited_email = typed order by m.user_id for update;
+  lapsed := found;
+  -- Read after the lock: whoever had it may have sent a link.
   if again is null and exists (select from public.members m
+    join vault.invitations i on i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null and i.expires_at > app.now()
     where m.brokerage_id = to_brokerage and m.status = 'invited' and m.invited_email = typed)
   then
     perform app.refuse('already_invited', waits);
@@ -69,7 +75,7 @@ begin
     values (to_brokerage, invited, as_role, 'invited', given_name, typed)
     on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
       invited_name = excluded.invited_name, invited_email = excluded.invited_email
-    where m.status = 'removed' or m.status = 'invited' and (again is not null or m.invited_email <> excluded.invited_email)
+    where m.status = 'removed' or m.status = 'invited' and (again is not null or lapsed or m.invited_email <> excluded.invited_email)
     returning m.person_id into known_as;
   if not found then
     if exists (select from public.members m where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active') then

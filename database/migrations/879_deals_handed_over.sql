@@ -61,9 +61,13 @@ begin
       order by p.advises is not null, p.id for no key update;
     perform from public.deals d where d.id = any (chosen) and d.organization_id = of_brokerage order by d.id for no key update;
   else
-    -- Whoever loses their role next is removed from deals by app.end_parts_of_member(), which locks the brokerage of an admin before their deals.
+    -- Whoever loses their role next is removed from deals by app.end_parts_of_member(), which locks the brokerage of an admin, and whom they invited to it, before
+    -- their deals.
     perform from public.brokerages b join public.members m on m.brokerage_id = b.id
       where b.id = of_brokerage and m.user_id = member and m.role = 'admin' for no key update of b;
+    perform from public.members m
+      where m.brokerage_id = of_brokerage and m.user_id = any (array(select app.member_invitations_made(member, of_brokerage)))
+      order by m.user_id for update;
     perform app.lock_parts(member, of_brokerage, successor);
   end if;
   for deal, own in

@@ -189,6 +189,10 @@ test('a client that opens the consent page in a popup keeps its window, and hear
   await signIn();
   await allow.waitFor();
   await expectOpen();
+  const settings = page.waitForEvent('popup');
+  await page.getByRole('link', { name: 'Connected clients' }).click();
+  await (await settings).close();
+  await expectOpen();
   await page.getByRole('link', { name: 'Sign out' }).click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await signIn();

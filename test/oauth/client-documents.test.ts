@@ -294,7 +294,8 @@ describe.runIf(canCertify)('client metadata documents', () => {
       expect([full.status, full.headers.get('location')]).toEqual([409, null]);
       const markup = await markupOf(full);
       expect(markup).toContain('You have 50 clients, which is the limit');
-      expect(markup).toContain('href="/settings/clients"');
+      // Whoever follows it keeps this page, and the host that opened it in a popup its window.
+      expect(markup).toContain('href="/settings/clients" target="_blank" rel="noopener"');
       const [, here = ''] = /href="(\/api\/mcp\/authorize\?[^"]*)"/.exec(markup) ?? [];
       expect(new URLSearchParams(decodeEntities(here).split('?')[1]).get('client_id')).toBe(url);
       await signedInWith(service, dan.session).ask(`/clients/${first}`, undefined, 'DELETE');

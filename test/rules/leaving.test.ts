@@ -9,6 +9,7 @@ import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
 import { removeMember } from '../../server/domain/people/members.ts';
 import { Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
+import { locksWaited } from '../locks.ts';
 import { connect } from '../policies/scene.ts';
 import { as, issueKey } from '../rest/scene.ts';
 import { addFullDeal, addPerson, addToken, allow, caller, insert, send, type FullDeal } from '../tools/scene.ts';
@@ -761,6 +762,37 @@ describe('deals left without a broker', () => {
     expect((await broker.ask(`/deals/${full.deal}`)).body.caller_role).toBe('broker_assigned');
   });
 });
+
+test.each(['erased', 'made staff'])(
+  'an admin who is %s has whom they invited before parts of deals, as in a removal',
+  async (how) => {
+    const other = await addMember('Ada', 'admin');
+    const asOther = await signInAs(service, other);
+    await insert(service, 'participants', { deal_id: full.deal, user_id: other, role: 'broker', status: 'active' });
+    const invitation = { email: 'ines@people.example', name: 'Ines', role: 'staff', deliver: 'link' };
+    const { body } = await asOther.ask(`/brokerages/${full.brokerage}/members`, invitation);
+    const holder = await connect(service.connections.owner);
+    try {
+      await holder.query('begin');
+      await holder.query(`select from members m where m.brokerage_id = $1 and m.person_id = $2 for update`, [
+        full.brokerage,
+        body.member.user_id,
+      ]);
+      const leaving =
+        how === 'erased' ? erase(other) : admin.ask(member(other), { role: 'staff', successor_id: brokerId }, 'PATCH');
+      await expect.poll(() => locksWaited(service)).toBe(1);
+      await holder.query('select from participants where deal_id = $1 and user_id = $2 for update nowait', [
+        full.deal,
+        other,
+      ]);
+      await holder.query('commit');
+      await leaving;
+    } finally {
+      await holder.end();
+    }
+    expect(await part(other)).toEqual({ role: 'broker', status: 'removed' });
+  },
+);
 
 describe('deals of a member who stays', () => {
   const handOver = (successor_id: string, deal_ids: string[] | null = null, leaves = false, who = admin) =>

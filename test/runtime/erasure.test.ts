@@ -249,8 +249,12 @@ test("the last admin, an open deal's only broker and people under a legal hold c
   await refused(admin.email, 'They are the last admin of Harbor & Pine: make somebody else admin first.');
   await refused(
     broker.email,
-    'They are the only broker of the open deal "The bakery": hand it over or close it first.',
+    'They are the only broker of the brokerage on the open deal "The bakery": hand it over or close it first.',
   );
+  const outsider = await addPerson(service, 'Ed Elsewhere');
+  await join(outsider.id);
+  await refused(broker.email, 'They are the only broker of the brokerage on the open deal "The bakery"');
+  expect((await run(['people', 'erase', outsider.email], env)).code).toBe(0);
   await join(admin.id);
 
   const holds = [

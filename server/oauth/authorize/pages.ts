@@ -18,6 +18,9 @@ import { oauthError, writeOAuthError } from '../oauth-error.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
 import { endpoints } from '../metadata.ts';
 
+/** For links to the settings, which would cut the window off from a host that opened it as a popup. */
+const inNewTab = html`target="_blank" rel="noopener"`;
+
 interface Refused {
   /** The host that the client claims to be from. */
   readonly host?: string;
@@ -49,7 +52,7 @@ export function refusalPage(
           </p>`
         }
         <p>Nothing was allowed. Go back to the client and start again, or look at the clients that you have.</p>
-        <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
+        <p><a class="button second full" href="${clientsPath}" ${inNewTab}>Your connected clients</a></p>
       </section>`,
   });
 }
@@ -78,7 +81,7 @@ export function secondFactorPage(c: Context, message: string, here: string): Res
       <section class="card">
         <p class="notice bad" role="alert">${message}</p>
         <p><a class="button full" href="${reauthenticatePath(here)}">Sign in again, and come back here</a></p>
-        <p><a class="button second full" href="${securityPath}">Your passkeys and authenticator</a></p>
+        <p><a class="button second full" href="${securityPath}" ${inNewTab}>Your passkeys and authenticator</a></p>
       </section>`,
   });
 }
@@ -95,7 +98,7 @@ export function tooManyClientsPage(c: Context, message: string, here: string): R
       <section class="card">
         <p class="notice bad" role="alert">${message}</p>
         <p>Nothing was allowed. Delete one under “Connected clients”, then come back to this request.</p>
-        <p><a class="button full" href="${clientsPath}">Your connected clients</a></p>
+        <p><a class="button full" href="${clientsPath}" ${inNewTab}>Your connected clients</a></p>
         <p><a class="button second full" href="${here}">Look at the request again</a></p>
       </section>`,
   });
@@ -114,7 +117,7 @@ export function outOfDatePage(c: Context, here: string): Response {
         <p class="notice bad" role="alert">Your choice did not go through, and nothing was changed.</p>
         <p>You may have signed in again, or confirmed that it is you, since you opened it.</p>
         <p><a class="button full" href="${here}">Look at the request again</a></p>
-        <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
+        <p><a class="button second full" href="${clientsPath}" ${inNewTab}>Your connected clients</a></p>
       </section>`,
   });
 }
@@ -194,7 +197,7 @@ export function redirectUriPage(c: Context, { redirectUri, here, document, signe
         <p><code class="whole">${inSight(redirectUri.slice(0, redirectUriLimits.length))}</code></p>
         ${way()}
         <p class="quiet">Nothing was allowed, and nothing was sent there.</p>
-        <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
+        <p><a class="button second full" href="${clientsPath}" ${inNewTab}>Your connected clients</a></p>
       </section>`,
   });
 }
@@ -409,7 +412,7 @@ export function consentPage(c: Context, consenting: Consenting): Response {
     <p class="quiet">
       Each access lasts one hour and is renewed while the client is used: the connection ends after 30 days without use,
       and after 180 days in any case. You can end it at any time under
-      <a href="${clientsPath}">Connected clients</a>.
+      <a href="${clientsPath}" ${inNewTab}>Connected clients</a>.
     </p>`;
   return page(c, {
     title: `Connect ${publisher ?? name}`,
