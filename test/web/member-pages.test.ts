@@ -272,7 +272,7 @@ test('an admin finds the deals that nobody runs from the home page, and by broke
   for (const size of ['phone', 'wide'] as const) {
     await page.setViewportSize(sizes[size]);
     await testPage.visit('/');
-    await page.getByText('One open deal has no broker.').waitFor();
+    await page.getByText('One open deal has no broker of the brokerage.').waitFor();
     await expectAccessible(page);
     await fits(testPage);
     await page.getByRole('link', { name: 'Show it' }).click();
@@ -284,9 +284,12 @@ test('an admin finds the deals that nobody runs from the home page, and by broke
     await page.getByLabel('Broker', { exact: true }).selectOption('broker');
     await page.getByText('Corner bakery').waitFor();
     await shown.waitFor({ state: 'detached' });
-    await page.getByLabel('Broker', { exact: true }).selectOption('No broker');
+    await page.getByLabel('Broker', { exact: true }).selectOption('No broker of the brokerage');
     await shown.click();
-    await page.getByRole('region', { name: 'Broker of the deal' }).getByText('This deal has no broker.').waitFor();
+    await page
+      .getByRole('region', { name: 'Broker of the deal' })
+      .getByText('This deal has no broker of the brokerage.')
+      .waitFor();
     await expectAccessible(page);
     await fits(testPage);
     expect(testPage.complaints).toEqual([]);

@@ -166,7 +166,7 @@ function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
   );
 }
 
-/** Tells admins how many open deals of their brokerage have no broker. */
+/** Tells admins how many open deals of their brokerage none of its members runs. */
 function WithoutBroker({ count }: { count: number }) {
   if (count === 0) return null;
   return (
@@ -176,7 +176,9 @@ function WithoutBroker({ count }: { count: number }) {
       tone="rare"
       says={
         <span className="font-medium text-ink">
-          {count === 1 ? 'One open deal has no broker.' : `${formatCount(count)} open deals have no broker.`}
+          {count === 1
+            ? 'One open deal has no broker of the brokerage.'
+            : `${formatCount(count)} open deals have no broker of the brokerage.`}
         </span>
       }
     >

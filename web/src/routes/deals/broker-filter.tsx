@@ -18,7 +18,7 @@ export function BrokerFilter({ broker, onChange }: BrokerFilterProps) {
   const brokers = (members.data?.items ?? []).filter(({ role, status }) => status === 'active' && role !== 'staff');
   const options = [
     { value: 'any', label: 'All brokers' },
-    ...(brokerage.role === 'admin' ? [{ value: 'none', label: 'No broker' }] : []),
+    ...(brokerage.role === 'admin' ? [{ value: 'none', label: 'No broker of the brokerage' }] : []),
     ...brokers.map(({ user_id, name }) => ({ value: user_id, label: name })),
   ];
   const isListed = broker === undefined || options.some(({ value }) => value === broker);

@@ -4,7 +4,7 @@ import type { DealPage } from '../../api/shapes.ts';
 import { Banner } from '../../components/banner.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 
-/** Says that the deal has no broker, and leads to inviting one; renders nothing when it has one. */
+/** Says that no member of the brokerage runs the deal, and leads to inviting one; renders nothing when one does. */
 export function NoBrokerBanner({ page: { deal, without_broker: isWithout } }: { page: DealPage }) {
   if (!isWithout) return null;
   return (
@@ -14,8 +14,8 @@ export function NoBrokerBanner({ page: { deal, without_broker: isWithout } }: { 
       tone="rare"
       says={
         <>
-          <span className="font-medium text-ink">This deal has no broker.</span> No member of {deal.organization_name}{' '}
-          runs it.
+          <span className="font-medium text-ink">This deal has no broker of the brokerage.</span> No member of{' '}
+          {deal.organization_name} runs it.
         </>
       }
     >
