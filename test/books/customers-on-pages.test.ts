@@ -132,6 +132,26 @@ test('twelve months with customers are added up, and coverage says of which twel
   expect(await without('FY2128')).toMatchObject({ customer: 'Anvil', customer_period });
 });
 
+test('twelve months of which one has customers in another currency alone are not added up', async () => {
+  const months = Array.from({ length: 12 }, (_, at) => `${2127 + Math.floor((at + 1) / 12)}-${((at + 1) % 12) + 1}`);
+  const rows = months.map((month) => `Anvil,${month === '2127-6' ? 'EUR' : 'USD'},100,${month}\n`);
+  await upload(`customer,currency,revenue,period\n${rows.join('')}`, 'customer_revenue');
+  const { periods } = await ask('/qoe/customers');
+  const last = (day: string) => periods.filter((one: { last: string }) => one.last === day).length;
+  expect([last('2128-01-31'), last('2127-05-31')]).toEqual([1, 2]);
+});
+
+test('a year of 52 weeks has the customers of the same dates', async () => {
+  const dates = '2129-01-02,2129-12-31';
+  await upload(
+    `period,period_start_date,period_end_date,currency,revenue,gross_profit,ebitda\nW29,${dates},USD,90,45,9\n`,
+  );
+  await upload(`customer,currency,revenue,period_start_date,period_end_date\nYew,USD,9,${dates}\n`, 'customer_revenue');
+  const { basis, offers } = await ask('/offers/worth?period_label=W29');
+  expect(basis.period).toBe('W29');
+  expect(offers[0].coverage.without_largest).toMatchObject({ customer: 'Yew', customer_period: null });
+});
+
 test('amounts have as many decimal places as their currency, in sentences and in the report', async () => {
   await upload('period,currency,revenue,gross_profit,ebitda\nFY2130,KWD,3000,1500,600\n');
   await web.service.sql('update offers set payload = $2 where deal_id = $1', [

@@ -314,9 +314,11 @@ describe('for the broker', () => {
     expect(coverage.without_largest.sentences[0]).toContain('at most 19.1% of the debt');
     expect(own(body, 'other buyer').coverage).toMatchObject({ debt: '4200000', debt_is: 'all_but_equity' });
 
-    // A tool's first call reads everything in its transaction, the second within the statement that enters.
+    // A first call for books that no call has read yet reads everything in its transaction, the second within the
+    // statement that enters.
     const call = toolCaller(web.service, await addToken(web.service, web.scene.people['broker']!));
-    await call('svc_qoe_get', { deal_id: deal });
+    const adjustment = { period_label: 'FY1999', adjustment_category: 'other', adjustment_amount: '1' };
+    const added = await insert(web.service, 'normalizations', { deal_id: deal, ...adjustment });
     for (const reading of ['by itself', 'on entering']) {
       const { summary } = (await call('svc_offers_list', { deal_id: deal })).structuredContent as {
         summary: typeof body;
@@ -325,6 +327,7 @@ describe('for the broker', () => {
       expect(sentence, reading).toBe(coverage.sentences[0].replace('$', 'USD '));
       expect(own(summary, 'other buyer').coverage, reading).toMatch(/^With all cash borrowed, debt of USD 4,200,000 /);
     }
+    await web.service.sql('delete from normalizations where id = $1', [added]);
 
     const typed = (await ask('broker', '?rate=10&years=10&note_rate=6&note_years=3&note_standby=2&equity=200000')).body;
     const years = own(typed, 'exclusive buyer').coverage.years;

@@ -211,7 +211,9 @@ test('the last twelve months and a year of the same dates have the same adjusted
     ['FY2025', 'Owner compensation', 40, null, null],
     ['FY2025', 'One-time', 29, null, 'TTM'],
   ]);
-  expect(computed.contradictions.items).toEqual([]);
+  const once =
+    'Adjustments of one amount were made in both TTM and FY2025, which have the same dates: 2 of 40, of which 1 counts.';
+  expect(computed.contradictions.items.map(({ sentence }: Row) => sentence)).toEqual([once]);
 
   // 90 more for the owner makes 130, of 120 that were paid.
   await insert(web.service, 'normalizations', {
@@ -223,7 +225,99 @@ test('the last twelve months and a year of the same dates have the same adjusted
   const { body } = await (await web.as('broker')).ask(`/deals/${deal}/qoe/computed`);
   expect(body.contradictions.items.map(({ sentence }: Row) => sentence)).toEqual([
     'Add-backs of the owner’s pay in FY2025 come to 130, but the owner’s recorded pay is 120: 10 more.',
+    once,
   ]);
+});
+
+/** The sentences of the contradictions that the broker of a deal is shown. */
+const contradictionsOf = async (deal: string): Promise<string[]> =>
+  (await (await web.as('broker')).ask(`/deals/${deal}/qoe/computed`)).body.contradictions.items.map(
+    ({ sentence }: Row) => sentence,
+  );
+
+test('adjustments of one amount in two periods of the same dates are named, with how many of them count', async () => {
+  const deal = await dealWith(
+    [file(months(2025, 500, 50))],
+    [
+      ['TTM', 'one_time', '100'],
+      ['FY2025', 'other', '100'],
+      ['TTM', 'related_party', '60'],
+      ['FY2025', 'related_party', '60.00'],
+    ],
+  );
+  expect(await contradictionsOf(deal)).toEqual([
+    'Adjustments of one amount were made in both TTM and FY2025, which have the same dates: 2 of 100, which all count; 2 of 60, of which 1 counts.',
+  ]);
+  const { latest_adjustments: latest } = (await call('svc_qoe_get', { deal_id: deal })).structuredContent as Row;
+  expect(latest.filter((one: Row) => one.counts === false)).toMatchObject([{ period_label: 'FY2025', amount: '60' }]);
+});
+
+test('add-backs are compared with the costs that the bridge starts from, once for periods of the same dates', async () => {
+  const head = 'period,period_start_date,period_end_date,currency,revenue,gross_profit,operating_expenses,ebitda';
+  // Costs of 12 x (400 + 50) = 5,400: 400 is revenue of 500 less gross profit of 100.
+  const rows = months(2025, 500, 50).map((row, place) => {
+    const [label, first, last] = row.split(' | ');
+    return `${label},${first},${last},USD,${500 + place},${100 + place},50,${50 + place}\n`;
+  });
+  const deal = await dealWith(
+    [`${head}\n${rows.join('')}`],
+    [
+      ['TTM', 'other', '5000'],
+      ['FY2025', 'other', '5500'],
+    ],
+  );
+  expect(await contradictionsOf(deal)).toEqual([
+    'An add-back in FY2025 of 5,500 is more than all cost of goods sold and operating expenses of that period, 5,400.',
+  ]);
+  // Without a cost of goods sold, the costs are unknown.
+  const unknown = await dealWith(
+    [`period,currency,revenue,operating_expenses,ebitda\nFY2025,USD,6000,50,600\n`],
+    [['FY2025', 'other', '5500']],
+  );
+  expect(await contradictionsOf(unknown)).toEqual([]);
+});
+
+test('one-time adjustments of two years of weeks that end in one calendar year are of two years', async () => {
+  const deal = await dealWith(
+    [file(['FY2023 | 2023-01-04 | 2024-01-02 | 1000 | 100', 'FY2024 | 2024-01-03 | 2024-12-31 | 1000 | 100'])],
+    [
+      ['FY2023', 'one_time', '10'],
+      ['FY2024', 'one_time', '20'],
+    ],
+  );
+  expect(await contradictionsOf(deal)).toEqual([
+    '“One-time” adjustments were made in 2 years: 10 in FY2023 and 20 in FY2024.',
+  ]);
+});
+
+test('an earlier row that growth is measured against is not said to be in no total', async () => {
+  const deal = await dealWith([
+    file(['LTM | 2023-07-01 | 2024-06-30 | 1000 | 100', 'LTM | 2024-07-01 | 2025-06-30 | 1200 | 120']),
+  ]);
+  const { earnings, counted } = (await (await web.as('broker')).ask(`/deals/${deal}/qoe/computed`)).body;
+  expect(earnings).toMatchObject([{ label: 'LTM', revenue_growth: '0.2' }]);
+  expect(counted).toMatchObject({ rows: 2, not_counted: [] });
+});
+
+test('adjustments in another currency than a deal without figures name its currency', async () => {
+  const deal = await dealWith([]);
+  await web.service.sql(`update deals set currency = 'KWD' where id = $1`, [deal]);
+  const adjustment = { deal_id: deal, period_label: 'FY2025', adjustment_category: 'other', adjustment_amount: '7.5' };
+  await insert(web.service, 'normalizations', adjustment);
+  await web.service.sql(`update deals set currency = 'USD' where id = $1`, [deal]);
+  expect(await contradictionsOf(deal)).toEqual(['1 adjustment of 7.50 KWD counts nowhere: the deal is in USD.']);
+  await uploadTo(web, deal)(file(['FY2025 | 2025-01-01 | 2025-12-31 | 1000 | 100']));
+  const { text } = await printedOf((await download(web.service, await web.as('broker'), deal, 'pdf')).bytes);
+  expect(text).toContain('FY2025 (KWD 7.500)');
+});
+
+test('changes of other customer periods than the one that a report shows have both dates', async () => {
+  const deal = await dealWith([file(months(2025, 500, 50))]);
+  const rows = months(2025, 500, 50).map((row) => `Anvil,USD,90,${row.slice(0, 7)}\n`);
+  await uploadTo(web, deal)(`customer,currency,revenue,period\n${rows.join('')}`, 'customer_revenue');
+  const { text, sheets } = await doorsOf(deal);
+  expect(text).toContain('From 1 Nov 2025 – 30 Nov 2025 to 1 Dec 2025 – 31 Dec 2025');
+  expect(sheets.get('Customers')?.[1]?.[0]).toBe('In USD. Added up from 12 uploaded periods.');
 });
 
 test('years of 52 and 53 weeks are years under their own label', async () => {

@@ -394,7 +394,7 @@ describe('svc_qoe_normalization_create', () => {
     const broker = await writer('broker');
     const { hint } = await broker.ok(normalize, adjustment({ period_label: 'FY 2025' }));
     expect(hint).toEqual({
-      message: expect.stringContaining('recorded, but counts nowhere'),
+      message: expect.stringContaining('recorded, but counts nowhere until there are figures in USD'),
       known: { period_label: ['FY2025', '2026, 1 month', '2026-01'] },
     });
     expect(await broker.ok(normalize, adjustment({ period_label: 'FY2025' }))).not.toHaveProperty('hint');

@@ -6,7 +6,17 @@
 import type { Adjustment, BookedPeriod, Books } from './books.ts';
 import { byText, dayAfter, type Day } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
-import { bridgeLabel, comparedWith, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
+import {
+  bridgeLabel,
+  comparedWith,
+  costOfGoodsOf,
+  earnings,
+  ebitdaOf,
+  isMonthRow,
+  isTtm,
+  resolved,
+  together,
+} from './earnings.ts';
 import { memoized } from './caches.ts';
 import { adjustmentCategories, type AdjustmentCategory } from './normalizations.ts';
 
@@ -35,14 +45,25 @@ export interface Bridge {
   unmatched_labels: readonly string[];
 }
 
-interface Start {
+/** The figures that the adjustments of a label are added to. */
+export interface Figures {
   readonly first: Day;
   readonly last: Day;
-  readonly reported: Decimal;
+  readonly reported: Decimal | null;
+  readonly owner_compensation: Decimal | null;
+  /** Cost of goods sold and operating expenses; null where either is unknown. */
+  readonly costs: Decimal | null;
   readonly count: number;
   readonly isMonth: boolean;
   readonly adjustments: readonly Adjustment[];
 }
+
+interface Start extends Figures {
+  readonly reported: Decimal;
+}
+
+const costsOf = (amounts: BookedPeriod['amounts']): Decimal | null =>
+  together([costOfGoodsOf(amounts), amounts.operating_expenses]);
 
 const adjustmentsOf = ({ adjustments }: Books, label: string | null): Adjustment[] =>
   adjustments.filter(({ period_label }) => period_label === label);
@@ -53,11 +74,8 @@ function latestRun(rows: readonly BookedPeriod[]): readonly BookedPeriod[] {
   return gap < 0 ? rows : rows.slice(gap);
 }
 
-/**
- * The periods that a bridge can start from, by label: every period of the earnings, and other rows under their own
- * labels.
- */
-const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, Start> {
+/** Every period of the earnings, and other rows under their own labels; of one label, what is shown comes last. */
+const labeled = memoized(function labeled(books: Books): readonly (readonly [label: string, figures: Figures])[] {
   const { rows } = resolved(books);
   const earned = earnings(books);
   const taken = new Set(earned.map(({ label }) => label));
@@ -67,23 +85,53 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
     rows.filter((row) => !taken.has(bridgeLabel(row)) && !(isTtm({ label: bridgeLabel(row) }) && row.last < latest)),
     bridgeLabel,
   );
-  return new Map([
-    ...[...own].flatMap(([label, all]): [string, Start][] => {
+  return [
+    ...[...own].map(([label, all]): [string, Figures] => {
       const its = latestRun(all);
-      const reported = together(its.map(({ amounts }) => ebitdaOf(amounts)));
-      if (!reported) return [];
-      const isMonth = its.every(isMonthRow);
-      const [first, last] = [its[0]?.first ?? '', its.at(-1)?.last ?? ''];
-      return [[label, { first, last, reported, count: its.length, isMonth, adjustments: adjustmentsOf(books, label) }]];
+      const figures = {
+        first: its[0]?.first ?? '',
+        last: its.at(-1)?.last ?? '',
+        reported: together(its.map(({ amounts }) => ebitdaOf(amounts))),
+        owner_compensation: together(its.map(({ amounts }) => amounts.owner_compensation)),
+        costs: together(its.map(({ amounts }) => costsOf(amounts))),
+      };
+      return [
+        label,
+        { ...figures, count: its.length, isMonth: its.every(isMonthRow), adjustments: adjustmentsOf(books, label) },
+      ];
     }),
     // Of several periods with one label the latest wins, as in the comparison with prices.
     ...earned
       .toReversed()
-      .flatMap(({ label, first, last, reported_ebitda: reported, rows: its, adjustments }): [string, Start][] =>
-        reported ? [[label, { first, last, reported, count: its.length, isMonth: false, adjustments }]] : [],
-      ),
-  ]);
+      .map(({ label, first, last, reported_ebitda: reported, amounts, rows: its, adjustments }): [string, Figures] => [
+        label,
+        {
+          first,
+          last,
+          reported,
+          owner_compensation: amounts.owner_compensation,
+          costs: costsOf(amounts),
+          count: its.length,
+          isMonth: false,
+          adjustments,
+        },
+      ]),
+  ];
 });
+
+/** The periods that a bridge can start from, by label: those with an EBITDA. */
+const startsOf = memoized(
+  (books: Books): ReadonlyMap<string, Start> =>
+    new Map(
+      labeled(books).flatMap(([label, figures]): [string, Start][] =>
+        figures.reported ? [[label, { ...figures, reported: figures.reported }]] : [],
+      ),
+    ),
+);
+
+/** The figures of each label: those that its bridge starts from, otherwise the latest. */
+export const figuresByLabel = (books: Books): ReadonlyMap<string, Figures> =>
+  new Map<string, Figures>([...labeled(books), ...startsOf(books)]);
 
 /** The labels shown beside every bridge of these books, and the label chosen by default. */
 const labelsOf = memoized(function labelsOf(books: Books) {

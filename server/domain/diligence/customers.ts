@@ -1,7 +1,7 @@
 /** How far a business depends on single customers, and how customers changed between two periods (docs/books.md). */
 
 import { agesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
-import { byText, daysFrom, firstDayOf, monthAfter, monthOf, wholeMonths, type Day } from './calendar.ts';
+import { byText, daysFrom, firstDayOf, isYearLong, monthAfter, monthOf, wholeMonths, type Day } from './calendar.ts';
 import { withoutCustomer } from './coverage.ts';
 import {
   absolute,
@@ -293,29 +293,31 @@ const shorterPeriods = memoized((books: Pick<Books, 'customers' | 'uploads'>) =>
 
 const yearsMade = memoized((_books: Pick<Books, 'customers' | 'uploads'>) => new Map<string, CustomerPeriod | null>());
 
-const isYear = ({ first, last }: Dates): boolean => wholeMonths(first, last) === 12n;
+const isYear = ({ first, last }: Dates): boolean => isYearLong(first, last);
 
-function madeUp(books: Pick<Books, 'customers' | 'uploads'>, { first, last }: Dates): CustomerPeriod | null {
+function madeUp(books: Omit<Books, 'adjustments'>, { first, last }: Dates): CustomerPeriod | null {
   const parts = rowsCovering(first, last, shorterPeriods(books));
   if (!parts) return null;
-  const each = Map.groupBy(
-    parts.flatMap(({ customers }) => customers),
-    ({ name, currency }) => `${currency} ${name}`,
-  );
+  const all = parts.flatMap(({ customers }) => customers);
+  const shown = currencyOf(all, resolved(books));
+  // A part without customers in this currency would be missing from their year.
+  if (!parts.every(({ customers }) => customers.some(({ currency }) => currency === shown))) return null;
+  const each = Map.groupBy(all, ({ name, currency }) => `${currency} ${name}`);
   const customers = [...each.values()].flatMap(([one, ...more]) =>
     one ? [{ ...one, first, last, revenue: sum([one, ...more].map(({ revenue }) => revenue)) }] : [],
   );
   return { first, last, customers: customers.toSorted(largestFirst), uploaded: parts.length };
 }
 
-/** The customers of twelve months, as uploaded or added up from shorter periods; null where these leave out a month. */
-function yearOfCustomers(books: Pick<Books, 'customers' | 'uploads'>, dates: Dates): CustomerPeriod | null {
-  if (!isYear(dates)) return null;
+/** The customers of these dates, as uploaded, or of twelve months that shorter periods make up; null without these. */
+function yearOfCustomers(books: Omit<Books, 'adjustments'>, dates: Dates): CustomerPeriod | null {
   const asUploaded = uploadedPeriods(books).find((one) => one.first === dates.first && one.last === dates.last);
   if (asUploaded) return asUploaded;
+  if (!isYear(dates)) return null;
   const known = yearsMade(books);
-  const year = known.get(dates.last) ?? madeUp(books, dates);
-  known.set(dates.last, year);
+  const key = `${dates.first} ${dates.last}`;
+  const year = known.get(key) ?? madeUp(books, dates);
+  known.set(key, year);
   return year;
 }
 
@@ -323,9 +325,7 @@ function yearOfCustomers(books: Pick<Books, 'customers' | 'uploads'>, dates: Dat
  * The periods with customers, the one that ends last first, twelve months before others that end the same day: those
  * uploaded, and the latest twelve months that shorter ones make up, with the twelve months before these, and so on.
  */
-export const customerPeriods = memoized(function customerPeriods(
-  books: Pick<Books, 'customers' | 'uploads'>,
-): CustomerPeriod[] {
+export const customerPeriods = memoized(function customerPeriods(books: Omit<Books, 'adjustments'>): CustomerPeriod[] {
   const uploaded = uploadedPeriods(books);
   const years: CustomerPeriod[] = [];
   for (const { first, last } of uploaded) {

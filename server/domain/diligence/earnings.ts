@@ -111,6 +111,10 @@ export function ebitdaOf(amounts: BookedPeriod['amounts']): Decimal | null {
 export const grossProfitOf = ({ gross_profit, revenue, cost_of_goods_sold }: BookedPeriod['amounts']): Decimal | null =>
   gross_profit ?? (revenue && cost_of_goods_sold ? subtract(revenue, cost_of_goods_sold) : null);
 
+/** The cost of goods sold as uploaded, otherwise revenue less gross profit; null where these are missing too. */
+export const costOfGoodsOf = ({ cost_of_goods_sold, revenue, gross_profit }: BookedPeriod['amounts']): Decimal | null =>
+  cost_of_goods_sold ?? (revenue && gross_profit ? subtract(revenue, gross_profit) : null);
+
 /** The sum of the values; null where one of them is missing or there are none. */
 export const together = (values: readonly (Decimal | null)[]): Decimal | null => {
   const there = values.filter((value) => value !== null);
@@ -418,6 +422,30 @@ export const earnings = memoized(function earnings(
         ebitda_growth: growth(found.reported_ebitda, together(before.rows.map(({ amounts }) => ebitdaOf(amounts)))),
       };
     });
+});
+
+/** The whole periods of exactly the same dates under several labels, the last twelve months and a year for instance. */
+export const ofSameDates = (periods: readonly Earnings[]): Earnings[][] =>
+  [
+    ...Map.groupBy(
+      periods.filter(({ kind }) => kind !== 'partial_year'),
+      datesOf,
+    ).values(),
+  ].filter((its) => new Set(its.map(({ label }) => label)).size > 1);
+
+/** The ids of adjustments that add nothing, as an equal one was recorded for another period of the same dates. */
+export const addingNothing = memoized(function addingNothing(
+  books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>,
+): ReadonlySet<string> {
+  return new Set(
+    ofSameDates(earnings(books)).flatMap((its) => {
+      const labels = new Set(its.map(({ label }) => label));
+      const counting = new Set(its[0]?.adjustments.map(({ id }) => id));
+      return books.adjustments
+        .filter(({ id, period_label }) => labels.has(period_label) && !counting.has(id))
+        .map(({ id }) => id);
+    }),
+  );
 });
 
 /** The last twelve months, otherwise the latest whole year; null without either. */

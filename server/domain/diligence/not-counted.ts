@@ -5,7 +5,7 @@ import type { BookedPeriod, Books } from './books.ts';
 import { memoized } from './caches.ts';
 import { dayAfter, byText, type Day } from './calendar.ts';
 import { labelOf, listed } from './contradictions/words.ts';
-import { resolved, rowsInTotals } from './earnings.ts';
+import { earnings, resolved, rowsInTotals, rowsYearBefore } from './earnings.ts';
 
 type Dates = Pick<BookedPeriod, 'first' | 'last'>;
 
@@ -20,9 +20,9 @@ function covered(rows: readonly Dates[]): Dates[] {
   return found;
 }
 
-/** The rows that no total contains, and whose dates no rows of totals cover. */
+/** The rows that are in no total and in no growth, and whose dates no such rows cover. */
 function unused(books: Books): BookedPeriod[] {
-  const used = rowsInTotals(books);
+  const used = new Set([...rowsInTotals(books), ...rowsYearBefore(books, earnings(books)).flat()]);
   const { rows } = resolved(books);
   const days = covered(rows.filter(({ id }) => used.has(id)));
   return rows.filter(

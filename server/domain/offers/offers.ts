@@ -163,7 +163,7 @@ const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
      c.decision, c.decided_at, coalesce(s.id = (select app.accepted_offer($1)), false) as agreed,
      s.is_current and not exists (select from participants p
        where p.deal_id = $1 and p.user_id = s.buyer_user_id and p.role = 'buyer' and p.status = 'active') as buyer_left
-   from app.offers_in_sight($1) s join offers o on o.id = s.id left join offer_decisions c on c.offer_id = s.id
+   from app.offers_in_sight($1) s join offers o on o.id = s.id and o.deal_id = $1 left join offer_decisions c on c.offer_id = s.id
    order by s.submitted_at desc, s.id desc`,
 );
 

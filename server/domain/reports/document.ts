@@ -266,7 +266,9 @@ function writeCustomers(pages: Pages, { customers, changes, computed }: ReportCo
   andMore(pages, all.length + others.count - shown.length);
   if (computed.concentration) pages.soft(leftOutWords(computed.concentration.left_out));
   if (changes) {
-    pages.subsection(`Since ${span(changes.before)}`);
+    const { before, after } = changes;
+    const isShown = after.first === customers.first && after.last === customers.last;
+    pages.subsection(isShown ? `Since ${span(before)}` : `From ${span(before)} to ${span(after)}`);
     pages.table(
       [left('', 1.4), right('Customers', 0.6), right('Revenue', 0.9), left('Largest', 2.4)],
       [

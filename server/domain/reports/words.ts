@@ -1,7 +1,7 @@
 /** The words of reports, the same in the PDF and in the workbook. */
 
 import type { answerWords } from '../diligence/contradiction-answers.ts';
-import { decimal, spoken } from '../diligence/decimals.ts';
+import { decimal, placesOf, spoken } from '../diligence/decimals.ts';
 import type { AdjustmentCategory } from '../diligence/normalizations.ts';
 import type { lineWords, Snapshot } from '../diligence/snapshots.ts';
 import type { SbaAnswer } from '../diligence/sba-rules.ts';
@@ -98,7 +98,9 @@ export function leftOutWords({
   items,
 }: NonNullable<ReportContents['computed']['concentration']>['left_out']): string {
   if (count === 0) return '';
-  const names = items.map(({ name, currency, revenue }) => `${name} (${currency} ${spoken(decimal(revenue))})`);
+  const names = items.map(
+    ({ name, currency, revenue }) => `${name} (${currency} ${spoken(decimal(revenue), placesOf(currency))})`,
+  );
   const more = count - items.length;
   return `In another currency, and not in these figures: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 }
@@ -108,7 +110,10 @@ export function adjustmentsLeftOutWords({ adjustments_left_out: all }: ReportCon
   if (all.length === 0) return '';
   const shown = all
     .slice(0, 10)
-    .map((one) => `${one.period_label} (${one.currency} ${spoken(decimal(one.amount))})`)
+    .map(
+      (one) =>
+        `${one.period_label} (${one.currency} ${spoken(decimal(one.amount), one.currency ? placesOf(one.currency) : undefined)})`,
+    )
     .join(', ');
   return `Adjustments recorded in another currency, and in no figures: ${shown}${all.length > 10 ? ` and ${all.length - 10} more` : ''}.`;
 }

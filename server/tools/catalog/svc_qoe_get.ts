@@ -5,6 +5,7 @@ import { booksOf, type Adjustment, type Books } from '../../domain/diligence/boo
 import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
 import { written } from '../../domain/diligence/decimals.ts';
+import { addingNothing } from '../../domain/diligence/earnings.ts';
 import { recordedAdjustments } from '../../domain/diligence/normalizations.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { lengths } from '../../domain/lengths.ts';
@@ -37,6 +38,7 @@ type Recorded = Omit<Results<[ReturnType<typeof recordedAdjustments>]>[0][number
 const shownAdjustment = (
   { period_label, category, amount, currency: its = null, rationale }: Adjustment,
   { currency, unmatched_labels }: Bridge,
+  addsNothing: boolean,
   recorded: Recorded,
 ) => ({
   period_label,
@@ -44,7 +46,9 @@ const shownAdjustment = (
   amount: written(amount),
   currency: its ?? currency,
   ...withoutNulls({ rationale: rationale && beginningOf(rationale, mostOfRationale) }),
-  ...((its !== null && its !== currency) || unmatched_labels.includes(period_label) ? { counts: false as const } : {}),
+  ...(addsNothing || (its !== null && its !== currency) || unmatched_labels.includes(period_label)
+    ? { counts: false as const }
+    : {}),
   ...withoutNulls(recorded),
 });
 
@@ -84,10 +88,11 @@ export const svcQoeGet = defineTool({
   ],
   answer: (progress, snapshots, books, recorded) => {
     const bridge = bridgeOf(books);
+    const nothing = addingNothing(books);
     const byId = new Map(allAdjustments(books).map((one) => [one.id, one]));
     const adjustments = recorded.flatMap(({ id, ...record }) => {
       const one = byId.get(id);
-      return one ? [shownAdjustment(one, bridge, record)] : [];
+      return one ? [shownAdjustment(one, bridge, nothing.has(id), record)] : [];
     });
     return {
       progress,

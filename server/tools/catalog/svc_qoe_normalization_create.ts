@@ -21,7 +21,7 @@ export const svcQoeNormalizationCreate = defineTool({
     deal_id: dealId(),
     period_label: line(
       lengths.normalizations.period_label,
-      'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts only in that period.',
+      'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts only for its dates.',
     ),
     adjustment_category: oneOf(adjustmentCategories, 'Why'),
     adjustment_amount: decimal('Decimal text such as -1250.50; negative lowers earnings.'),
@@ -36,7 +36,7 @@ export const svcQoeNormalizationCreate = defineTool({
   ],
   answer: (made) => ({ id: made }),
   hint({ period_label }, _made, books) {
-    const { unmatched_labels, period_labels, month_labels } = bridgeOf(books);
+    const { currency, unmatched_labels, period_labels, month_labels } = bridgeOf(books);
     if (month_labels.includes(period_label)) {
       const counting = period_labels.filter((label) => !month_labels.includes(label)).slice(0, mostKnown);
       return {
@@ -46,8 +46,7 @@ export const svcQoeNormalizationCreate = defineTool({
     }
     if (!unmatched_labels.includes(period_label)) return null;
     return {
-      message:
-        'The adjustment is recorded, but counts nowhere until there are figures with an EBITDA for this period_label; known has the labels with such figures. The user can remove it at url.',
+      message: `The adjustment is recorded, but counts nowhere until there are figures in ${currency} with an EBITDA for this period_label; known has the labels with such figures. The user can remove it at url.`,
       known: { period_label: [...new Set([...period_labels, ...month_labels])].slice(0, mostKnown) },
     };
   },

@@ -1,10 +1,10 @@
 /** Finds adjustments that do not fit the figures that they adjust, or each other. */
 
 import { plural } from '../../../lib/plural.ts';
-import { currencyOfBooks, datesOf, type BookedPeriod } from '../books.ts';
-import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
-import { compare, isNegative, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
-import { bridgeLabel } from '../earnings.ts';
+import { currencyOfBooks, type Adjustment, type BookedPeriod } from '../books.ts';
+import { byText, isYearLong, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
+import { compare, isNegative, isZero, spoken, subtract, sum, written, zero } from '../decimals.ts';
+import { addingNothing, bridgeLabel, ofSameDates } from '../earnings.ts';
 import type { Found } from './contradiction.ts';
 import { endsOf, type View } from './view.ts';
 import { labelInWords, listed, quoted, sayDifference } from './words.ts';
@@ -13,25 +13,26 @@ type Row = BookedPeriod;
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
-/** Add-backs of the owner's pay that exceed the owner's recorded pay. */
-export function ownerPayOff({ earned, rows, books }: View): Found[] {
-  const pays = new Map<string, Decimal | null>([
-    ...rows.map((row): [string, Decimal | null] => [bridgeLabel(row), row.amounts.owner_compensation]),
-    ...earned.map(({ label, amounts }): [string, Decimal | null] => [label, amounts.owner_compensation]),
-  ]);
-  const added = Map.groupBy(
-    books.adjustments.filter(({ category }) => category === 'owner_comp'),
-    (one) => one.period_label,
-  );
+/**
+ * The adjustments of this kind by label, each with the figures that it is added to; of periods of the same dates, which
+ * have the same adjustments, only the first label.
+ */
+function adjusted({ figures, earned, books }: View, isOfKind: (one: Adjustment) => boolean) {
+  const shared = ofSameDates(earned).map((its) => its.map(({ label }) => label));
   const named = new Set<string>();
-  return [...added].flatMap(([label, own]): Found[] => {
-    const pay = pays.get(label);
-    // The last twelve months and a year of the same dates have the same adjustments, which are reported once.
-    const period = earned.find((found) => found.label === label);
-    const its = (period?.adjustments ?? own).filter(({ category }) => category === 'owner_comp');
-    const dates = period ? datesOf(period) : label;
-    if (named.has(dates)) return [];
-    named.add(dates);
+  return unique(books.adjustments.filter(isOfKind).map(({ period_label }) => period_label)).flatMap((label) => {
+    const its = figures.get(label);
+    if (!its || named.has(label)) return [];
+    for (const other of shared.find((labels) => labels.includes(label)) ?? []) named.add(other);
+    const own = its.adjustments.filter(isOfKind).toSorted((a, b) => byText(a.id, b.id));
+    return [{ label, figures: its, adjustments: own }];
+  });
+}
+
+/** Add-backs of the owner's pay that exceed the owner's recorded pay. */
+export function ownerPayOff(view: View): Found[] {
+  const ofOwner = adjusted(view, ({ category }) => category === 'owner_comp');
+  return ofOwner.flatMap(({ label, figures: { owner_compensation: pay }, adjustments: its }): Found[] => {
     const total = sum(its.map(({ amount }) => amount));
     // Pay below zero is already reported for its sign.
     if (!pay || isNegative(pay) || compare(total, pay) <= 0) return [];
@@ -72,8 +73,12 @@ export function oneTimeAgain(view: View): Found[] {
     });
     if (own && !meets) apart.push(label);
   }
-  const yearsNamed = unique(apart.map((label) => yearOf(dates.get(label)?.last ?? '')));
-  if (yearsNamed.length < 2) return [];
+  const spans = apart.flatMap((label) => dates.get(label) ?? []);
+  const ends = new Set(spans.map(({ last }) => yearOf(last))).size;
+  const long = spans.filter(({ first, last }) => isYearLong(first, last)).length;
+  // Two years of weeks can end in one calendar year.
+  const count = long > ends ? long : ends;
+  if (count < 2) return [];
   const named = its.filter(({ period_label }) => dates.has(period_label));
   const totals = apart.map(
     (label) => `${spoken(sum((years.get(label) ?? []).map(({ amount }) => amount)))} in ${labelInWords(label)}`,
@@ -83,7 +88,7 @@ export function oneTimeAgain(view: View): Found[] {
       kind: 'one_time_again',
       of: '',
       says: apart.flatMap((label) => [label, written(sum((years.get(label) ?? []).map(({ amount }) => amount)))]),
-      sentence: `“One-time” adjustments were made in ${plural(yearsNamed.length, 'year')}: ${listed(totals)}.`,
+      sentence: `“One-time” adjustments were made in ${plural(count, 'year')}: ${listed(totals)}.`,
       ask: 'Ask why each of them will not recur.',
       amounts: { total: sum(named.map(({ amount }) => amount)) },
       rows: named.map(({ id }) => id).toSorted(byText),
@@ -136,7 +141,7 @@ export function adjustmentsInOtherCurrency({ books }: View): Found[] {
       kind: 'currency',
       of: `adjustments ${other}`,
       says: [currency, ...its.flatMap(({ period_label, amount }) => [period_label, written(amount)])],
-      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${other} ${its.length === 1 ? 'counts' : 'count'} nowhere: the profit and loss is in ${currency}.`,
+      sentence: `${plural(its.length, 'adjustment')} of ${spoken(total)} ${other} ${its.length === 1 ? 'counts' : 'count'} nowhere: ${books.periods.length > 0 ? 'the profit and loss' : 'the deal'} is in ${currency}.`,
       ask: `Ask for the amounts in ${currency}, and enter them anew.`,
       amounts: { total },
       rows: its.map(({ id }) => id).toSorted(byText),
@@ -144,13 +149,47 @@ export function adjustmentsInOtherCurrency({ books }: View): Found[] {
   });
 }
 
+/** Adjustments of one amount that were recorded for several periods of the same dates. */
+function adjustmentsOfBoth({ earned, books }: View): Found[] {
+  const nothing = addingNothing(books);
+  return ofSameDates(earned).flatMap((periods): Found[] => {
+    const labels = unique(periods.map(({ label }) => label));
+    const all = books.adjustments.filter(
+      ({ period_label, amount }) => labels.includes(period_label) && !isZero(amount),
+    );
+    const alike = [...Map.groupBy(all, ({ amount }) => written(amount)).values()].filter(
+      (its) => unique(its.map(({ period_label }) => period_label)).length > 1,
+    );
+    const said = alike.map((its) => {
+      const count = its.filter(({ id }) => !nothing.has(id)).length;
+      return `${its.length} of ${spoken(its[0]?.amount ?? zero)}, ${count === its.length ? 'which all count' : `of which ${count} ${count === 1 ? 'counts' : 'count'}`}`;
+    });
+    if (said.length === 0) return [];
+    const its = alike.flat();
+    const counted = its.filter(({ id }) => !nothing.has(id));
+    return [
+      {
+        kind: 'adjustment_again',
+        of: JSON.stringify({ labels }),
+        says: said,
+        sentence: `Adjustments of one amount were made in both ${listed(labels.map(labelInWords))}, which have the same dates: ${said.join('; ')}.`,
+        ask: 'Ask whether they are for the same cost. Of one kind and amount, what both have counts once: where these are two costs, enter both in one period.',
+        amounts: { recorded: sum(its.map(({ amount }) => amount)), counted: sum(counted.map(({ amount }) => amount)) },
+        rows: its.map(({ id }) => id).toSorted(byText),
+      },
+    ];
+  });
+}
+
 /** Adjustments of one category and amount that a period has more than once. */
-export function adjustmentsAgain({ books }: View): Found[] {
+export function adjustmentsAgain(view: View): Found[] {
+  const ofBoth = adjustmentsOfBoth(view);
+  const named = new Set(ofBoth.flatMap(({ rows }) => rows));
   const groups = Map.groupBy(
-    books.adjustments.filter(({ amount }) => !isZero(amount)),
+    view.books.adjustments.filter(({ id, amount }) => !isZero(amount) && !named.has(id)),
     ({ period_label, category }) => JSON.stringify([period_label, category]),
   );
-  return [...groups].flatMap(([of, all]): Found[] => {
+  const ofOne = [...groups].flatMap(([of, all]): Found[] => {
     const alike = [...Map.groupBy(all, ({ amount }) => written(amount)).values()].filter((its) => its.length > 1);
     const said = alike.flatMap(([one, ...again]) => (one ? [`${again.length + 1} of ${spoken(one.amount)}`] : []));
     const [label] = all.map(({ period_label }) => period_label);
@@ -167,25 +206,16 @@ export function adjustmentsAgain({ books }: View): Found[] {
       },
     ];
   });
+  return [...ofOne, ...ofBoth];
 }
 
 /** Add-backs that exceed all costs of their period; those of the owner's pay are compared with that pay. */
-export function adjustmentsBeyond({ earned, rows, books }: View): Found[] {
-  const costsOf = ({ operating_expenses: other, cost_of_goods_sold: goods }: Row['amounts']) =>
-    other && (goods ? sum([other, goods]) : other);
-  const costs = new Map([
-    ...rows.map((row): [string, Decimal | null] => [bridgeLabel(row), costsOf(row.amounts)]),
-    ...earned.map(({ label, amounts }): [string, Decimal | null] => [label, costsOf(amounts)]),
-  ]);
-  const added = Map.groupBy(
-    books.adjustments.filter(({ category }) => category !== 'owner_comp'),
-    (one) => one.period_label,
-  );
-  return [...added].flatMap(([label, all]): Found[] => {
-    const most = costs.get(label);
+export function adjustmentsBeyond(view: View): Found[] {
+  const others = adjusted(view, ({ category }) => category !== 'owner_comp');
+  return others.flatMap(({ label, figures: { costs: most }, adjustments }): Found[] => {
     // Costs below zero are already reported for their sign.
     if (!most || isNegative(most)) return [];
-    const its = all.filter(({ amount }) => compare(amount, most) > 0);
+    const its = adjustments.filter(({ amount }) => compare(amount, most) > 0);
     if (its.length === 0) return [];
     return [
       {

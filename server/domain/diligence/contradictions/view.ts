@@ -1,6 +1,7 @@
 /** The input of the checks for contradictions, computed once for all of them. */
 
 import { datesOf, type Adjustment, type BookedCustomer, type BookedPeriod, type Books } from '../books.ts';
+import { figuresByLabel, type Figures } from '../bridge.ts';
 import { byText, monthAfter, monthOf, wholeMonths, type Day, type Month } from '../calendar.ts';
 import { listings } from '../customers.ts';
 import { earnings, isMonthRow, resolved, type Earnings } from '../earnings.ts';
@@ -20,6 +21,8 @@ export interface View {
   /** The amounts of rows with outliers in sign and scale corrected, by row id. */
   readonly mended: ReadonlyMap<string, Row['amounts']>;
   readonly earned: readonly Earnings[];
+  /** The figures that the adjustments of each label are added to. */
+  readonly figures: ReadonlyMap<string, Figures>;
   /** The customers that count in each period, earliest period first. */
   readonly listings: readonly (readonly BookedCustomer[])[];
 }
@@ -82,6 +85,7 @@ export function viewOf(books: Books, mended: View['mended']): View {
     byDates: new Map(rows.map((row) => [datesOf(row), row])),
     mended,
     earned: earnings(books),
+    figures: figuresByLabel(books),
     listings: listings(books).toReversed(),
   };
 }

@@ -40,7 +40,7 @@ export function customersSheet({ customers, periods, computed }: ReportContents)
     [text(`Customers, ${dashed(customers.first, customers.last)}`, { title: true })],
     [
       text(
-        `In ${customers.currency}, from the latest upload with customers.${addedUpWords(customers.uploaded_periods)}`,
+        `In ${customers.currency}${customers.uploaded_periods > 1 ? '' : ', from the latest upload with customers'}.${addedUpWords(customers.uploaded_periods)}`,
         { faint: true },
       ),
     ],

@@ -169,7 +169,7 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
             Without {without.customer}, the largest customer (EBITDA{' '}
             <Money rounded amount={without.ebitda} currency={basis.currency} />
             {without.customer_period &&
-              `, with the revenue of ${formatDates(without.customer_period)}: there are no customers of ${basis.period}`}
+              `, with the revenue of ${formatDates(without.customer_period)}: there are no twelve months of customers of the same dates`}
             )
           </p>
           <ul className="mt-1 flex flex-col gap-1.5">

@@ -122,7 +122,7 @@ export function NormalizationDialog({
       ) : (
         <Field
           label="Period"
-          hint="There are no figures yet. The adjustment counts once there are figures for this period, such as FY2025, or TTM for the last twelve months."
+          hint={`There are no figures yet. The adjustment counts once there are figures in ${currency} for this period, such as FY2025, or TTM for the last twelve months.`}
           error={form.errors.period_label}
         >
           <Input {...form.text('period_label')} maxLength={lengths.normalizations.period_label} />

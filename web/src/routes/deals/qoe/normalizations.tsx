@@ -55,7 +55,7 @@ export function NormalizationsCard({ dealId, dealCurrency, editor }: Normalizati
         title: 'Remove this adjustment?',
         body: !counts(one)
           ? 'It does not count in any bridge. To restore it, add it again.'
-          : `The adjusted EBITDA of ${one.period_label} changes at once. To restore it, add it again.`,
+          : 'Adjusted EBITDA changes at once wherever this adjustment counts. To restore it, add it again.',
         action: 'Remove',
         danger: true,
         done: 'Adjustment removed',
