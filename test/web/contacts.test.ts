@@ -706,6 +706,29 @@ describe('importing', () => {
     });
   });
 
+  test('never joins the name of one person with the address of another', async () => {
+    expect(
+      (
+        await send(
+          'broker',
+          '/contacts/import/preview',
+          'Deal,Seller Name,Seller Email,Seller Phone,Buyer Name,Buyer Email,Buyer Phone\nBakery,Sam,,1,Ana,a@x.test,2\n',
+        )
+      ).status,
+    ).toBe(400);
+    for (const [heading, row, contact] of [
+      ['Company,Seller Name,Seller Email,Buyer Name,Buyer Email', 'Bakery,Sam,,Ana,a@x.test', 'company|Bakery||'],
+      ['Name,Buyer 1 Email,Buyer 1 Phone,Buyer 2 Email', 'Sam,,1,b@x.test', 'person|Sam||'],
+      ['Company,Client Name,Contact First Name,Contact Email', 'Bakery,Acme Inc,Ana,a@x.test', 'company|Bakery||'],
+      ['Name,Contact Name,Contact Email', 'Acme Inc,Ana,a@x.test', 'person|Acme Inc||'],
+      ['Name,Contact Email,Contact Phone,Buyer Type', 'Ana,a@x.test,1,Cash', 'person|Ana|a@x.test|1'],
+      ['Company,Contact,Contact Email', 'Acme,Ana,a@x.test', 'person|Ana|a@x.test|'],
+      ['Company,First Name,Last Name,Contact', 'Acme,Ana,Ruiz,Yes', 'person|Ana Ruiz||'],
+      ['Company,First Name,Last Name,Contact', 'Acme,,,Yes', 'company|Acme||'],
+    ])
+      expect((await look(`${heading}\n${row}\n`)).contacts, heading).toEqual([contact]);
+  });
+
   test('takes a type that it does not know for none, and skips a title above the headings', async () => {
     expect(
       await look(
