@@ -122,19 +122,20 @@ describe('members of the brokerage', () => {
     expect(JSON.stringify(records)).not.toMatch(/Ruiz|example\.test/);
   });
 
-  test('archive and restore many at once, with an audit record for each, but restore none that was erased', async () => {
-    const [a, b, erased] = [await add(), await add(), await add()];
+  test('archive and restore many at once, with an audit record for each, but restore none that was erased or merged', async () => {
+    const [a, b, erased, merged] = [await add(), await add(), await add(), await add()];
     expect((await as('admin').ask(`/contacts/${erased}/erase`, {})).status).toBe(204);
+    await service.sql('update contacts set archived_at = app.now(), merged_into = $2 where id = $1', [merged, a]);
     const put = (archived: boolean, ids: string[], brokerage_id = scene.brokerage) =>
       as('broker').ask('/contacts/archived', { brokerage_id, ids, archived });
     const there = async () => {
       const found = await service.sql<{ id: string }>(
         'select id from contacts where id = any ($1) and archived_at is null order by id',
-        [[a, b, erased, elsewhere.contact]],
+        [[a, b, erased, merged, elsewhere.contact]],
       );
       return found.map(({ id }) => id);
     };
-    const all = [a, b, erased, elsewhere.contact, nowhere];
+    const all = [a, b, erased, merged, elsewhere.contact, nowhere];
     expect((await put(true, all)).body.ids.toSorted()).toEqual([a, b].toSorted());
     expect(await there()).toEqual([elsewhere.contact]);
     expect((await put(true, all)).body).toEqual({ ids: [] });
