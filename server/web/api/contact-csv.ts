@@ -264,15 +264,21 @@ const mostTitles = 30;
 const filledIn = (cells: readonly string[]): number => cells.filter(isFilled).length;
 
 /**
- * The index of the row that names the columns: the first that has a name among them, below rows that are shorter than
- * it, as titles are. Throws 400, with the headings that were found, when there is none.
+ * The index of the row that names the columns: the first that has a name among them. Rows above it must be shorter, as
+ * titles are, and it then names two columns or more: one such word may be somebody's name. Throws 400, with the
+ * headings that were found, when there is none.
  */
 function headingIn(rows: readonly (readonly string[])[]): number {
   const first = rows.slice(0, mostTitles);
-  const isHeading = (cells: readonly string[], index: number) =>
-    meaningsOf(cells).some((meaning) => meaning === 'company' || nameColumns.includes(meaning)) &&
-    !cells.some((cell) => cell.includes('@')) &&
-    first.slice(0, index).every((above) => filledIn(above) <= 1 || filledIn(above) < filledIn(cells));
+  const isHeading = (cells: readonly string[], index: number) => {
+    const meanings = meaningsOf(cells).filter((meaning) => meaning !== undefined);
+    const above = first.slice(0, index).map(filledIn);
+    return (
+      meanings.some((meaning) => meaning === 'company' || nameColumns.includes(meaning)) &&
+      !cells.some((cell) => cell.includes('@')) &&
+      (Math.max(0, ...above) === 0 || (meanings.length > 1 && above.every((count) => count < filledIn(cells))))
+    );
+  };
   const index = first.findIndex(isHeading);
   if (index !== -1) return index;
   const advice =
