@@ -532,6 +532,12 @@ describe('importing', () => {
     ]);
     expect(await skipping(corrected)).toMatchObject({ body: { imported: 1 } });
     expect(await wholeList({ search: 'skip' })).toHaveLength(2);
+
+    // A column of the file's own is kept.
+    const own = 'Row,name,email\nA7,Skip Five,five@skip\n';
+    expect((await send('broker', '/contacts/import/preview', own)).body.rows_left_out).toBe(
+      '\ufeffRow,Why it was left out,Row,name,email\r\n2,E-mail: This is not an e-mail address.,A7,Skip Five,five@skip\r\n',
+    );
   });
 
   test('takes the first of several addresses, and knows how people write that there is none', async () => {

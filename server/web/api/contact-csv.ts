@@ -404,8 +404,8 @@ export function writeLeftOut(
   reasons: ReadonlyMap<number, string>,
 ): string {
   // If the file is such a file itself, its numbers and reasons are replaced.
-  const old = new Set(heading.flatMap((name, place) => (added.includes(name.trim()) ? [place] : [])));
-  const kept = (all: readonly string[]) => all.filter((_, place) => !old.has(place)).map(readCell);
+  const old = added.every((name, place) => heading[place]?.trim() === name) ? added.length : 0;
+  const kept = (all: readonly string[]) => all.slice(old).map(readCell);
   return writeCsv(
     [...added, ...kept(heading)],
     [...reasons]
