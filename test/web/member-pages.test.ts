@@ -465,6 +465,35 @@ test('an admin opens a deal for a broker, who runs it', async () => {
   expect(parts).toEqual([{ user_id: own.people.broker.userId, role: 'broker', status: 'active' }]);
 });
 
+test('the draft of a deal for a broker who is gone meanwhile becomes a deal of one’s own', async () => {
+  const own = await addFullDeal(service);
+  const testPage = await testPageOf(own.people.admin.userId);
+  const { page } = testPage;
+  page.on('dialog', (prompt) => void prompt.accept());
+  await testPage.go('/deals?new=true');
+  const dialog = page.getByRole('dialog', { name: 'New deal' });
+  await dialog.getByLabel('Title').fill('Rope walk');
+  await dialog.getByLabel('Broker', { exact: true }).selectOption('broker');
+  const stored = () =>
+    page.evaluate<string>(
+      `Object.entries(localStorage).find(([name]) => name.startsWith('dealkeep.draft.'))?.[1] ?? ''`,
+    );
+  await expect.poll(stored).not.toBe('');
+  const before = await stored();
+  await dialog.getByLabel('Title').fill('Rope walk by the harbor');
+  await expect.poll(stored).not.toBe(before);
+  await service.sql(`update members set status = 'removed' where brokerage_id = $1 and user_id = $2`, [
+    own.brokerage,
+    own.people.broker.userId,
+  ]);
+  await page.reload();
+  await dialog.getByText('Your draft from last time').waitFor();
+  await dialog.getByRole('button', { name: 'Open deal' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Rope walk by the harbor' }).waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {
   const admin = await signInAs(service, full.people.admin.userId);
   const invited = await admin.ask(`/deals/${full.deal}/participants`, {
