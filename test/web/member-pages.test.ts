@@ -494,6 +494,42 @@ test('the draft of a deal for a broker who is gone meanwhile becomes a deal of o
   await testPage.close();
 });
 
+test('each of several people invited gets the own name, however they are written', async () => {
+  const { brokerage, people } = await addFullDeal(service);
+  const testPage = await testPageOf(people.admin.userId);
+  const { page } = testPage;
+  await testPage.go('/settings/members');
+  await page.getByRole('button', { name: 'Invite several' }).click();
+  const dialog = page.getByRole('dialog');
+  const lines = [
+    'ann@own.example Ann Lee, bob@own.example Bob Roe',
+    '1. zoe@own.example',
+    '- Kim Moss mailto:kim@own.example',
+    'max@own.example.',
+    'Ray, Eva <eva@own.example>, Fox, Tim <tim@own.example>',
+    'joe@own.example, Joe Ash, lou@own.example, Lou Elm',
+  ];
+  await dialog.getByLabel('People').fill(lines.join('\n'));
+  await dialog.getByRole('button', { name: 'Invite' }).click();
+  await page.getByRole('dialog', { name: '9 people are invited' }).waitFor();
+  await testPage.close();
+  const invited = await service.sql<{ who: string }>(
+    `select invited_name || ' ' || invited_email as who from members where brokerage_id = $1 and status = 'invited' and invited_email like '%own.example%' order by invited_email`,
+    [brokerage],
+  );
+  expect(invited.map(({ who }) => who)).toEqual([
+    'Ann Lee ann@own.example',
+    'Bob Roe bob@own.example',
+    'Ray, Eva eva@own.example',
+    'Joe joe@own.example',
+    'Kim Moss kim@own.example',
+    'Lou lou@own.example',
+    'Max max@own.example',
+    'Fox, Tim tim@own.example',
+    'Zoe zoe@own.example',
+  ]);
+});
+
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {
   const admin = await signInAs(service, full.people.admin.userId);
   const invited = await admin.ask(`/deals/${full.deal}/participants`, {
