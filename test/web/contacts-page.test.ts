@@ -292,6 +292,27 @@ test('ten thousand contacts scroll with only a few rows rendered', async () => {
   expect(await page.locator('[role=row][data-index]').count()).toBeLessThan(60);
 });
 
+test('a selection says when it is cut to the most at once, and offers nothing to undo where nothing changed', async () => {
+  const { page } = testPage;
+  const name = await goToMany(1_001);
+  await page.locator('[role=row][data-index]').first().focus();
+  const last = () => page.evaluate<number>(`Number(document.activeElement.getAttribute('data-index'))`);
+  await expect.poll(() => page.keyboard.press('End').then(last), { timeout: 120_000, interval: 50 }).toBe(1000);
+  await page.getByRole('checkbox', { name: 'Select all contacts shown' }).click();
+  await announced('1,000 contacts selected, 1,000 at most').waitFor();
+
+  await service.sql(
+    `update contacts c set archived_at = app.now(), merged_into = (select id from contacts where display_name = $1 || ' 00001')
+     where c.display_name = $1 || ' 00002'`,
+    [name],
+  );
+  await testPage.go(`/contacts?archived=true&search=${encodeURIComponent(name)}`);
+  await page.getByRole('checkbox', { name: `Select ${name} 00002` }).click();
+  await page.getByRole('button', { name: 'Restore selected' }).click();
+  await page.getByText('0 contacts restored. Merged duplicates are restored one by one.').first().waitFor();
+  expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+});
+
 test('a part of the list that fails to load is requested once, reported, and loaded by a retry', async () => {
   const { page } = testPage;
   let asked = 0;

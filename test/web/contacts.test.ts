@@ -122,19 +122,20 @@ describe('members of the brokerage', () => {
     expect(JSON.stringify(records)).not.toMatch(/Ruiz|example\.test/);
   });
 
-  test('archive and restore many at once, with an audit record for each, but restore none that was erased', async () => {
-    const [a, b, erased] = [await add(), await add(), await add()];
+  test('archive and restore many at once, with an audit record for each, but restore none that was erased or merged', async () => {
+    const [a, b, erased, merged] = [await add(), await add(), await add(), await add()];
     expect((await as('admin').ask(`/contacts/${erased}/erase`, {})).status).toBe(204);
+    await service.sql('update contacts set archived_at = app.now(), merged_into = $2 where id = $1', [merged, a]);
     const put = (archived: boolean, ids: string[], brokerage_id = scene.brokerage) =>
       as('broker').ask('/contacts/archived', { brokerage_id, ids, archived });
     const there = async () => {
       const found = await service.sql<{ id: string }>(
         'select id from contacts where id = any ($1) and archived_at is null order by id',
-        [[a, b, erased, elsewhere.contact]],
+        [[a, b, erased, merged, elsewhere.contact]],
       );
       return found.map(({ id }) => id);
     };
-    const all = [a, b, erased, elsewhere.contact, nowhere];
+    const all = [a, b, erased, merged, elsewhere.contact, nowhere];
     expect((await put(true, all)).body.ids.toSorted()).toEqual([a, b].toSorted());
     expect(await there()).toEqual([elsewhere.contact]);
     expect((await put(true, all)).body).toEqual({ ids: [] });
@@ -531,6 +532,12 @@ describe('importing', () => {
     ]);
     expect(await skipping(corrected)).toMatchObject({ body: { imported: 1 } });
     expect(await wholeList({ search: 'skip' })).toHaveLength(2);
+
+    // A column of the file's own is kept.
+    const own = 'Row,name,email\nA7,Skip Five,five@skip\n';
+    expect((await send('broker', '/contacts/import/preview', own)).body.rows_left_out).toBe(
+      '\ufeffRow,Why it was left out,Row,name,email\r\n2,E-mail: This is not an e-mail address.,A7,Skip Five,five@skip\r\n',
+    );
   });
 
   test('takes the first of several addresses, and knows how people write that there is none', async () => {
@@ -706,6 +713,29 @@ describe('importing', () => {
     });
   });
 
+  test('never joins the name of one person with the address of another', async () => {
+    expect(
+      (
+        await send(
+          'broker',
+          '/contacts/import/preview',
+          'Deal,Seller Name,Seller Email,Seller Phone,Buyer Name,Buyer Email,Buyer Phone\nBakery,Sam,,1,Ana,a@x.test,2\n',
+        )
+      ).status,
+    ).toBe(400);
+    for (const [heading, row, contact] of [
+      ['Company,Seller Name,Seller Email,Buyer Name,Buyer Email', 'Bakery,Sam,,Ana,a@x.test', 'company|Bakery||'],
+      ['Name,Buyer 1 Email,Buyer 1 Phone,Buyer 2 Email', 'Sam,,1,b@x.test', 'person|Sam||'],
+      ['Company,Client Name,Contact First Name,Contact Email', 'Bakery,Acme Inc,Ana,a@x.test', 'company|Bakery||'],
+      ['Name,Contact Name,Contact Email', 'Acme Inc,Ana,a@x.test', 'person|Acme Inc||'],
+      ['Name,Contact Email,Contact Phone,Buyer Type', 'Ana,a@x.test,1,Cash', 'person|Ana|a@x.test|1'],
+      ['Company,Contact,Contact Email', 'Acme,Ana,a@x.test', 'person|Ana|a@x.test|'],
+      ['Company,First Name,Last Name,Contact', 'Acme,Ana,Ruiz,Yes', 'person|Ana Ruiz||'],
+      ['Company,First Name,Last Name,Contact', 'Acme,,,Yes', 'company|Acme||'],
+    ])
+      expect((await look(`${heading}\n${row}\n`)).contacts, heading).toEqual([contact]);
+  });
+
   test('takes a type that it does not know for none, and skips a title above the headings', async () => {
     expect(
       await look(
@@ -718,8 +748,9 @@ describe('importing', () => {
     });
     const { body } = await send('broker', '/contacts/import/preview', 'All buyers\nname,email\nAna,nowhere\nEva,\n');
     expect(body).toMatchObject({ heading_row: 2, row_count: 2, rows: [{ row: 4 }], faults: [{ row: 3 }] });
-    // A row of contacts is never taken for the heading.
-    expect((await send('broker', '/contacts/import/preview', 'who,kind\nAna,Company\n')).status).toBe(400);
+    // A row that is no longer than the first one, or has only one word that could be a heading, may be a contact.
+    for (const csv of ['who,kind\nAna,Company\n', 'Ana\nFirma\nBo\n', 'Ana,\nFirma,555 1\nBo,555 2\n'])
+      expect((await send('broker', '/contacts/import/preview', csv)).status, csv).toBe(400);
   });
 
   test('reads each row of a file with mixed line ends, and line ends in quotation marks', async () => {

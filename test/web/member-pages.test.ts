@@ -468,6 +468,71 @@ test('an admin opens a deal for a broker, who runs it', async () => {
   expect(parts).toEqual([{ user_id: own.people.broker.userId, role: 'broker', status: 'active' }]);
 });
 
+test('the draft of a deal for a broker who is gone meanwhile becomes a deal of one’s own', async () => {
+  const own = await addFullDeal(service);
+  const testPage = await testPageOf(own.people.admin.userId);
+  const { page } = testPage;
+  page.on('dialog', (prompt) => void prompt.accept());
+  await testPage.go('/deals?new=true');
+  const dialog = page.getByRole('dialog', { name: 'New deal' });
+  await dialog.getByLabel('Title').fill('Rope walk');
+  await dialog.getByLabel('Broker', { exact: true }).selectOption('broker');
+  const stored = () =>
+    page.evaluate<string>(
+      `Object.entries(localStorage).find(([name]) => name.startsWith('dealkeep.draft.'))?.[1] ?? ''`,
+    );
+  await expect.poll(stored).not.toBe('');
+  const before = await stored();
+  await dialog.getByLabel('Title').fill('Rope walk by the harbor');
+  await expect.poll(stored).not.toBe(before);
+  await service.sql(`update members set status = 'removed' where brokerage_id = $1 and user_id = $2`, [
+    own.brokerage,
+    own.people.broker.userId,
+  ]);
+  await page.reload();
+  await dialog.getByText('Your draft from last time').waitFor();
+  await dialog.getByRole('button', { name: 'Open deal' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Rope walk by the harbor' }).waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
+test('each of several people invited gets the own name, however they are written', async () => {
+  const { brokerage, people } = await addFullDeal(service);
+  const testPage = await testPageOf(people.admin.userId);
+  const { page } = testPage;
+  await testPage.go('/settings/members');
+  await page.getByRole('button', { name: 'Invite several' }).click();
+  const dialog = page.getByRole('dialog');
+  const lines = [
+    'ann@own.example Ann Lee, bob@own.example Bob Roe',
+    '1. zoe@own.example',
+    '- Kim Moss mailto:kim@own.example',
+    'max@own.example.',
+    'Ray, Eva <eva@own.example>, Fox, Tim <tim@own.example>',
+    'joe@own.example, Joe Ash, lou@own.example, Lou Elm',
+  ];
+  await dialog.getByLabel('People').fill(lines.join('\n'));
+  await dialog.getByRole('button', { name: 'Invite' }).click();
+  await page.getByRole('dialog', { name: '9 people are invited' }).waitFor();
+  await testPage.close();
+  const invited = await service.sql<{ who: string }>(
+    `select invited_name || ' ' || invited_email as who from members where brokerage_id = $1 and status = 'invited' and invited_email like '%own.example%' order by invited_email`,
+    [brokerage],
+  );
+  expect(invited.map(({ who }) => who)).toEqual([
+    'Ann Lee ann@own.example',
+    'Bob Roe bob@own.example',
+    'Ray, Eva eva@own.example',
+    'Joe joe@own.example',
+    'Kim Moss kim@own.example',
+    'Lou lou@own.example',
+    'Max max@own.example',
+    'Fox, Tim tim@own.example',
+    'Zoe zoe@own.example',
+  ]);
+});
+
 test('an invitation link opened by a visitor offers signing in and creating an account', async () => {
   const admin = await signInAs(service, full.people.admin.userId);
   const invited = await admin.ask(`/deals/${full.deal}/participants`, {

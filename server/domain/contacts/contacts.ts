@@ -284,11 +284,16 @@ const manyOf = (act: 'archive' | 'restore', set: string, where: string) =>
      select coalesce(array_agg(changed.id), '{}') as ids from changed ${auditedOf('$3', `contact.${act}`)}`,
   );
 const archiveMany = manyOf('archive', 'app.now()', 'c.archived_at is null');
-const restoreMany = manyOf('restore', 'null', 'c.archived_at is not null and c.erased_at is null');
+// A duplicate is restored by itself: it stops being one, which archiving it again would not take back.
+const restoreMany = manyOf(
+  'restore',
+  'null',
+  'c.archived_at is not null and c.erased_at is null and c.merged_into is null',
+);
 
 /**
- * Archives or restores contacts of a brokerage that the caller is a member of, except those erased; the second
- * statement returns the ids of those that it changed.
+ * Archives or restores contacts of a brokerage that the caller is a member of, except that it restores none that was
+ * erased or merged into another; the second statement returns the ids of those that it changed.
  */
 export const archiveContacts = (brokerageId: string, ids: readonly string[], archived: boolean, origin: Origin) =>
   [

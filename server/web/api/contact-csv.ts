@@ -42,10 +42,14 @@ type Field = keyof ContactInput;
 /** The meaning of a column: a field, or a part of the name. */
 type Column = Field | 'company' | 'first_name' | 'last_name';
 
-/** The headings that other programs and people use, in lower case, letters only, without accents. */
-const names: Record<Column, string[]> = {
+/**
+ * The headings that other programs and people use, in lower case, letters only, without accents. A column `contact` has
+ * names, or says whether somebody is one.
+ */
+const names: Record<Column | 'contact', string[]> = {
   type: ['type', 'kind', 'typ', 'art'],
-  display_name: ['name', 'displayname', 'fullname', 'contact', 'ansprechpartner', 'vollstandigername', 'anzeigename'],
+  display_name: ['name', 'displayname', 'fullname', 'vollstandigername', 'anzeigename'],
+  contact: ['contact', 'ansprechpartner'],
   // "Account Name" is from Salesforce and Zoho, "Associated Company" from HubSpot.
   company: [
     'company',
@@ -114,16 +118,38 @@ const names: Record<Column, string[]> = {
 
 const known = columnsNamed(names);
 
-/** Whose name or address a heading says that it is: "Person - Name", "Contact Name", "Buyer Email". */
-const whose = /^(?:person|contact|buyer|seller|client|customer|lead|prospect|investor|kontakt)/;
+/** Whose name or address a heading says that it is: "Person - Name", "Contact Name", "Buyer 2 Email". */
+const owner = /^(?:person|contact|buyer|seller|client|customer|lead|prospect|investor|kontakt)\d*/;
 
-/** The meaning of a heading. */
-function columnNamed(heading: string): Column | undefined {
+/** The meaning of a heading, and whose it is where the heading says so. */
+function columnNamed(heading: string): { column: Column | 'contact' | undefined; whose: string } {
   const letters = heading
     .normalize('NFD')
     .toLowerCase()
-    .replaceAll(/[^a-z]/g, '');
-  return known(letters) ?? known(letters.replace(whose, ''));
+    .replaceAll(/[^a-z0-9]/g, '');
+  const column = known(letters);
+  if (column !== undefined) return { column, whose: '' };
+  const [whose = ''] = owner.exec(letters) ?? [];
+  return { column: known(letters.slice(whose.length)), whose };
+}
+
+const nameColumns: readonly unknown[] = ['display_name', 'first_name', 'last_name'] satisfies Column[];
+
+/**
+ * The meaning of each column. Columns that say whose they are have none if they are of several people, as of a seller
+ * and a buyer, or stand beside the name of somebody else: a row could get the name of one and the address of another.
+ */
+function meaningsOf(heading: readonly string[]): (Column | undefined)[] {
+  const columns = heading.map(columnNamed);
+  const hasNames = columns.some(({ column }) => column === 'first_name' || column === 'last_name');
+  const meanings = columns.map(({ column, whose }) => ({
+    column: column !== 'contact' ? column : hasNames ? undefined : ('display_name' as const),
+    whose,
+  }));
+  const named = new Set(meanings.filter(({ column }) => nameColumns.includes(column)).map(({ whose }) => whose));
+  const owned = meanings.filter(({ column, whose }) => whose !== '' && column !== undefined && column !== 'type');
+  const isUnclear = named.size > 1 || new Set(owned.map(({ whose }) => whose)).size > 1;
+  return meanings.map(({ column, whose }) => (whose !== '' && isUnclear ? undefined : column));
 }
 
 /** What other programs call the two types. Their other types, such as "Buyer", say nothing about this. */
@@ -232,23 +258,27 @@ interface ContactFile {
 /** The beginning of a text, to be recognized by. */
 const beginning = (text: string): string => text.slice(0, 100).toWellFormed();
 
-const nameColumns: readonly (Column | undefined)[] = ['display_name', 'first_name', 'last_name', 'company'];
-
 /** Lines above the heading, such as a title, are skipped up to this number. */
 const mostTitles = 30;
 
 const filledIn = (cells: readonly string[]): number => cells.filter(isFilled).length;
 
 /**
- * The index of the row that names the columns: the first that has a name among them, below rows that are shorter than
- * it, as titles are. Throws 400, with the headings that were found, when there is none.
+ * The index of the row that names the columns: the first that has a name among them. Rows above it must be shorter, as
+ * titles are, and it then names two columns or more: one such word may be somebody's name. Throws 400, with the
+ * headings that were found, when there is none.
  */
 function headingIn(rows: readonly (readonly string[])[]): number {
   const first = rows.slice(0, mostTitles);
-  const isHeading = (cells: readonly string[], index: number) =>
-    cells.some((cell) => nameColumns.includes(columnNamed(cell))) &&
-    !cells.some((cell) => cell.includes('@')) &&
-    first.slice(0, index).every((above) => filledIn(above) <= 1 || filledIn(above) < filledIn(cells));
+  const isHeading = (cells: readonly string[], index: number) => {
+    const meanings = meaningsOf(cells).filter((meaning) => meaning !== undefined);
+    const above = first.slice(0, index).map(filledIn);
+    return (
+      meanings.some((meaning) => meaning === 'company' || nameColumns.includes(meaning)) &&
+      !cells.some((cell) => cell.includes('@')) &&
+      (Math.max(0, ...above) === 0 || (meanings.length > 1 && above.every((count) => count < filledIn(cells))))
+    );
+  };
   const index = first.findIndex(isHeading);
   if (index !== -1) return index;
   const advice =
@@ -283,7 +313,7 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
   const cutIn = Map.groupBy(cut, ({ row }) => row);
   const headingAt = headingIn(records);
   const heading = records[headingAt] ?? [];
-  const meanings = heading.map(columnNamed);
+  const meanings = meaningsOf(heading);
   // Rows are numbered as in the spreadsheet, before empty ones are left out.
   const filled = records
     .map((cells, index) => ({ row: index + 1, cells }))
@@ -374,8 +404,8 @@ export function writeLeftOut(
   reasons: ReadonlyMap<number, string>,
 ): string {
   // If the file is such a file itself, its numbers and reasons are replaced.
-  const old = new Set(heading.flatMap((name, place) => (added.includes(name.trim()) ? [place] : [])));
-  const kept = (all: readonly string[]) => all.filter((_, place) => !old.has(place)).map(readCell);
+  const old = added.every((name, place) => heading[place]?.trim() === name) ? added.length : 0;
+  const kept = (all: readonly string[]) => all.slice(old).map(readCell);
   return writeCsv(
     [...added, ...kept(heading)],
     [...reasons]

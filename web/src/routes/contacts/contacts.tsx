@@ -22,7 +22,7 @@ import { itemsOf, PagedList } from '../../components/paged-list.tsx';
 import { EmptyState, SkeletonRows } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { download } from '../../lib/download.ts';
-import { plural } from '../../lib/format.ts';
+import { formatCount, plural } from '../../lib/format.ts';
 import { isUuid } from '../../lib/uuid.ts';
 import { readContactsSearch, type ContactsSearch } from './search.ts';
 import { ContactDialog } from './dialog.tsx';
@@ -141,9 +141,11 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
     try {
       const { ids } = await putMany.mutateAsync({ ids: choice.chosen.map(({ id }) => id), archived });
       choice.clear();
-      toast(`${plural(ids.length, 'contact')} ${archived ? 'archived' : 'restored'}`, {
-        undo: () => putMany.mutateAsync({ ids, archived: !archived }),
-      });
+      const left = !archived && ids.length < choice.chosen.length ? '. Merged duplicates are restored one by one.' : '';
+      toast(
+        `${plural(ids.length, 'contact')} ${archived ? 'archived' : 'restored'}${left}`,
+        ids.length > 0 ? { undo: () => putMany.mutateAsync({ ids, archived: !archived }) } : {},
+      );
     } catch (error) {
       toastError(error);
     }
@@ -234,6 +236,7 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
           <div className="sticky bottom-[calc(3.5rem+env(safe-area-inset-bottom))] z-10 flex flex-wrap items-center gap-2 rounded-b-xl border-t border-line bg-surface px-4 py-2.5 lg:bottom-0">
             <span role="status" className="mr-auto text-soft">
               {plural(choice.chosen.length, 'contact')} selected
+              {choice.isCut && `, ${formatCount(mostContactsAtOnce)} at most`}
             </span>
             <Button kind="quiet" size="sm" onClick={choice.clear}>
               Clear selection
@@ -274,19 +277,25 @@ function Contacts({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean 
   );
 }
 
-const nothingChosen = { ids: new Set<Id>(), last: null };
+const nothingChosen = { ids: new Set<Id>(), last: null, isCut: false };
 
 /** Which of the contacts shown are chosen: only those are, whatever was chosen in another list. */
 function useChoice(items: readonly Contact[]) {
-  const [{ ids, last }, setChoice] = useState<{ ids: ReadonlySet<Id>; last: Id | null }>(nothingChosen);
+  const [{ ids, last, isCut }, setChoice] = useState<{ ids: ReadonlySet<Id>; last: Id | null; isCut: boolean }>(
+    nothingChosen,
+  );
   return useMemo(() => {
     const choosable = items.filter(({ erased_at }) => erased_at === null);
     const chosen = choosable.filter(({ id }) => ids.has(id));
     const isAll = chosen.length > 0 && chosen.length === choosable.length;
     const set = (changed: readonly Contact[], to: boolean, by: Id | null) => {
       const rest = chosen.filter((contact) => !changed.includes(contact));
-      const next = [...rest, ...(to ? changed : [])].slice(0, mostContactsAtOnce);
-      setChoice({ ids: new Set(next.map(({ id }) => id)), last: by });
+      const next = new Set([...rest, ...(to ? changed : [])].map(({ id }) => id));
+      setChoice({
+        ids: new Set([...next].slice(0, mostContactsAtOnce)),
+        last: by,
+        isCut: next.size > mostContactsAtOnce,
+      });
     };
     const choose = (contact: Contact, extend: boolean) => {
       const at = choosable.indexOf(contact);
@@ -298,10 +307,11 @@ function useChoice(items: readonly Contact[]) {
     const chooseAll = () => set(choosable, !isAll, null);
     return {
       chosen,
+      isCut,
       column: choiceColumn({ chosen: ids, all, choose, chooseAll }),
       clear: () => setChoice(nothingChosen),
     };
-  }, [items, ids, last]);
+  }, [items, ids, last, isCut]);
 }
 
 /** The brokerage's contacts: people and companies outside any deal. */

@@ -1,9 +1,9 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQueries } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useDealActions, useOpenDeal } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
 import { membersQuery, mostMembers } from '../../api/settings.ts';
-import type { Deal, DealInput, Id } from '../../api/shapes.ts';
+import type { Deal, DealInput, Id, Member } from '../../api/shapes.ts';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
@@ -41,34 +41,55 @@ function toInput(values: Values): DealInput {
   };
 }
 
+interface Choice {
+  /** The other members who can run a deal. */
+  brokers: readonly Member[];
+  isCut: string | null;
+}
+
+/** Whom the person can choose to run a new deal, by brokerage; undefined until that is known. */
+function useBrokers(): ReadonlyMap<Id, Choice> | undefined {
+  const { user, memberships } = useMe();
+  const own = memberships.filter((one) => one.can_open_deals && one.role === 'admin');
+  const found = useQueries({ queries: own.map((one) => membersQuery(one.brokerage_id)) });
+  if (found.some(({ data }) => data === undefined)) return undefined;
+  return new Map(
+    own.map(({ brokerage_id }, at) => {
+      const items = found[at]?.data?.items ?? [];
+      const brokers = items.filter(
+        ({ user_id, role, status }) => user_id !== user.id && status === 'active' && role !== 'staff',
+      );
+      return [brokerage_id, { brokers, isCut: cutHint(items, mostMembers, 'members by name') }];
+    }),
+  );
+}
+
+const brokerIds = (brokers: ReadonlyMap<Id, Choice> | undefined, brokerageId: Id): Id[] =>
+  brokers?.get(brokerageId)?.brokers.map(({ user_id }) => user_id) ?? [];
+
 interface BrokerFieldProps {
-  brokerageId: Id;
+  choice: Choice;
   field: { name: string; value: string; onChange: (value: string) => void };
   error: string | undefined;
 }
 
 /** The choice of who runs a new deal. */
-function BrokerField({ brokerageId, field, error }: BrokerFieldProps) {
-  const { user } = useMe();
-  const items = useQuery(membersQuery(brokerageId)).data?.items ?? [];
-  const others = items.filter(
-    ({ user_id, role, status }) => user_id !== user.id && status === 'active' && role !== 'staff',
-  );
-  if (others.length === 0) return null;
+function BrokerField({ choice: { brokers, isCut }, field, error }: BrokerFieldProps) {
+  if (brokers.length === 0) return null;
   return (
     <Field
       label="Broker"
       error={error}
-      hint={[
-        field.value !== '' && 'They run the deal from the start. As an admin you can join it.',
-        cutHint(items, mostMembers, 'members by name'),
-      ]
+      hint={[field.value !== '' && 'They run the deal from the start. As an admin you can join it.', isCut]
         .filter(Boolean)
         .join(' ')}
     >
       <Select
         {...field}
-        options={[{ value: '', label: 'You' }, ...others.map(({ user_id, name }) => ({ value: user_id, label: name }))]}
+        options={[
+          { value: '', label: 'You' },
+          ...brokers.map(({ user_id, name }) => ({ value: user_id, label: name })),
+        ]}
       />
     </Field>
   );
@@ -80,26 +101,40 @@ interface DealDialogProps<R> {
   action: string;
   initial: Values;
   draft: string;
-  /** Whether the brokerage can be chosen: only for a new deal. */
+  /** Whether brokerage and broker can be chosen: only for a new deal. */
   choosesBrokerage?: boolean;
+  brokers?: ReadonlyMap<Id, Choice> | undefined;
   submit: (values: Values, before: Values) => Promise<R>;
   onDone: (result: R) => unknown;
   onClose: () => void;
 }
 
-function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDone, ...dialog }: DealDialogProps<R>) {
+function DealDialog<R>({
+  initial,
+  draft,
+  choosesBrokerage = false,
+  brokers,
+  submit,
+  onDone,
+  ...dialog
+}: DealDialogProps<R>) {
   const { memberships } = useMe();
   const brokerages = memberships.filter((membership) => membership.can_open_deals);
   const form = useForm({
     initial,
     draft,
-    ...(choosesBrokerage && { offered: { organization_id: brokerages.map((one) => one.brokerage_id) } }),
+    ...(choosesBrokerage && {
+      offered: {
+        organization_id: brokerages.map((one) => one.brokerage_id),
+        broker_id: brokers && ['', ...[...brokers.keys()].flatMap((id) => brokerIds(brokers, id))],
+      },
+    }),
     check: (values) => required(values, { title: 'Enter a title.' }),
     about: { not_a_broker: 'broker_id' },
     submit,
     onDone,
   });
-  const brokerage = brokerages.find((one) => one.brokerage_id === form.values.organization_id);
+  const choice = brokers?.get(form.values.organization_id);
   return (
     <FormDialog form={form} {...dialog}>
       {choosesBrokerage && memberships.length > 1 && (
@@ -114,13 +149,7 @@ function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDon
           />
         </Field>
       )}
-      {choosesBrokerage && brokerage?.role === 'admin' && (
-        <BrokerField
-          brokerageId={brokerage.brokerage_id}
-          field={form.field('broker_id')}
-          error={form.errors.broker_id}
-        />
-      )}
+      {choice && <BrokerField choice={choice} field={form.field('broker_id')} error={form.errors.broker_id} />}
       <Field
         label="Title"
         error={form.errors.title}
@@ -164,6 +193,7 @@ function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDon
 export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClose: () => void }) {
   const navigate = useNavigate({ from: '/deals' });
   const openDeal = useOpenDeal();
+  const brokers = useBrokers();
   return (
     <DealDialog
       title="New deal"
@@ -171,6 +201,7 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
       action="Open deal"
       draft="deal/new"
       choosesBrokerage
+      brokers={brokers}
       initial={{
         organization_id: brokerageId,
         broker_id: '',
@@ -185,7 +216,7 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
       submit={(values) =>
         openDeal.mutateAsync({
           organization_id: values.organization_id,
-          broker_id: orNull(values.broker_id),
+          broker_id: brokerIds(brokers, values.organization_id).find((id) => id === values.broker_id) ?? null,
           ...toInput(values),
         })
       }

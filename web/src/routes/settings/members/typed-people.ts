@@ -5,9 +5,30 @@ export interface TypedPerson {
   email: string;
 }
 
-const address = /[^\s<>,;:"()[\]]+@[^\s<>,;:"()[\]]+/g;
+const address = /[^\s<>,;:"()[\]]+@[^\s<>,;:"()[\]]*[^\s<>,;:"()[\].]/g;
 
-const tidied = (text: string): string => text.replaceAll(/[\s"<>()]+/g, ' ').replaceAll(/^[\s,]+|[\s,]+$/g, '');
+/** The name in a text beside an address, without marks of a list; empty when there is none. */
+function tidied(text: string): string {
+  const words = text.replaceAll(/[\s"<>()]+/g, ' ').replaceAll(/^[\s,.]+|[\s,]+$/g, '');
+  const name = words.replace(/^(?:\d+[.)]|[-–—*•])\s+/, '');
+  return /\p{L}/u.test(name) ? name : '';
+}
+
+/** The parts of a text between commas, which names in quotation marks may contain. */
+const partsOf = (text: string): string[] => text.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/);
+
+/** The name of an address in a line, which has `texts` between its addresses: `place` is before it. */
+function nameAt(texts: readonly string[], place: number): string {
+  const [before = '', after = ''] = texts.slice(place);
+  const isLast = place === texts.length - 2;
+  if (place === 0 && isLast) return tidied(before) || tidied(after);
+  const namesFirst = tidied(texts[0] ?? '') !== '';
+  const [parts, next] = [partsOf(before), partsOf(after)];
+  // What follows an address before the comma is about that one.
+  const own = place === 0 || (namesFirst && parts.length === 1) ? parts : parts.slice(1);
+  const isOwn = namesFirst || tidied(own.at(-1) ?? '') !== '';
+  return (isOwn && tidied(own.join(','))) || (next.length > 1 || isLast ? tidied(next[0] ?? '') : '');
+}
 
 /** A name for somebody who was given by the address alone: "Ann Lee" for ann.lee@example.com. */
 function nameIn(email: string): string {
@@ -23,17 +44,13 @@ function nameIn(email: string): string {
 export function readPeople(text: string): { people: TypedPerson[]; unread: string[] } {
   const people = new Map<string, TypedPerson>();
   const unread: string[] = [];
-  for (const line of text.split(/[\n;]/)) {
-    const found = [...line.matchAll(address)];
+  for (const line of text.replaceAll(/mailto:/gi, ' ').split(/[\n;]/)) {
+    const found = line.match(address) ?? [];
     if (found.length === 0 && line.trim() !== '') unread.push(line.trim());
-    let end = 0;
-    for (const { 0: email, index } of found) {
-      const before = tidied(line.slice(end, index));
-      end = index + email.length;
-      const after = found.length === 1 ? tidied(line.slice(end)) : '';
+    const texts = line.split(address);
+    for (const [place, email] of found.entries())
       if (!people.has(email.toLowerCase()))
-        people.set(email.toLowerCase(), { name: before || after || nameIn(email), email });
-    }
+        people.set(email.toLowerCase(), { name: nameAt(texts, place) || nameIn(email), email });
   }
   return { people: [...people.values()], unread };
 }
