@@ -5245,7 +5245,7 @@ begin
       update public.webhook_endpoints e set send_at = case when not app.has_key_ended(e.key_id) then now + interval '10 minutes' end where e.id = this.id;
       continue;
     end if;
-    few := case when this.failures >= 5 then app.deliveries_to_try(this.id, this.succeeded_at) end;
+    few := case when this.failures >= 5 or this.failed_in_a_row >= 5 and this.rests_until is not null then app.deliveries_to_try(this.id, this.succeeded_at) end;
     return query
       select this.id, taken, this.url, this.is_slow, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
@@ -9918,11 +9918,7 @@ begin
     select
       (select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'scopes', k.scopes,
         'kept', app.scopes_of(k.scopes, null)) order by k.name, k.id), '[]') from (
-        select a.id, a.name, a.scopes from public.api_keys a
-        where a.id in (select d.key_id from vault.api_key_digests d where d.issued_by = by_member)
-          and a.brokerage_id = by_brokerage and a.revoked_at is null and (a.expires_at is null or a.expires_at > app.now())
-          and app.is_key_in_force(a.id)
-          and by_member = (select d.issued_by from vault.api_key_digests d where d.key_id = a.id order by d.issued_at desc, d.digest limit 1)
+        select a.id, a.name, a.scopes from app.keys_held_by(by_member, by_brokerage) a where app.is_key_in_force(a.id)
         order by a.name, a.id limit 500) k),
       (select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'url', w.url, 'description', w.description) order by w.url, w.id), '[]') from (
         select e.id, e.url, e.description from public.webhook_endpoints e
@@ -12491,14 +12487,16 @@ begin
       noted.failures := case when this.failures < 5 then this.failures + noted.failures
         else this.failures + (noted.failures > 0 and coalesce(this.rests_until <= now, true))::int end;
     end if;
-    noted.failed := noted.failed + case when noted.taken = 0 then this.failed_in_a_row else 0 end;
+    -- Of one that was turned on or given another address, which ends its rest, those before do not count.
+    noted.failed := noted.failed + case when noted.taken = 0 and (this.failed_in_a_row < 5 or this.rests_until is not null) then this.failed_in_a_row else 0 end;
     if noted.taken > 0 and greatest(this.failures, this.failed_in_a_row) >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
       update public.webhook_deliveries d set next_attempt_at = now
         where d.id = any (array(select w.id from public.webhook_deliveries w
           where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at > now and w.last_attempt_at < now order by w.next_attempt_at desc limit 1000));
     end if;
     rests := case when noted.tried = 0 then this.rests_until
-      when noted.failures >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failures - 5, 20), interval '10 minutes') end;
+      when noted.failures >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failures - 5, 20), interval '10 minutes')
+      when noted.failed >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failed - 5, 20), interval '30 seconds') end;
     update public.webhook_endpoints e set
         succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
         failures = noted.failures,
@@ -12514,7 +12512,7 @@ begin
       perform app.switch_webhook_off(this, noted.error);
     end if;
     -- Of the same record nothing is held and due at once, so that what is taken now may overtake what is held.
-    if lot.more > 0 and not lot.is_over and noted.failures < 5 then
+    if lot.more > 0 and not lot.is_over and greatest(noted.failures, noted.failed) < 5 then
       return query
         select e.id, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
         from public.webhook_endpoints e
@@ -18677,17 +18675,12 @@ $function$;
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
 -- 6ad3c19f84fdab0804470a55661160cefccb8106e4f1668953d91920eb09cd1e  871_invitations_end_with_who_made_them.sql
--- 25676ec3fec66adf04cc28a031fb10bc59874c3ad139ee86229bcddadae4003d  872_keys_and_who_they_work_through.sql
--- e9992375def9c4fc4acdfbaffdabb89a2d54db38588c4f8df6897cc9a3880126  873_invited_once.sql
+-- f159a6479aaabe0ca10c3642c24706be05bc5ab77e38eeb49a7a795f3f196735  872_keys_and_who_they_work_through.sql
+-- 060600e00c07126d0d7a0d583b4a97bf0867f3917a456f59fa24fd4afc9b6314  873_invited_once.sql
 -- c565facd67480e60675a229352669145cc1f28d443cd5be4e8025e0a2df5053f  874_what_is_told.sql
 -- ad2b18906225fb8912f81d1b5192b12c7c560d80b861082f592e28f2bab65622  875_deletions_told.sql
 -- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
--- a6ddadb9cb598574eaefbd1a3bef56cd31e6de86106d4d8aad67569f3e2c2aa5  877_keys_that_lose_something.sql
--- fe8369152507eb8557d059f5350ff552e00ed208a1b6cc1550f9b801da1995ba  879_deals_handed_over.sql
--- 060600e00c07126d0d7a0d583b4a97bf0867f3917a456f59fa24fd4afc9b6314  873_invited_once.sql
--- 76f28c3f54e50eb294247aa31972d1db5e949ac65ab0bd79acfb7c0e1aabb234  874_what_is_told.sql
--- 0d47e51ef097f112bb33c7aa7c9c1ce68517b0a5cc8ab1352cfaa631dcee330c  875_deletions_told.sql
--- bc7c5d64e5dc7b88569ed10cfcf223670ed904d989dbf49cbca734a3736ccecc  876_clients_in_notices.sql
+-- 7e251b21913b673dc03638ca26fd1c6930020bf0025056f47ecf66be9c13be06  877_keys_that_lose_something.sql
 -- f2d397ae63bd4d163db99c57e7c8d1b9b41810ba703bac83f27e9cfa8da4df62  879_deals_handed_over.sql
 -- 62a96a587a7fd4aac5c247fed4135ff732c71bc2a783f5b14166fa1cb4e35914  880_deals_by_broker.sql
 -- 0b119f06a23b5f60352a5e5111d71bb5f94a1be1aab438c280105286583beda1  881_invitations_to_brokerages.sql
@@ -18698,7 +18691,7 @@ $function$;
 -- 6a2ed0e1574518883302c12dfe21a92528f456936b47b697c59dc4544280377e  898_adjustments_in_their_currency.sql
 -- 6c7050b1ac16f9b38a086192ffb2d092316c9df4041b6899e187bb716813f25e  899_offers_with_their_financing.sql
 -- f5e1cbb1f770fa94ed044a4eef014181c2e0ce7fd85ad1a7176c0e34406145e8  903_hosts_of_clients_by_document.sql
--- 46c106fb7eeff4adb1bd4c202b17910b359f343385ed239d33ee02319a6255be  908_refused_records_hold_up_no_others.sql
+-- 234fecf097cda148b9f0554e6f962b273a8ab14f84f8a23bb56c31af911dc02f  908_refused_records_hold_up_no_others.sql
 -- cf4090b20763396746e0a4c3c18192934edeaa287ba994b9c0598dca97441a35  909_deliveries_by_first_attempt.sql
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
 -- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql

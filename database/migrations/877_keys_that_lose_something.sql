@@ -2,21 +2,6 @@
 --
 -- Admins are told of keys and webhooks where they lose something, whoever ends a membership and however: also an erasure, which records no removal.
 
--- The keys in use whose present token was given to this person, in one brokerage or all.
-create function app.keys_held_by(person uuid, in_brokerage uuid) returns setof public.api_keys
-  language plpgsql stable set search_path = ''
-as $$
-begin
-  return query
-    select k.* from public.api_keys k
-    cross join lateral (
-      select d.issued_by, d.valid_until from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.digest limit 1) present
-    where k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = person)
-      and (in_brokerage is null or k.brokerage_id = in_brokerage) and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
-      and present.issued_by = person and (present.valid_until is null or present.valid_until > app.now());
-end
-$$;
-
 CREATE OR REPLACE FUNCTION app.end_parts_of_member()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -96,7 +96,7 @@ begin
       update public.webhook_endpoints e set send_at = case when not app.has_key_ended(e.key_id) then now + interval '10 minutes' end where e.id = this.id;
       continue;
     end if;
-    few := case when this.failures >= 5 then app.deliveries_to_try(this.id, this.succeeded_at) end;
+    few := case when this.failures >= 5 or this.failed_in_a_row >= 5 and this.rests_until is not null then app.deliveries_to_try(this.id, this.succeeded_at) end;
     return query
       select this.id, taken, this.url, this.is_slow, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
@@ -179,14 +179,16 @@ begin
       noted.failures := case when this.failures < 5 then this.failures + noted.failures
         else this.failures + (noted.failures > 0 and coalesce(this.rests_until <= now, true))::int end;
     end if;
-    noted.failed := noted.failed + case when noted.taken = 0 then this.failed_in_a_row else 0 end;
+    -- Of one that was turned on or given another address, which ends its rest, those before do not count.
+    noted.failed := noted.failed + case when noted.taken = 0 and (this.failed_in_a_row < 5 or this.rests_until is not null) then this.failed_in_a_row else 0 end;
     if noted.taken > 0 and greatest(this.failures, this.failed_in_a_row) >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
       update public.webhook_deliveries d set next_attempt_at = now
         where d.id = any (array(select w.id from public.webhook_deliveries w
           where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at > now and w.last_attempt_at < now order by w.next_attempt_at desc limit 1000));
     end if;
     rests := case when noted.tried = 0 then this.rests_until
-      when noted.failures >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failures - 5, 20), interval '10 minutes') end;
+      when noted.failures >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failures - 5, 20), interval '10 minutes')
+      when noted.failed >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failed - 5, 20), interval '30 seconds') end;
     update public.webhook_endpoints e set
         succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
         failures = noted.failures,
@@ -202,7 +204,7 @@ begin
       perform app.switch_webhook_off(this, noted.error);
     end if;
     -- Of the same record nothing is held and due at once, so that what is taken now may overtake what is held.
-    if lot.more > 0 and not lot.is_over and noted.failures < 5 then
+    if lot.more > 0 and not lot.is_over and greatest(noted.failures, noted.failed) < 5 then
       return query
         select e.id, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
         from public.webhook_endpoints e

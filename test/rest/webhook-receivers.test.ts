@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { hour, webhookScene } from './webhook-scene.ts';
 
 const scene = webhookScene();
-const { received, webhook, contact, change, deliver, log } = scene;
+const { received, webhook, contact, contacts, change, deliver, log } = scene;
 
 describe('a receiver that fails', () => {
   test('before and after our nodes were away for four days is tried eight times until the event is abandoned', async () => {
@@ -28,6 +28,39 @@ describe('a receiver that fails', () => {
     await deliver();
     expect((await log(id)).data).toMatchObject([{ state: 'failed', attempts: 8 }]);
     expect((await scene.rest('GET', `/webhooks/${id}`)).body).toMatchObject({ state: 'off' });
+  });
+});
+
+describe('a receiver that is down again', () => {
+  test('is asked for few of what waits to be retried, with rests of seconds, after which it gets a new event', async () => {
+    const { id } = await webhook();
+    const answeredBy = (isTaken: (nth: number) => boolean) => {
+      received.length = 0;
+      scene.answering = (_request, response) => response.writeHead(isTaken(received.length) ? 204 : 503).end();
+    };
+    answeredBy((nth) => nth % 2 === 0);
+    await contacts(100);
+    await deliver();
+    expect((await log(id, '?state=waiting')).data).toHaveLength(50);
+    scene.service.clock.advance(11 * 60_000);
+    answeredBy((nth) => nth === 1);
+    await deliver();
+    expect(received.length).toBeLessThan(12);
+    answeredBy(() => false);
+    for (let nth = 0; nth < 5; nth += 1) {
+      received.length = 0;
+      scene.service.clock.advance(30_000);
+      await deliver();
+      expect([1, 2, 3, 4]).toContain(received.length);
+    }
+    const made = await contact('Made');
+    scene.answering = ({ event }, response) => response.writeHead(event.objectId === made ? 204 : 503).end();
+    // One node may claim what waits before another has queued the new event.
+    for (let nth = 0; nth < 2; nth += 1) {
+      scene.service.clock.advance(30_000);
+      await deliver();
+    }
+    expect((await log(id)).data[0]).toMatchObject({ state: 'delivered', attempts: 1 });
   });
 });
 

@@ -252,7 +252,7 @@ describe('a receiver that fails', () => {
     expect(received.at(-1)?.headers['webhook-id']).toBe(failed!.eventId);
   });
 
-  test('by refusing some records delays no others by more than ten minutes, and after the first by nothing', async () => {
+  test('by refusing some records delays no others by more than ten minutes, and after the first by seconds', async () => {
     await webhook();
     scene.answering = ({ event }, response) =>
       response.writeHead(event.data?.displayName.startsWith('Refused') ? 422 : 204).end();
@@ -273,7 +273,7 @@ describe('a receiver that fails', () => {
     };
     expect(await minutesOfNext()).toBeLessThanOrEqual(10);
     for (let nth = 0; nth < 3; nth += 1) {
-      expect(await minutesOfNext()).toBe(0);
+      expect(await minutesOfNext()).toBeLessThanOrEqual(1);
       scene.service.clock.advance(10 * 60_000);
     }
   });
