@@ -160,8 +160,15 @@ test('amounts have as many decimal places as their currency, in sentences and in
   ]);
   const { offers } = await ask('/offers/worth?period_label=FY2130');
   expect(offers[0].coverage.sentences[0]).toContain('debt of KWD\u{a0}1,000.500 ');
-  const { bytes } = await download(web.service, await web.as('broker'), deal, 'xlsx');
-  const styles = strFromU8(unzipSync(bytes)['xl/styles.xml']!);
-  expect(styles).toContain('#,##0.000');
-  expect(styles).not.toContain('#,##0.00"');
+  const styles = async () => {
+    const { bytes } = await download(web.service, await web.as('broker'), deal, 'xlsx');
+    return strFromU8(unzipSync(bytes)['xl/styles.xml']!);
+  };
+  const foreign = '#,##0.00##';
+  expect(await styles()).toContain('#,##0.000');
+  expect(await styles()).not.toContain('#,##0.00"');
+  expect(await styles()).not.toContain(foreign);
+  // Offers in another currency than the figures have two at least.
+  await web.service.sql(`update offers set payload = payload || '{"currency": "USD"}' where deal_id = $1`, [deal]);
+  expect(await styles()).toContain(foreign);
 });

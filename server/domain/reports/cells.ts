@@ -6,6 +6,7 @@ import { placesOf } from '../diligence/decimals.ts';
 export const formats = {
   /** Amounts are written in {@link amountFormat}. */
   amount: '#,##0.00',
+  foreign: '#,##0.00##',
   share: '0.0%',
   multiple: '0.00"×"',
   count: '#,##0',
@@ -18,6 +19,10 @@ export const amountFormat = (currency: string): string => {
   const places = placesOf(currency);
   return places === 0 ? formats.count : `${formats.count}.${'0'.repeat(places)}`;
 };
+
+/** The format of amounts in this currency in a workbook whose figures are in `books`; null is the same currency. */
+export const formatIn = (currency: string | null, books: string | null): Format =>
+  currency === null || currency === books ? 'amount' : 'foreign';
 
 interface Look {
   readonly bold?: boolean;

@@ -1,6 +1,6 @@
 /** The sheet of add-backs and adjustments, each with its period and reason. */
 
-import { amount, head, text, type ReportSheet } from '../cells.ts';
+import { amount, formatIn, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { categoryWords } from '../words.ts';
 import { below, titled, widthFor, type Row } from './layout.ts';
@@ -27,7 +27,7 @@ export function adjustmentsSheet({
   const rowOf = (one: (typeof adjustments)[number], currency = ''): Row => [
     text(one.period_label, { wrap: true }),
     text(categoryWords[one.category]),
-    amount(one.amount),
+    amount(one.amount, { format: formatIn(one.currency ?? null, computed.currency) }),
     text(`${currency}${one.rationale ?? ''}`, { wrap: true, indent: true }),
     ...(isWide ? [text(others.get(one.id) ?? '', { wrap: true })] : []),
   ];

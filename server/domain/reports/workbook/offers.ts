@@ -2,7 +2,19 @@
 
 import { moneyParts } from '../../offers/valuation.ts';
 import { askedCoverages, type AskedCoverage } from '../../offers/debt.ts';
-import { amount, at, count, day, fixed, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
+import {
+  amount,
+  at,
+  count,
+  day,
+  fixed,
+  formatIn,
+  formula,
+  head,
+  text,
+  type ReportSheet,
+  type SheetCell,
+} from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { moreOffers, multipleWords, offersTitle, standingOf, termWords, worthWords } from '../words.ts';
 import { basisCells } from './earnings.ts';
@@ -93,6 +105,7 @@ function offerCells(offer: Offer, column: number, contents: ReportContents): Rec
   const price = cell('purchase_price');
   const parts = `SUM(${cell('cash_at_close')}:${cell('rollover_equity')})`;
   const { money } = offer;
+  const format = formatIn(offer.currency, contents.computed.currency);
   const partOf = (wanted: string) => money?.parts.find(({ part }) => part === wanted);
   const times = (line: string, comes: string | null | undefined) => {
     const under = earned(line);
@@ -123,13 +136,13 @@ function offerCells(offer: Offer, column: number, contents: ReportContents): Rec
     close_by: offer.target_close_date === null ? null : day(offer.target_close_date, right),
     contingency: text(yesOrNo, right),
     currency: text(offer.currency ?? '', right),
-    purchase_price: amount(offer.amounts.purchase_price, { bold: true }),
-    cash_at_close: amount(offer.amounts.cash_at_close),
-    seller_note: amount(offer.amounts.seller_note),
-    earnout: amount(offer.amounts.earnout),
-    rollover_equity: amount(offer.amounts.rollover_equity),
-    unsaid: isPriced ? formula(`MAX(0,${price}-${parts})`, partOf('unsaid')?.amount ?? '0') : null,
-    beyond_price: isPriced ? formula(`MAX(0,${parts}-${price})`, money.beyond_price ?? '0') : null,
+    purchase_price: amount(offer.amounts.purchase_price, { bold: true, format }),
+    cash_at_close: amount(offer.amounts.cash_at_close, { format }),
+    seller_note: amount(offer.amounts.seller_note, { format }),
+    earnout: amount(offer.amounts.earnout, { format }),
+    rollover_equity: amount(offer.amounts.rollover_equity, { format }),
+    unsaid: isPriced ? formula(`MAX(0,${price}-${parts})`, partOf('unsaid')?.amount ?? '0', format) : null,
+    beyond_price: isPriced ? formula(`MAX(0,${parts}-${price})`, money.beyond_price ?? '0', format) : null,
     share_cash_at_close: shareOf('cash_at_close'),
     share_seller_note: shareOf('seller_note'),
     share_earnout: shareOf('earnout'),
@@ -139,7 +152,7 @@ function offerCells(offer: Offer, column: number, contents: ReportContents): Rec
     x_reported_ebitda: times('ebitda', offer.multiples?.reported_ebitda),
     x_sde: times('sde', offer.multiples?.sde),
     x_revenue: times('revenue', offer.multiples?.revenue),
-    debt: amount(offer.coverage?.debt ?? null),
+    debt: amount(offer.coverage?.debt ?? null, { format }),
     'cost_1.15': most('1.15'),
     'cost_1.25': most('1.25'),
   };

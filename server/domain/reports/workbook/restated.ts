@@ -1,13 +1,13 @@
 /** The sheet of figures that a later upload restated. */
 
 import { lineWords } from '../../diligence/snapshots.ts';
-import { amount, at, day, formula, head, text, type ReportSheet } from '../cells.ts';
+import { amount, at, day, formatIn, formula, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { restatedSentence } from '../words.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
 /** Returns the sheet of restated figures; null when there are none. */
-export function restatedSheet({ computed: { restatements } }: ReportContents): ReportSheet | null {
+export function restatedSheet({ computed: { currency, restatements } }: ReportContents): ReportSheet | null {
   if (restatements.count === 0) return null;
   const more = restatements.count - restatements.items.length;
   const all = restatements.items.flatMap((one) => [one.old, one.new, one.difference]);
@@ -25,16 +25,19 @@ export function restatedSheet({ computed: { restatements } }: ReportContents): R
         head('Now'),
         head('Difference'),
       ]),
-      ...restatements.items.map((one, place): Row => [
-        text(one.label, { wrap: true }),
-        day(one.first),
-        day(one.last),
-        text(lineWords[one.line]),
-        text(one.currency),
-        amount(one.old),
-        amount(one.new),
-        formula(`${at(6, firstRow + place)}-${at(5, firstRow + place)}`, one.difference),
-      ]),
+      ...restatements.items.map((one, place): Row => {
+        const format = formatIn(one.currency, currency);
+        return [
+          text(one.label, { wrap: true }),
+          day(one.first),
+          day(one.last),
+          text(lineWords[one.line]),
+          text(one.currency),
+          amount(one.old, { format }),
+          amount(one.new, { format }),
+          formula(`${at(6, firstRow + place)}-${at(5, firstRow + place)}`, one.difference, format),
+        ];
+      }),
       ...(more > 0 ? [[text(`And ${more} more.`, { faint: true })]] : []),
     ],
     frozen: below,
