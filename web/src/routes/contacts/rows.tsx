@@ -26,7 +26,7 @@ export const contactColumns: Column<Contact>[] = [
     id: 'name',
     header: 'Name',
     sort: 'display_name',
-    width: 'minmax(12rem, 2fr)',
+    width: 'minmax(11rem, 2fr)',
     cell: (contact) => <Name contact={contact} />,
   },
   {
