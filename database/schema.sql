@@ -10950,7 +10950,7 @@ CREATE OR REPLACE FUNCTION app.key_reach(key uuid)
 AS $function$
 begin
   return query
-    select (select d.issued_by from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.digest limit 1),
+    select (select d.issued_by from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.valid_until desc, d.digest limit 1),
       app.scopes_in_force(k.id)
     from public.api_keys k
     where k.id = key and k.brokerage_id = any (app.brokerages_as('admin')) and app.client_id() is null;
@@ -11011,7 +11011,7 @@ begin
   return query
     select k.* from public.api_keys k
     cross join lateral (
-      select d.issued_by, d.valid_until from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.digest limit 1) present
+      select d.issued_by, d.valid_until from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.valid_until desc, d.digest limit 1) present
     where k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = person)
       and (in_brokerage is null or k.brokerage_id = in_brokerage) and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
       and present.issued_by = person and (present.valid_until is null or present.valid_until > app.now());
@@ -18675,7 +18675,7 @@ $function$;
 -- cbd2e82cacae0bbca8d360b307ddf01335312673f10c542b9e3124d7f61f863f  867_changes_by_nobody.sql
 -- 9e08245ce0289d00c8225f7511b75e0a46da5c22eccddc0044b9a88d9571af39  870_brokers_from_outside_take_over_nothing.sql
 -- 6ad3c19f84fdab0804470a55661160cefccb8106e4f1668953d91920eb09cd1e  871_invitations_end_with_who_made_them.sql
--- f159a6479aaabe0ca10c3642c24706be05bc5ab77e38eeb49a7a795f3f196735  872_keys_and_who_they_work_through.sql
+-- c9ec8a3ce2d86927d14e74a6fdf6ee3b8781fa853a3fb7ad9386caa5ca8d4e17  872_keys_and_who_they_work_through.sql
 -- 060600e00c07126d0d7a0d583b4a97bf0867f3917a456f59fa24fd4afc9b6314  873_invited_once.sql
 -- c565facd67480e60675a229352669145cc1f28d443cd5be4e8025e0a2df5053f  874_what_is_told.sql
 -- ad2b18906225fb8912f81d1b5192b12c7c560d80b861082f592e28f2bab65622  875_deletions_told.sql

@@ -6,7 +6,7 @@ create function app.key_reach(key uuid) returns table (issued_by uuid, scopes_in
 as $$
 begin
   return query
-    select (select d.issued_by from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.digest limit 1),
+    select (select d.issued_by from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.valid_until desc, d.digest limit 1),
       app.scopes_in_force(k.id)
     from public.api_keys k
     where k.id = key and k.brokerage_id = any (app.brokerages_as('admin')) and app.client_id() is null;
@@ -22,7 +22,7 @@ begin
   return query
     select k.* from public.api_keys k
     cross join lateral (
-      select d.issued_by, d.valid_until from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.digest limit 1) present
+      select d.issued_by, d.valid_until from vault.api_key_digests d where d.key_id = k.id order by d.issued_at desc, d.valid_until desc, d.digest limit 1) present
     where k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = person)
       and (in_brokerage is null or k.brokerage_id = in_brokerage) and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
       and present.issued_by = person and (present.valid_until is null or present.valid_until > app.now());
