@@ -584,6 +584,7 @@ describe('tools', () => {
     expect(body.clients).toContainEqual({
       id: client,
       name: editor.name,
+      host: null,
       connected: false,
       may_write: false,
       disabled: false,
