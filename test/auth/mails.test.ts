@@ -73,23 +73,21 @@ describe('invitations', () => {
     const email = 'again@example.com';
     const visitor = await signedInVisitor(service, admin);
     const { member } = (await invite(email)).body;
-    const renew = () =>
-      visitor.change(`/api/web/brokerages/${brokerageId}/members/${member.user_id}/invitation`, { deliver: 'mail' });
-    for (let round = 0; round < 2; round += 1) {
+    const renew = (who = visitor) =>
+      who.change(`/api/web/brokerages/${brokerageId}/members/${member.user_id}/invitation`, { deliver: 'mail' });
+    for (let round = 0; round < 4; round += 1) {
       await service.deliver();
       expect((await renew()).status).toBe(200);
-      await service.deliver();
-      expect((await invite(email)).status).toBe(201);
     }
+    await service.deliver();
     const refused = await renew();
     expect(refused.status).toBe(429);
     // The wait lasts until the next day; the clock stands at the start of one.
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_400 - 3_600);
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
-    expect((await invite(email)).status).toBe(429);
     expect(await mailsTo(email)).toBe(5);
     service.clock.advance(day);
-    expect((await invite(email)).status).toBe(201);
+    expect((await renew(await signedInVisitor(service, admin))).status).toBe(200);
   });
 
   it('are limited to ten mails an hour per address, across brokerages', async () => {
@@ -106,11 +104,20 @@ describe('invitations', () => {
           person.id,
         ]);
         const session = await signInAs(service, person.id);
-        return () => session.ask(`/brokerages/${made?.id}/members`, { email, name: 'Guest', role: 'broker' });
+        const at = `/brokerages/${made?.id}/members`;
+        let again: string | undefined;
+        return async () => {
+          const answer = await (again === undefined
+            ? session.ask(at, { email, name: 'Guest', role: 'broker' })
+            : session.ask(again, {}));
+          if (answer.status === 201) again = `${at}/${answer.body.member.user_id}/invitation`;
+          return answer;
+        };
       }),
     );
     const [one, two, three] = inviters;
-    for (const ask of [one, two]) for (let count = 0; count < 5; count += 1) expect((await ask?.())?.status).toBe(201);
+    for (const ask of [one, two])
+      for (let count = 0; count < 5; count += 1) expect((await ask?.())?.status).toBeLessThan(300);
     const refused = await three?.();
     expect(refused?.status).toBe(429);
     expect(refused?.body.error.message).toMatch(/^This address was sent many e-mails within this hour/);
