@@ -55,7 +55,7 @@ function readsOfEach(its: Books): number {
 }
 
 // With linear searches each row would be read as often as there are rows.
-const most = 300;
+const most = 200;
 
 describe('each row of the books is read only a few times', () => {
   test.each<[string, Books]>([

@@ -65,9 +65,6 @@ interface Start extends Figures {
 const costsOf = (amounts: BookedPeriod['amounts']): Decimal | null =>
   together([costOfGoodsOf(amounts), amounts.operating_expenses]);
 
-const adjustmentsOf = ({ adjustments }: Books, label: string | null): Adjustment[] =>
-  adjustments.filter(({ period_label }) => period_label === label);
-
 /** The last of these rows, and those that lead up to it without a gap: "Q1" of several years is not one period. */
 function latestRun(rows: readonly BookedPeriod[]): readonly BookedPeriod[] {
   const gap = rows.findLastIndex(({ first }, place) => place > 0 && dayAfter(rows[place - 1]?.last ?? '') !== first);
@@ -80,14 +77,18 @@ const labeled = memoized(function labeled(books: Books): readonly (readonly [lab
   const earned = earnings(books);
   const taken = new Set(earned.map(({ label }) => label));
   const latest = rows.at(-1)?.last ?? '';
+  const adjustmentsByLabel = Map.groupBy(books.adjustments, ({ period_label }) => period_label);
   const own = Map.groupBy(
-    // Only the latest row labeled TTM or LTM is the last twelve months; earlier ones are left out.
-    rows.filter((row) => !taken.has(bridgeLabel(row)) && !(isTtm({ label: bridgeLabel(row) }) && row.last < latest)),
-    bridgeLabel,
+    rows.flatMap((row) => {
+      const label = bridgeLabel(row);
+      // Only the latest row labeled TTM or LTM is the last twelve months; earlier ones are left out.
+      return taken.has(label) || (isTtm({ label }) && row.last < latest) ? [] : [{ label, row }];
+    }),
+    ({ label }) => label,
   );
   return [
     ...[...own].map(([label, all]): [string, Figures] => {
-      const its = latestRun(all);
+      const its = latestRun(all.map(({ row }) => row));
       const figures = {
         first: its[0]?.first ?? '',
         last: its.at(-1)?.last ?? '',
@@ -97,7 +98,12 @@ const labeled = memoized(function labeled(books: Books): readonly (readonly [lab
       };
       return [
         label,
-        { ...figures, count: its.length, isMonth: its.every(isMonthRow), adjustments: adjustmentsOf(books, label) },
+        {
+          ...figures,
+          count: its.length,
+          isMonth: its.every(isMonthRow),
+          adjustments: adjustmentsByLabel.get(label) ?? [],
+        },
       ];
     }),
     // Of several periods with one label the latest wins, as in the comparison with prices.
@@ -162,7 +168,7 @@ function bridgeFrom(books: Books, chosen: string | null): Bridge {
   const { first: _, ...labels } = labelsOf(books);
   const start = chosen === null ? undefined : startsOf(books).get(chosen);
   const reported = start?.reported ?? zero;
-  const its = start?.adjustments ?? adjustmentsOf(books, chosen);
+  const its = start?.adjustments ?? books.adjustments.filter(({ period_label }) => period_label === chosen);
   return {
     currency: resolved(books).currency,
     period_label: chosen,

@@ -81,17 +81,18 @@ export interface Resolved {
 export const resolved = memoized(function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): Resolved {
   const completed = agesOf(books.uploads);
   const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
-  const newestFirst = books.periods
-    .filter(({ snapshot_id }) => completed.has(snapshot_id))
-    .toSorted((a, b) => byText(age(b), age(a)) || byText(a.id, b.id));
-  const counting = new Map<string, BookedPeriod>();
+  const counting: BookedPeriod[] = [];
   const superseded: Superseded[] = [];
-  for (const row of newestFirst) {
-    const by = counting.get(datesOf(row));
-    if (by) superseded.push({ row, by });
-    else counting.set(datesOf(row), row);
+  for (const its of Map.groupBy(
+    books.periods.filter(({ snapshot_id }) => completed.has(snapshot_id)),
+    datesOf,
+  ).values()) {
+    const [by, ...others] = its.toSorted((a, b) => byText(age(b), age(a)) || byText(a.id, b.id));
+    if (!by) continue;
+    counting.push(by);
+    for (const row of others) superseded.push({ row, by });
   }
-  const all = [...counting.values()].toSorted(inOrder);
+  const all = counting.toSorted(inOrder);
   const currency = currencyOfBooks(books);
   return {
     currency,
@@ -158,8 +159,7 @@ const daysOfSpan = ({ rows }: Span): Pick<BookedPeriod, 'first' | 'last'> => ({
  * (the last twelve months can be a year), unless the same amount of the same category was recorded under its own label,
  * too.
  */
-function adjustmentsOf(label: string, twins: readonly string[], all: readonly Adjustment[]): Adjustment[] {
-  const inOrderOfIds = all.toSorted((a, b) => byText(a.id, b.id));
+function adjustmentsOf(label: string, twins: readonly string[], inOrderOfIds: readonly Adjustment[]): Adjustment[] {
   const own = inOrderOfIds.filter(({ period_label }) => period_label === label);
   if (twins.length === 0) return own;
   const same = ({ category, amount }: Adjustment) => `${category} ${written(amount)}`;
@@ -236,7 +236,7 @@ interface Ledger {
  * Indexes the rows. Of two rows with the same dates only one counts; where just one of them is labeled TTM or LTM, the
  * row that counts stands for both the year and the last twelve months, each under its own label.
  */
-function ledgerOf({ rows, superseded }: Resolved): Ledger {
+const ledgerOf = memoized(function ledgerOf({ rows, superseded }: Resolved): Ledger {
   const called = new Map(
     superseded.filter(({ row, by }) => isTtm(row) !== isTtm(by)).map(({ row, by }) => [by.id, row.label]),
   );
@@ -255,7 +255,7 @@ function ledgerOf({ rows, superseded }: Resolved): Ledger {
     pieces: piecesOf(rows, 12n),
     weeks: weeksOf(rows),
   };
-}
+});
 
 /** The twelve months that end with `last`: one year row, or the sum of shorter rows; null where a month is missing. */
 function twelveMonths(last: Month, { years, pieces }: Ledger): Pick<Cover, 'rows' | 'months'> | null {
@@ -377,7 +377,11 @@ export function rowsYearBefore(
   return earned.map((one) => (yearBefore(one, ledger)?.rows ?? []).map(({ id }) => id));
 }
 
-const spansOf = (ledger: Ledger): Span[] => [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
+const spansOf = memoized((ledger: Ledger): Span[] => [
+  ...lastTwelve(ledger),
+  ...fiscalYears(ledger),
+  ...calendarYears(ledger),
+]);
 
 /** The ids of the rows that are in a total, of however many periods. */
 export const rowsInTotals = memoized(function rowsInTotals(
@@ -399,6 +403,7 @@ export const earnings = memoized(function earnings(
   const spans = spansOf(ledger);
   const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
   const lastOf = (span: Span) => daysOfSpan(span).last;
+  const adjustments = books.adjustments.toSorted((a, b) => byText(a.id, b.id));
   const spansByDates = Map.groupBy(
     spans.filter(({ kind }) => kind !== 'partial_year'),
     (span) => datesOf(daysOfSpan(span)),
@@ -413,7 +418,7 @@ export const earnings = memoized(function earnings(
     .toSorted((a, b) => byText(lastOf(b), lastOf(a)) || order.indexOf(a.kind) - order.indexOf(b.kind))
     .slice(0, mostPeriods)
     .map((span): Earnings => {
-      const found = earningsOf(span, currency, adjustmentsOf(span.label, twinsOf(span), books.adjustments));
+      const found = earningsOf(span, currency, adjustmentsOf(span.label, twinsOf(span), adjustments));
       const before = yearBefore(found, ledger);
       if (!before) return found;
       return {
