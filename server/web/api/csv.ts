@@ -290,11 +290,12 @@ export function columnsNamed<Column extends string>(
   return (heading) => known.get(heading.toLowerCase().replaceAll(/[^a-z]/g, ''));
 }
 
+/** The beginning of a column's name, for messages. */
+export const headingName = (name: string): string => name.trim().slice(0, 64).toWellFormed();
+
 /** The names of the columns at these places, for a message that they are ignored. */
 export const headingsAt = (heading: readonly string[], places: ReadonlySet<number>): string[] =>
-  heading.flatMap((name, place) =>
-    places.has(place) ? [name.trim().slice(0, 64).toWellFormed() || `no. ${place + 1}`] : [],
-  );
+  heading.flatMap((name, place) => (places.has(place) ? [headingName(name) || `no. ${place + 1}`] : []));
 
 /** The response headers of a CSV file: it is downloaded, never displayed as a page. */
 export const csvHeaders = (name: string): Record<string, string> => ({
