@@ -10,6 +10,7 @@ import type {
   Delivery,
   HandOver,
   Id,
+  Member,
   MemberInput,
   MemberRole,
   Redelivery,
@@ -40,6 +41,10 @@ export const membersQuery = (brokerageId: Id) =>
     queryKey: keys.settings('members', brokerageId),
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/members', { param: { id: brokerageId }, signal }),
   });
+
+/** Those of these members who can run deals, but for one person. */
+export const brokersAmong = (members: readonly Member[], except?: Id): Member[] =>
+  members.filter(({ user_id, role, status }) => user_id !== except && status === 'active' && role !== 'staff');
 
 /** The undelivered mails of a brokerage. */
 export const undeliveredMailsQuery = (brokerageId: Id) =>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useBrokerage } from '../../api/me.ts';
-import { membersQuery } from '../../api/settings.ts';
+import { brokersAmong, membersQuery } from '../../api/settings.ts';
 import { Select } from '../../components/input.tsx';
 
 interface BrokerFilterProps {
@@ -15,11 +15,10 @@ export function BrokerFilter({ broker, onChange }: BrokerFilterProps) {
   const runs = brokerage !== null && brokerage.role !== 'staff';
   const members = useQuery({ ...membersQuery(brokerage?.brokerage_id ?? ''), enabled: runs });
   if (!runs) return null;
-  const brokers = (members.data?.items ?? []).filter(({ role, status }) => status === 'active' && role !== 'staff');
   const options = [
     { value: 'any', label: 'All brokers' },
     ...(brokerage.role === 'admin' ? [{ value: 'none', label: 'No broker of the brokerage' }] : []),
-    ...brokers.map(({ user_id, name }) => ({ value: user_id, label: name })),
+    ...brokersAmong(members.data?.items ?? []).map(({ user_id, name }) => ({ value: user_id, label: name })),
   ];
   const isListed = broker === undefined || options.some(({ value }) => value === broker);
   return (

@@ -2,7 +2,7 @@ import { useQueries } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useDealActions, useOpenDeal } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
-import { membersQuery, mostMembers } from '../../api/settings.ts';
+import { brokersAmong, membersQuery, mostMembers } from '../../api/settings.ts';
 import type { Deal, DealInput, Id, Member } from '../../api/shapes.ts';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { Field } from '../../components/field.tsx';
@@ -56,10 +56,10 @@ function useBrokers(): ReadonlyMap<Id, Choice> | undefined {
   return new Map(
     own.map(({ brokerage_id }, at) => {
       const items = found[at]?.data?.items ?? [];
-      const brokers = items.filter(
-        ({ user_id, role, status }) => user_id !== user.id && status === 'active' && role !== 'staff',
-      );
-      return [brokerage_id, { brokers, isCut: cutHint(items, mostMembers, 'members by name') }];
+      return [
+        brokerage_id,
+        { brokers: brokersAmong(items, user.id), isCut: cutHint(items, mostMembers, 'members by name') },
+      ];
     }),
   );
 }

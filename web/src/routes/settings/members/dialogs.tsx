@@ -11,7 +11,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { memberRoles, roleInWords } from '../../../lib/states.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
-import { Integrations, Outsiders, Withdrawn } from './left-behind.tsx';
+import { Integrations, Names, Outsiders, Withdrawn } from './left-behind.tsx';
 import { noOne, SuccessorField } from './successor.tsx';
 
 /** What members in each role may do. */
@@ -93,24 +93,16 @@ const takingOver = (successor: string): string => {
 
 /** The deals on which a member is the brokerage's only broker; renders nothing when there are none. */
 function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: string }[]; count: number }) {
-  if (deals.length === 0) return null;
-  const more = count - deals.length;
   return (
-    <div>
-      <p className="font-medium">
-        {deals.length === 1
+    <Names
+      title={
+        deals.length === 1
           ? 'This deal has no other broker of the brokerage:'
-          : 'These deals have no other broker of the brokerage:'}
-      </p>
-      <ul className="mt-1.5 list-disc pl-5 text-soft">
-        {deals.map(({ id, title }) => (
-          <li key={id} className="break-words">
-            {title}
-          </li>
-        ))}
-        {more > 0 && <li>and {formatCount(more)} more</li>}
-      </ul>
-    </div>
+          : 'These deals have no other broker of the brokerage:'
+      }
+      names={deals.map(({ id, title: name }) => ({ id, name }))}
+      more={count - deals.length}
+    />
   );
 }
 

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import type { DealsOfMember, Id } from '../../../api/shapes.ts';
 import { formatCount, plural } from '../../../lib/format.ts';
 
@@ -13,17 +14,27 @@ export function Withdrawn({ count, isSelf = false }: { count: number; isSelf?: b
   );
 }
 
+/** A list, of which `more` entries are not shown. */
+const Listed = ({ title, more, children }: { title: string; more: number; children: ReactNode }) => (
+  <div>
+    <p className="font-medium">{title}</p>
+    <ul className="mt-1.5 list-disc pl-5 text-soft">
+      {children}
+      {more > 0 && <li>and {formatCount(more)} more</li>}
+    </ul>
+  </div>
+);
+
 /** The brokers from elsewhere on a member's deals, who stay when the member leaves; renders nothing when there are none. */
 export function Outsiders({ left }: { left: Pick<DealsOfMember, 'outsiders' | 'outsider_count'> }) {
   const { outsiders, outsider_count: count } = left;
   if (count === 0) return null;
-  const more = count - outsiders.length;
   return (
     <div>
-      <p className="font-medium">
-        {count === 1 ? 'This broker is' : 'These brokers are'} not in the brokerage, and can go on running the deal:
-      </p>
-      <ul className="mt-1.5 list-disc pl-5 text-soft">
+      <Listed
+        title={`${count === 1 ? 'This broker is' : 'These brokers are'} not in the brokerage, and can go on running the deal:`}
+        more={count - outsiders.length}
+      >
         {outsiders.map(({ deal_id, title, name, email }) => (
           <li key={`${deal_id} ${email}`} className="break-words">
             {name} ({email}), on{' '}
@@ -36,26 +47,29 @@ export function Outsiders({ left }: { left: Pick<DealsOfMember, 'outsiders' | 'o
             </Link>
           </li>
         ))}
-        {more > 0 && <li>and {formatCount(more)} more</li>}
-      </ul>
+      </Listed>
       <p className="mt-1.5 text-soft">Remove them on the deal under People, if they should not.</p>
     </div>
   );
 }
 
-function Names({ title, names }: { title: string; names: readonly { id: Id; name: string }[] }) {
+interface NamesProps {
+  title: string;
+  names: readonly { id: Id; name: string }[];
+  more?: number;
+}
+
+/** A list of names; renders nothing when there are none. */
+export function Names({ title, names, more = 0 }: NamesProps) {
   if (names.length === 0) return null;
   return (
-    <div>
-      <p className="font-medium">{title}</p>
-      <ul className="mt-1.5 list-disc pl-5 text-soft">
-        {names.map(({ id, name }) => (
-          <li key={id} className="break-words">
-            {name}
-          </li>
-        ))}
-      </ul>
-    </div>
+    <Listed title={title} more={more}>
+      {names.map(({ id, name }) => (
+        <li key={id} className="break-words">
+          {name}
+        </li>
+      ))}
+    </Listed>
   );
 }
 

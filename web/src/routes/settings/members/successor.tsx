@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { membersQuery, mostMembers } from '../../../api/settings.ts';
+import { brokersAmong, membersQuery, mostMembers } from '../../../api/settings.ts';
 import type { Id, Member } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
@@ -23,9 +23,6 @@ interface SuccessorFieldProps {
 export function SuccessorField({ brokerageId, member, field, error, hint, optional = false }: SuccessorFieldProps) {
   const members = useQuery(membersQuery(brokerageId));
   const items = members.data?.items ?? [];
-  const successors = items.filter(
-    ({ user_id, role, status }) => user_id !== member.user_id && status === 'active' && role !== 'staff',
-  );
   return (
     <Field
       label="New broker"
@@ -36,7 +33,7 @@ export function SuccessorField({ brokerageId, member, field, error, hint, option
         {...field}
         placeholder="Choose a member"
         options={[
-          ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
+          ...brokersAmong(items, member.user_id).map(({ user_id, name }) => ({ value: user_id, label: name })),
           ...(optional ? [{ value: noOne, label: 'No one for now' }] : []),
         ]}
       />
