@@ -4,7 +4,9 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Context, MiddlewareHandler } from 'hono';
 
-export type Encoding = 'br' | 'gzip';
+/** Brotli first, which is smaller. */
+export const encodings = ['br', 'gzip'] as const;
+export type Encoding = (typeof encodings)[number];
 
 /** Below this many bytes, compression saves no packet. */
 export const leastCompressed = 1_024;
@@ -28,18 +30,22 @@ function weights(accepted: string): ReadonlyMap<string, number> {
 }
 
 /**
- * The encoding of a response of `size` bytes: the one that the client prefers, for equal weights brotli, which is
- * smaller. Null if the response is not compressed.
+ * The encoding that the client prefers among those `offered`, for equal weights the first; null if it accepts none, or
+ * would rather have the response unencoded.
  */
-export function encodingFor(c: Context, size: number): Encoding | null {
+export function preferredEncoding(c: Context, offered: readonly Encoding[]): Encoding | null {
   const accepted = c.req.header('accept-encoding');
-  if (accepted === undefined || size < leastCompressed || size > mostCompressed) return null;
+  if (accepted === undefined) return null;
   const wanted = weights(accepted);
   const of = (name: string) => wanted.get(name) ?? wanted.get('*') ?? 0;
-  const [br, gz] = [of('br'), of('gzip')];
-  if (Math.max(br, gz) === 0 || (wanted.get('identity') ?? 0) > Math.max(br, gz)) return null;
-  return br >= gz ? 'br' : 'gzip';
+  const best = Math.max(0, ...offered.map(of));
+  if (best === 0 || (wanted.get('identity') ?? 0) > best) return null;
+  return offered.find((encoding) => of(encoding) === best) ?? null;
 }
+
+/** The encoding of a response of `size` bytes; null if it is not compressed. */
+export const encodingFor = (c: Context, size: number): Encoding | null =>
+  size < leastCompressed || size > mostCompressed ? null : preferredEncoding(c, encodings);
 
 /**
  * Compresses the JSON of successful GET requests, except at the `secretPaths`: next to text that somebody else chose,

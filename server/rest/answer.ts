@@ -3,10 +3,10 @@
  * client accepts that.
  */
 
-import { hash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { compress, encodingFor, leastCompressed, type Encoding } from '../http/compression.ts';
+import { compress, encodingFor, leastCompressed } from '../http/compression.ts';
+import { encodedTag, entityTag, isKnown } from '../http/entity-tags.ts';
 
 /** A response before it is written for one request. */
 export interface Answered {
@@ -15,33 +15,6 @@ export interface Answered {
   readonly body: unknown;
   /** Headers besides those of every response; `ETag`, if the tag covers more than the text of the body. */
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-const tagOf = (text: string): string => `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
-
-/**
- * A strong tag identifies one sequence of bytes, so the compressed response has a different one (RFC 9110, section
- * 8.8.3.3).
- */
-const encodedTag = (tag: string, encoding: Encoding): string => `${tag.slice(0, -1)}-${encoding}"`;
-
-/**
- * The entity tags in a list, with those of compressed responses reduced to the tag of the uncompressed response; '*'
- * for any.
- */
-export function tagsIn(header: string): readonly string[] | '*' {
-  if (header.trim() === '*') return '*';
-  return [...header.slice(0, 8_000).matchAll(/(W\/)?"([\x21\x23-\x7e]*?)(?:-(?:br|gzip))?"/g)].map(
-    ([, weak = '', text]) => `${weak}"${text}"`,
-  );
-}
-
-/** Whether the client already has this response (If-None-Match, which compares weakly: RFC 9110, section 13.1.2). */
-function isKnown(c: Context, tag: string): boolean {
-  const header = c.req.header('if-none-match');
-  if (header === undefined) return false;
-  const tags = tagsIn(header);
-  return tags === '*' || tags.some((one) => one.replace(/^W\//, '') === tag);
 }
 
 /**
@@ -61,7 +34,7 @@ export async function answerJson(
   const size = Buffer.byteLength(text);
   const encoding = isSecret ? null : encodingFor(c, size);
   c.header('Vary', 'Accept-Encoding');
-  const tag = headers['ETag'] ?? (isRead ? tagOf(text) : undefined);
+  const tag = headers['ETag'] ?? (isRead ? entityTag(text) : undefined);
   if (tag !== undefined) c.header('ETag', encoding ? encodedTag(tag, encoding) : tag);
   if (isRead && tag !== undefined && isKnown(c, tag)) return c.body(null, 304);
   c.header('Content-Type', 'application/json');

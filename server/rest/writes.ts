@@ -21,11 +21,12 @@ import {
 } from '../domain/clients/idempotency.ts';
 import { requireVisible } from '../domain/visibility/require-visible.ts';
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
+import { tagsIn } from '../http/entity-tags.ts';
 import { originOf } from '../http/origin.ts';
 import { problemOf, secondsToWait } from '../http/problem.ts';
 import { isUuid } from '../lib/uuid.ts';
 import { secretRows } from '../lib/secrets.ts';
-import { answerJson, tagsIn, type Answered } from './answer.ts';
+import { answerJson, type Answered } from './answer.ts';
 import type { Callers, Entry, Scopes, FailureRecorder } from './caller.ts';
 import { invalid, isKnown, rateLimited } from './envelope.ts';
 import { headerParameter } from './operation.ts';

@@ -4,10 +4,10 @@
  * Catalog that it builds on.
  */
 
-import { createHash } from 'node:crypto';
 import type { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { isIP } from 'node:net';
+import { entityTag, isKnown } from '../http/entity-tags.ts';
 import { canonicalResource, resourcePaths } from '../http/resource-metadata.ts';
 import { iconsOf, identity } from './identity.ts';
 import { protocolVersions } from './versions.ts';
@@ -71,12 +71,12 @@ const anyOrigin = cors({
 export function serveCard(routes: Hono, baseUrl: string): void {
   const serve = (path: string, type: string, document: object) => {
     const text = JSON.stringify(document);
-    const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+    const etag = entityTag(text);
     routes.use(path, anyOrigin);
     routes.get(path, (c) => {
       c.header('ETag', etag);
       c.header('Cache-Control', 'public, max-age=3600');
-      if (c.req.header('if-none-match')?.includes(etag) === true) return c.body(null, 304);
+      if (isKnown(c, etag)) return c.body(null, 304);
       c.header('Content-Type', type);
       return c.body(text);
     });

@@ -4,6 +4,7 @@ import { Hono, type Context } from 'hono';
 import { asToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { deadlines, enterWithCalendarLink, type Deadline } from '../domain/notifications/calendar.ts';
 import { clientAddress } from '../http/client-address.ts';
+import { entityTag, isKnown } from '../http/entity-tags.ts';
 import { notificationPath } from '../http/links.ts';
 import type { Services } from '../services.ts';
 import { calendar, type CalendarEvent } from './icalendar.ts';
@@ -74,9 +75,9 @@ export function calendarRoutes({ database, limits, config }: Services) {
       'Dealkeep deadlines',
       found.map((one) => eventOf(one, config.baseUrl)),
     );
-    const etag = `"${tokenDigest(text).toString('base64url')}"`;
+    const etag = entityTag(text);
     const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
-    if (c.req.header('if-none-match') === etag) return c.body(null, 304, headers);
+    if (isKnown(c, etag)) return c.body(null, 304, headers);
     return c.body(text, 200, {
       ...headers,
       'Content-Type': 'text/calendar; charset=utf-8',

@@ -1,9 +1,10 @@
 /** Serves the built web application: its files, and index.html at the path of every page. */
 
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Hono, type Context } from 'hono';
+import { encodings, preferredEncoding, type Encoding } from '../http/compression.ts';
+import { encodedTag, entityTag, isKnown } from '../http/entity-tags.ts';
 import { applicationPaths } from '../http/links.ts';
 import { problem } from '../http/pages.ts';
 
@@ -48,24 +49,27 @@ const types: Readonly<Record<string, string>> = {
 /** Files that pages of assistant hosts show: the icon that the tool server names. */
 const icon = /^\/icon\.(png|svg)$/;
 
-type Coding = 'br' | 'gzip' | 'identity';
+/** The names that the build gives to compressed files. */
+const suffixes: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' };
 
 interface BuiltFile {
   readonly type: string;
   readonly etag: string;
-  /** The body in each coding: as compressed by the build, and uncompressed. */
-  readonly bodies: ReadonlyMap<Coding, Uint8Array<ArrayBuffer>>;
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** The body as compressed by the build. */
+  readonly encoded: ReadonlyMap<Encoding, Uint8Array<ArrayBuffer>>;
 }
 
 function readBuiltFile(directory: string, name: string): BuiltFile {
   const file = path.join(directory, name);
   const body = readFileSync(file);
-  const bodies = new Map<Coding, Uint8Array<ArrayBuffer>>();
-  if (existsSync(`${file}.br`)) bodies.set('br', readFileSync(`${file}.br`));
-  if (existsSync(`${file}.gz`)) bodies.set('gzip', readFileSync(`${file}.gz`));
-  bodies.set('identity', body);
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-  return { type: types[path.extname(name)] ?? 'application/octet-stream', etag, bodies };
+  const encoded = new Map(
+    encodings.flatMap((encoding) => {
+      const compressed = file + suffixes[encoding];
+      return existsSync(compressed) ? [[encoding, readFileSync(compressed)] as const] : [];
+    }),
+  );
+  return { type: types[path.extname(name)] ?? 'application/octet-stream', etag: entityTag(body), body, encoded };
 }
 
 /** Views of tool results are not pages; the tool server serves them. */
@@ -91,33 +95,15 @@ function buildIn(directory: string): ReadonlyMap<string, BuiltFile> {
   return build;
 }
 
-/** The best coding that the request accepts and the file has; q=0 means not accepted (RFC 9110, 12.5.3). */
-function codingFor(accepted: string, { bodies }: BuiltFile): Coding {
-  const taken = new Set(
-    accepted
-      .toLowerCase()
-      .split(',')
-      .map((part) => part.split(';').map((word) => word.trim()))
-      .filter(([, weight]) => weight === undefined || !/^q=0(\.0*)?$/.test(weight))
-      .map(([coding]) => coding),
-  );
-  return (['br', 'gzip'] as const).find((coding) => bodies.has(coding) && taken.has(coding)) ?? 'identity';
-}
-
-function isKnown(c: Context, etag: string): boolean {
-  const presented = c.req.header('if-none-match') ?? '';
-  return presented.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
-}
-
 function send(c: Context, file: BuiltFile, caching: string, policy?: string): Response {
   if (policy !== undefined) c.header('Content-Security-Policy', policy);
   c.header('Cache-Control', caching);
-  c.header('ETag', file.etag);
+  const encoding = preferredEncoding(c, [...file.encoded.keys()]);
+  c.header('ETag', encoding ? encodedTag(file.etag, encoding) : file.etag);
   c.header('Vary', 'Accept-Encoding');
   if (isKnown(c, file.etag)) return c.body(null, 304);
-  const coding = codingFor(c.req.header('accept-encoding') ?? '', file);
-  const body = file.bodies.get(coding) ?? new Uint8Array();
-  if (coding !== 'identity') c.header('Content-Encoding', coding);
+  const body = (encoding && file.encoded.get(encoding)) ?? file.body;
+  if (encoding) c.header('Content-Encoding', encoding);
   c.header('Content-Type', file.type);
   c.header('Content-Length', String(body.byteLength));
   return c.body(body);

@@ -313,7 +313,7 @@ describe('discovery before connecting', () => {
     for (const path of ['/api/mcp', '/mcp', '']) {
       const { response } = await get(`${service.origin}${path}/server-card`);
       const etag = response.headers.get('etag') ?? '';
-      expect(etag).toMatch(/^"[\w-]{22}"$/);
+      expect(etag).toMatch(/^"[\w-]{27}"$/);
       expect((await get(`${service.origin}${path}/server-card`, { 'if-none-match': etag })).response.status).toBe(304);
     }
   });

@@ -143,6 +143,10 @@ describe('files', () => {
     expect(plain.headers['content-encoding']).toBeUndefined();
     expect(brotli.headers['content-encoding']).toBe('br');
     expect(gzip.headers['content-encoding']).toBe('gzip');
+    // Strong tags: each is of one sequence of bytes.
+    const tags = [plain, brotli, gzip].map(({ headers }) => headers['etag']!);
+    expect(new Set(tags).size).toBe(3);
+    for (const tag of tags) expect((await ask(script, { 'if-none-match': tag })).status).toBe(304);
     expect(brotliDecompressSync(brotli.body).equals(plain.body)).toBe(true);
     expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
     for (const { headers, body } of [plain, brotli, gzip]) {
