@@ -10059,6 +10059,7 @@ declare
   elsewhere record;
   other uuid;
   part record;
+  waits constant text := 'An invitation to this address is waiting already, in another role: withdraw it on the deal’s page first, then invite them again.';
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
   if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
@@ -10126,9 +10127,17 @@ begin
         where o.deal_id = invite_to_deal.deal_id and o.joined_at is null and o.invited_email = typed order by o.id limit 1)
       and p.user_id <> invited and p.joined_at is null
       and not exists (select from public.participants o where o.deal_id = invite_to_deal.deal_id and o.user_id = invited);
-  select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
+  select p.id, p.role, p.status, p.advises, p.invited_email into part
+    from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
   if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
+  end if;
+  -- What waits at another address is not told: that both lead to one account would be learned by it.
+  if part.status = 'invited' and part.invited_email = typed
+    and (part.role, part.advises) is distinct from (invite_to_deal.role, invite_to_deal.advises)
+    and exists (select from vault.invitations i where i.participant_id = part.id and i.used_at is null and i.expires_at > app.now())
+  then
+    perform app.refuse('already_invited', waits);
   end if;
   if part.role <> invite_to_deal.role then
     perform from public.participants p where p.advises = part.id order by p.id for no key update;
@@ -10141,9 +10150,16 @@ begin
       set status = 'invited', role = excluded.role, advises = excluded.advises, invited_name = excluded.invited_name,
         invited_email = excluded.invited_email
       where p.status <> 'active'
+        and (p.id = part.id or (p.role, p.advises) is not distinct from (excluded.role, excluded.advises))
     returning p.id;
   if not found then
-    perform app.refuse('already_participant', 'This person already takes part in the deal.');
+    if exists (select from public.participants p
+      where p.deal_id = invite_to_deal.deal_id and p.user_id = invited and p.status = 'active')
+    then
+      perform app.refuse('already_participant', 'This person already takes part in the deal.');
+    end if;
+    -- Somebody else has just invited them.
+    perform app.refuse('already_invited', waits);
   end if;
 end
 $function$;
@@ -18695,3 +18711,4 @@ $function$;
 -- cf4090b20763396746e0a4c3c18192934edeaa287ba994b9c0598dca97441a35  909_deliveries_by_first_attempt.sql
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
 -- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql
+-- 2ba85b945c13ff79430d7fe855be09ea304cc774b9a07d58c00c0830eff02b5b  912_waiting_invitations_keep_their_role.sql
