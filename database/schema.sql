@@ -332,6 +332,7 @@ CREATE POLICY members_see_it ON public.brokerages FOR SELECT TO dealkeep_server
     USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
 CREATE POLICY admins_change_it ON public.brokerages FOR UPDATE TO dealkeep_server
     USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
+CREATE TRIGGER note_factor_required AFTER UPDATE OF requires_second_factor ON public.brokerages FOR EACH ROW WHEN (new.requires_second_factor AND NOT old.requires_second_factor) EXECUTE FUNCTION app.note_factor_required();
 CREATE TRIGGER touch BEFORE UPDATE ON public.brokerages FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (name) ON public.brokerages TO dealkeep_server;
 
@@ -2497,6 +2498,7 @@ ALTER TABLE vault.passkeys FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.passkeys TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE TRIGGER note_factors_removed AFTER DELETE ON vault.passkeys REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION app.note_factors_removed();
 
 CREATE TABLE vault.password_resets (
     digest bytea NOT NULL,
@@ -2766,6 +2768,7 @@ ALTER TABLE vault.totp FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.totp TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE TRIGGER note_factors_removed AFTER DELETE ON vault.totp REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION app.note_factors_removed();
 
 CREATE TABLE vault.unsubscribe_secret (
     only_row boolean DEFAULT true NOT NULL,
@@ -12670,6 +12673,34 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.note_factor_required()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.queue_keys_without_factor(array(
+    select m.user_id from public.members m where m.brokerage_id = new.id and m.status = 'active'), new.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_factors_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- An authenticator that was never confirmed was no factor.
+  perform app.queue_keys_without_factor(array(
+    select distinct (to_jsonb(r) ->> 'user_id')::uuid from removed r
+    where tg_table_name = 'passkeys' or to_jsonb(r) ->> 'confirmed_at' is not null), null);
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.note_job_run(of_job text, succeeded boolean)
  RETURNS void
  LANGUAGE sql
@@ -14484,6 +14515,24 @@ begin
     perform app.queue_event('exclusivity_granted', new.deal_id, 'exclusivities', new.id, app.user_id(), null);
   end if;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.queue_keys_without_factor(people uuid[], in_brokerage uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.queue_event('api_key_stopped', null, 'api_keys', k.id, null, null)
+    from public.members m
+    join public.brokerages b on b.id = m.brokerage_id and b.requires_second_factor
+    join public.users u on u.id = m.user_id and u.suspended_at is null and u.erased_at is null
+    cross join lateral app.keys_held_by(m.user_id, m.brokerage_id) k
+    where m.user_id = any (people) and (in_brokerage is null or m.brokerage_id = in_brokerage) and m.status = 'active'
+      and not app.has_second_factor(m.user_id)
+      and not exists (select from vault.events e
+        where e.rank = 0 and e.next_attempt_at = app.now() and e.kind = 'api_key_stopped' and e.subject_id = k.id);
 end
 $function$;
 
@@ -18712,3 +18761,4 @@ $function$;
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
 -- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql
 -- 2ba85b945c13ff79430d7fe855be09ea304cc774b9a07d58c00c0830eff02b5b  912_waiting_invitations_keep_their_role.sql
+-- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
