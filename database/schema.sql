@@ -1106,6 +1106,8 @@ CREATE TRIGGER guard_admins BEFORE INSERT ON public.members FOR EACH ROW WHEN (n
 CREATE TRIGGER guard_admins_update BEFORE UPDATE OF role, status ON public.members FOR EACH ROW WHEN (new.role = 'admin'::text AND (new.role <> old.role OR new.status = 'invited'::text)) EXECUTE FUNCTION app.guard_recent_sign_in();
 CREATE TRIGGER keep_an_admin AFTER UPDATE OF role, status ON public.members FOR EACH ROW WHEN (old.role = 'admin'::text AND old.status = 'active'::text) EXECUTE FUNCTION app.keep_an_admin();
 CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.members FOR EACH ROW EXECUTE FUNCTION app.note_joining();
+CREATE TRIGGER tell_joined AFTER UPDATE OF status ON public.members FOR EACH ROW WHEN (new.status = 'active'::text AND old.status <> 'active'::text) EXECUTE FUNCTION app.tell_who_joins();
+CREATE TRIGGER tell_new AFTER INSERT ON public.members FOR EACH ROW WHEN (new.status = 'active'::text) EXECUTE FUNCTION app.tell_who_joins();
 CREATE TRIGGER touch BEFORE UPDATE ON public.members FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER zz_keep_in_sandbox BEFORE INSERT OR UPDATE OF user_id, brokerage_id ON public.members FOR EACH ROW EXECUTE FUNCTION app.keep_in_sandbox();
 GRANT SELECT, UPDATE (role, status) ON public.members TO dealkeep_server;
@@ -1378,6 +1380,8 @@ CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH RO
 CREATE TRIGGER remove_advisors AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.remove_advisors();
 CREATE TRIGGER return_questions AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role = 'seller'::text AND old.status = 'active'::text AND (new.role <> 'seller'::text OR new.status <> 'active'::text)) EXECUTE FUNCTION app.return_questions();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER tell_joined AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'active'::text AND old.status <> 'active'::text) EXECUTE FUNCTION app.tell_who_joins();
+CREATE TRIGGER tell_new AFTER INSERT ON public.participants FOR EACH ROW WHEN (new.status = 'active'::text) EXECUTE FUNCTION app.tell_who_joins();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER zz_keep_in_sandbox BEFORE INSERT OR UPDATE OF user_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_in_sandbox();
 GRANT SELECT, UPDATE (status) ON public.participants TO dealkeep_server;
@@ -11657,7 +11661,7 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_counts() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.mail_deletion(of_brokerage uuid, by_whom uuid, due timestamp with time zone, cancelled boolean)
+CREATE OR REPLACE FUNCTION app.mail_deletion(of_brokerage uuid, by_whom uuid, due timestamp with time zone, cancelled boolean, only_to uuid DEFAULT NULL::uuid)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -11675,6 +11679,7 @@ begin
         union all
         select p.user_id, false from public.deals d join public.participants p on p.deal_id = d.id
           where d.organization_id = of_brokerage and p.status = 'active') a
+      where only_to is null or a.user_id = only_to
       group by a.user_id) p
     join public.users u on u.id = p.user_id and u.suspended_at is null
     order by p.administers desc, u.id;
@@ -17305,6 +17310,33 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.tell_events(integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.tell_who_joins()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  asked vault.brokerage_deletions;
+begin
+  -- Whoever announces the deletion meanwhile is waited for, or waits and tells this person, too.
+  perform from public.brokerages b where b.id = new.brokerage_id for key share;
+  select d.* into asked from vault.brokerage_deletions d
+    where d.brokerage_id = new.brokerage_id and d.begun_at is null and d.due_at > app.now();
+  -- Whoever had a part there already was told; of several deals joined at once the first one tells.
+  if found
+    and not exists (select from public.members m
+      where m.brokerage_id = new.brokerage_id and m.user_id = new.user_id and m.status = 'active' and tg_table_name <> 'members')
+    and not exists (select from public.participants p
+      where p.user_id = new.user_id and p.brokerage_id = new.brokerage_id and p.status = 'active'
+        and (p.joined_at < new.joined_at or p.joined_at = new.joined_at and p.deal_id < (to_jsonb(new) ->> 'deal_id')::uuid))
+  then
+    perform app.mail_deletion(new.brokerage_id, asked.asked_by, asked.due_at, false, new.user_id);
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.test_webhook(endpoint uuid, address inet, request_id text)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -18762,3 +18794,4 @@ $function$;
 -- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql
 -- 2ba85b945c13ff79430d7fe855be09ea304cc774b9a07d58c00c0830eff02b5b  912_waiting_invitations_keep_their_role.sql
 -- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
+-- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
