@@ -5237,6 +5237,8 @@ begin
     where e.state = 'on' and e.send_at <= now and (not e.is_slow or most_slow > 0)
       and e.brokerage_id <> all (array(select o.brokerage_id from public.webhook_endpoints o
         where o.claim is not null and o.claimed_until > now group by o.brokerage_id having count(*) >= 8))
+      and (not e.is_slow or e.brokerage_id <> all (array(select o.brokerage_id from public.webhook_endpoints o
+        where o.claim is not null and o.claimed_until > now and o.is_slow group by o.brokerage_id having count(*) >= 4)))
     order by e.send_at limit 1000
   loop
     exit when room <= 0;
@@ -5246,6 +5248,8 @@ begin
       -- Another node may have noted a failure since it was looked for.
       where e.id = candidate.id and e.state = 'on' and e.send_at <= now and (e.rests_until is null or e.rests_until <= now) and (e.claimed_until is null or e.claimed_until <= now)
         and 8 > (select count(*) from public.webhook_endpoints o where o.brokerage_id = e.brokerage_id and o.claim is not null and o.claimed_until > now)
+        and (not e.is_slow or 4 > (select count(*) from public.webhook_endpoints o
+          where o.brokerage_id = e.brokerage_id and o.claim is not null and o.claimed_until > now and o.is_slow))
       for no key update skip locked;
     continue when this.id is null;
     if not in_force then
@@ -18795,3 +18799,4 @@ $function$;
 -- 2ba85b945c13ff79430d7fe855be09ea304cc774b9a07d58c00c0830eff02b5b  912_waiting_invitations_keep_their_role.sql
 -- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
 -- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
+-- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
