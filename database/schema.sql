@@ -332,6 +332,7 @@ CREATE POLICY members_see_it ON public.brokerages FOR SELECT TO dealkeep_server
     USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
 CREATE POLICY admins_change_it ON public.brokerages FOR UPDATE TO dealkeep_server
     USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
+CREATE TRIGGER note_factor_required AFTER UPDATE OF requires_second_factor ON public.brokerages FOR EACH ROW WHEN (new.requires_second_factor AND NOT old.requires_second_factor) EXECUTE FUNCTION app.note_factor_required();
 CREATE TRIGGER touch BEFORE UPDATE ON public.brokerages FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (name) ON public.brokerages TO dealkeep_server;
 
@@ -1105,6 +1106,8 @@ CREATE TRIGGER guard_admins BEFORE INSERT ON public.members FOR EACH ROW WHEN (n
 CREATE TRIGGER guard_admins_update BEFORE UPDATE OF role, status ON public.members FOR EACH ROW WHEN (new.role = 'admin'::text AND (new.role <> old.role OR new.status = 'invited'::text)) EXECUTE FUNCTION app.guard_recent_sign_in();
 CREATE TRIGGER keep_an_admin AFTER UPDATE OF role, status ON public.members FOR EACH ROW WHEN (old.role = 'admin'::text AND old.status = 'active'::text) EXECUTE FUNCTION app.keep_an_admin();
 CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.members FOR EACH ROW EXECUTE FUNCTION app.note_joining();
+CREATE TRIGGER tell_joined AFTER UPDATE OF status ON public.members FOR EACH ROW WHEN (new.status = 'active'::text AND old.status <> 'active'::text) EXECUTE FUNCTION app.tell_who_joins();
+CREATE TRIGGER tell_new AFTER INSERT ON public.members FOR EACH ROW WHEN (new.status = 'active'::text) EXECUTE FUNCTION app.tell_who_joins();
 CREATE TRIGGER touch BEFORE UPDATE ON public.members FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER zz_keep_in_sandbox BEFORE INSERT OR UPDATE OF user_id, brokerage_id ON public.members FOR EACH ROW EXECUTE FUNCTION app.keep_in_sandbox();
 GRANT SELECT, UPDATE (role, status) ON public.members TO dealkeep_server;
@@ -1377,6 +1380,8 @@ CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH RO
 CREATE TRIGGER remove_advisors AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.remove_advisors();
 CREATE TRIGGER return_questions AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role = 'seller'::text AND old.status = 'active'::text AND (new.role <> 'seller'::text OR new.status <> 'active'::text)) EXECUTE FUNCTION app.return_questions();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER tell_joined AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'active'::text AND old.status <> 'active'::text) EXECUTE FUNCTION app.tell_who_joins();
+CREATE TRIGGER tell_new AFTER INSERT ON public.participants FOR EACH ROW WHEN (new.status = 'active'::text) EXECUTE FUNCTION app.tell_who_joins();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER zz_keep_in_sandbox BEFORE INSERT OR UPDATE OF user_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_in_sandbox();
 GRANT SELECT, UPDATE (status) ON public.participants TO dealkeep_server;
@@ -2497,6 +2502,7 @@ ALTER TABLE vault.passkeys FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.passkeys TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE TRIGGER note_factors_removed AFTER DELETE ON vault.passkeys REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION app.note_factors_removed();
 
 CREATE TABLE vault.password_resets (
     digest bytea NOT NULL,
@@ -2766,6 +2772,7 @@ ALTER TABLE vault.totp FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.totp TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE TRIGGER note_factors_removed AFTER DELETE ON vault.totp REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION app.note_factors_removed();
 
 CREATE TABLE vault.unsubscribe_secret (
     only_row boolean DEFAULT true NOT NULL,
@@ -5230,6 +5237,8 @@ begin
     where e.state = 'on' and e.send_at <= now and (not e.is_slow or most_slow > 0)
       and e.brokerage_id <> all (array(select o.brokerage_id from public.webhook_endpoints o
         where o.claim is not null and o.claimed_until > now group by o.brokerage_id having count(*) >= 8))
+      and (not e.is_slow or e.brokerage_id <> all (array(select o.brokerage_id from public.webhook_endpoints o
+        where o.claim is not null and o.claimed_until > now and o.is_slow group by o.brokerage_id having count(*) >= 4)))
     order by e.send_at limit 1000
   loop
     exit when room <= 0;
@@ -5239,6 +5248,8 @@ begin
       -- Another node may have noted a failure since it was looked for.
       where e.id = candidate.id and e.state = 'on' and e.send_at <= now and (e.rests_until is null or e.rests_until <= now) and (e.claimed_until is null or e.claimed_until <= now)
         and 8 > (select count(*) from public.webhook_endpoints o where o.brokerage_id = e.brokerage_id and o.claim is not null and o.claimed_until > now)
+        and (not e.is_slow or 4 > (select count(*) from public.webhook_endpoints o
+          where o.brokerage_id = e.brokerage_id and o.claim is not null and o.claimed_until > now and o.is_slow))
       for no key update skip locked;
     continue when this.id is null;
     if not in_force then
@@ -10059,6 +10070,7 @@ declare
   elsewhere record;
   other uuid;
   part record;
+  waits constant text := 'An invitation to this address is waiting already, in another role: withdraw it on the deal’s page first, then invite them again.';
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
   if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
@@ -10126,9 +10138,17 @@ begin
         where o.deal_id = invite_to_deal.deal_id and o.joined_at is null and o.invited_email = typed order by o.id limit 1)
       and p.user_id <> invited and p.joined_at is null
       and not exists (select from public.participants o where o.deal_id = invite_to_deal.deal_id and o.user_id = invited);
-  select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
+  select p.id, p.role, p.status, p.advises, p.invited_email into part
+    from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
   if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
+  end if;
+  -- What waits at another address is not told: that both lead to one account would be learned by it.
+  if part.status = 'invited' and part.invited_email = typed
+    and (part.role, part.advises) is distinct from (invite_to_deal.role, invite_to_deal.advises)
+    and exists (select from vault.invitations i where i.participant_id = part.id and i.used_at is null and i.expires_at > app.now())
+  then
+    perform app.refuse('already_invited', waits);
   end if;
   if part.role <> invite_to_deal.role then
     perform from public.participants p where p.advises = part.id order by p.id for no key update;
@@ -10141,9 +10161,16 @@ begin
       set status = 'invited', role = excluded.role, advises = excluded.advises, invited_name = excluded.invited_name,
         invited_email = excluded.invited_email
       where p.status <> 'active'
+        and (p.id = part.id or (p.role, p.advises) is not distinct from (excluded.role, excluded.advises))
     returning p.id;
   if not found then
-    perform app.refuse('already_participant', 'This person already takes part in the deal.');
+    if exists (select from public.participants p
+      where p.deal_id = invite_to_deal.deal_id and p.user_id = invited and p.status = 'active')
+    then
+      perform app.refuse('already_participant', 'This person already takes part in the deal.');
+    end if;
+    -- Somebody else has just invited them.
+    perform app.refuse('already_invited', waits);
   end if;
 end
 $function$;
@@ -11638,7 +11665,7 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_counts() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.mail_deletion(of_brokerage uuid, by_whom uuid, due timestamp with time zone, cancelled boolean)
+CREATE OR REPLACE FUNCTION app.mail_deletion(of_brokerage uuid, by_whom uuid, due timestamp with time zone, cancelled boolean, only_to uuid DEFAULT NULL::uuid)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -11656,6 +11683,7 @@ begin
         union all
         select p.user_id, false from public.deals d join public.participants p on p.deal_id = d.id
           where d.organization_id = of_brokerage and p.status = 'active') a
+      where only_to is null or a.user_id = only_to
       group by a.user_id) p
     join public.users u on u.id = p.user_id and u.suspended_at is null
     order by p.administers desc, u.id;
@@ -12650,6 +12678,34 @@ begin
           from public.members m where m.brokerage_id = about and m.status = 'active' and not app.has_second_factor(m.user_id);
       end if;
   end case;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_factor_required()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.queue_keys_without_factor(array(
+    select m.user_id from public.members m where m.brokerage_id = new.id and m.status = 'active'), new.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_factors_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- An authenticator that was never confirmed was no factor.
+  perform app.queue_keys_without_factor(array(
+    select distinct (to_jsonb(r) ->> 'user_id')::uuid from removed r
+    where tg_table_name = 'passkeys' or to_jsonb(r) ->> 'confirmed_at' is not null), null);
   return null;
 end
 $function$;
@@ -14468,6 +14524,24 @@ begin
     perform app.queue_event('exclusivity_granted', new.deal_id, 'exclusivities', new.id, app.user_id(), null);
   end if;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.queue_keys_without_factor(people uuid[], in_brokerage uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.queue_event('api_key_stopped', null, 'api_keys', k.id, null, null)
+    from public.members m
+    join public.brokerages b on b.id = m.brokerage_id and b.requires_second_factor
+    join public.users u on u.id = m.user_id and u.suspended_at is null and u.erased_at is null
+    cross join lateral app.keys_held_by(m.user_id, m.brokerage_id) k
+    where m.user_id = any (people) and (in_brokerage is null or m.brokerage_id = in_brokerage) and m.status = 'active'
+      and not app.has_second_factor(m.user_id)
+      and not exists (select from vault.events e
+        where e.rank = 0 and e.next_attempt_at = app.now() and e.kind = 'api_key_stopped' and e.subject_id = k.id);
 end
 $function$;
 
@@ -17240,6 +17314,33 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.tell_events(integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.tell_who_joins()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  asked vault.brokerage_deletions;
+begin
+  -- Whoever announces the deletion meanwhile is waited for, or waits and tells this person, too.
+  perform from public.brokerages b where b.id = new.brokerage_id for key share;
+  select d.* into asked from vault.brokerage_deletions d
+    where d.brokerage_id = new.brokerage_id and d.begun_at is null and d.due_at > app.now();
+  -- Whoever had a part there already was told; of several deals joined at once the first one tells.
+  if found
+    and not exists (select from public.members m
+      where m.brokerage_id = new.brokerage_id and m.user_id = new.user_id and m.status = 'active' and tg_table_name <> 'members')
+    and not exists (select from public.participants p
+      where p.user_id = new.user_id and p.brokerage_id = new.brokerage_id and p.status = 'active'
+        and (p.joined_at < new.joined_at or p.joined_at = new.joined_at and p.deal_id < (to_jsonb(new) ->> 'deal_id')::uuid))
+  then
+    perform app.mail_deletion(new.brokerage_id, asked.asked_by, asked.due_at, false, new.user_id);
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.test_webhook(endpoint uuid, address inet, request_id text)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -18695,3 +18796,7 @@ $function$;
 -- cf4090b20763396746e0a4c3c18192934edeaa287ba994b9c0598dca97441a35  909_deliveries_by_first_attempt.sql
 -- 4e5f9c0c2724af89db6ee5389f57bfb86e688acaa9a713661b6fc4facbd88955  910_secrets_sign_as_long_as_announced.sql
 -- acbcb140d80739e15d6c57b399d7fb7c343353d9de87fffb39105932f4dc543e  911_changes_of_deliveries.sql
+-- 2ba85b945c13ff79430d7fe855be09ea304cc774b9a07d58c00c0830eff02b5b  912_waiting_invitations_keep_their_role.sql
+-- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
+-- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
+-- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql

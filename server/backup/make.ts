@@ -103,7 +103,7 @@ async function storeIn(client: pg.ClientBase): Promise<string | null> {
 }
 
 /** SQL condition for a legal hold on a row's deal, its brokerage or its uploader, as in `app.bodies_to_clear`. */
-const isHeld = `exists (select from vault.legal_holds h join public.deals l on l.id = deal_id
+export const isHeld = `exists (select from vault.legal_holds h join public.deals l on l.id = deal_id
   where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id)
     or (h.kind = 'person' and h.subject_id = uploaded_by))`;
 

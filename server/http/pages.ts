@@ -60,7 +60,8 @@ export const mark: Html = html`<svg class="mark" viewBox="0 0 32 32" aria-hidden
 </svg>`;
 
 function bar({ person }: Page): Html {
-  const brand = html`<a class="brand" href="/">${mark}Dealkeep</a>`;
+  // No link: in a window that a host opened for consent, following it would cut the window off from the host.
+  const brand = html`<span class="brand">${mark}Dealkeep</span>`;
   if (person === undefined) return html`<header class="bar">${brand}</header>`;
   return html`<header class="bar">
     ${brand}

@@ -45,7 +45,8 @@ const advice: Partial<Record<NotificationKind, string>> = {
     'Set up an authenticator or a passkey under Settings, Security. Until then you see nothing of the brokerage, and the clients that you connected are disconnected.',
   connection_ended:
     'A code or token of it was used a second time: by the assistant, after a fault, or by somebody who has a copy. Connect it again if you still use it. If this happens again, use it no more, and tell whoever provides it.',
-  api_key_stopped: 'Rotate the key to work with it as before, or create another if it was revoked.',
+  api_key_stopped:
+    'Rotate the key to work with it as before, or create another if it was revoked. If the person lacks the second factor that the brokerage requires, it also works again once they set one up.',
   webhook_stopped: 'If you still use it, check its address and turn it on.',
 };
 

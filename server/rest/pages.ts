@@ -65,13 +65,13 @@ export interface KeyPlace {
   readonly id: string;
 }
 
-/** Positions in a list ordered by a time, a date or a number. */
+/** Positions in a list ordered by times, a date or a number. */
 export const byKey: List<KeyPlace, KeyPlace>['place'] = {
   write: ({ place, id }) => Buffer.from(`${id}${place}`),
   read(bytes) {
     const text = bytes.toString('latin1');
     const [id, place] = [text.slice(0, 36), text.slice(36)];
-    return isUuid(id) && /^[\d :.+-]{1,40}$/.test(place) ? { id, place } : null;
+    return isUuid(id) && /^[\d :.+-]{1,80}$/.test(place) ? { id, place } : null;
   },
 };
 

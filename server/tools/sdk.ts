@@ -24,12 +24,25 @@ import type { StaticResource } from './views.ts';
 const withoutCancelling = (message: unknown): unknown =>
   Array.isArray(message) ? message.filter((one) => methodOf(one) !== 'notifications/cancelled') : message;
 
+const optionalParameters = ['arguments', 'cursor', '_meta'];
+
+/** Returns the message without parameters that may be left out and are null. */
+function withoutNulls(message: unknown): unknown {
+  if (!isObject(message) || !('params' in message)) return message;
+  const { params, ...rest } = message;
+  if (params === null) return rest;
+  if (!isObject(params) || !optionalParameters.some((name) => params[name] === null)) return message;
+  const sent = Object.entries(params).filter(([name, value]) => value !== null || !optionalParameters.includes(name));
+  return { ...rest, params: Object.fromEntries(sent) };
+}
+
 /**
- * Returns the message with an object for the arguments of every call; other arguments are kept aside for the tool to
- * reject. The SDK would answer them with its schema's errors.
+ * Returns the message without optional parameters that are null, and with an object for the arguments of every call;
+ * other arguments are kept aside for the tool to reject. The SDK would answer them with its schema's errors.
  */
-function withObjects(message: unknown, context: RequestContext): unknown {
-  if (Array.isArray(message)) return message.map((one: unknown) => withObjects(one, context));
+function withObjects(given: unknown, context: RequestContext): unknown {
+  if (Array.isArray(given)) return given.map((one: unknown) => withObjects(one, context));
+  const message = withoutNulls(given);
   if (methodOf(message) !== 'tools/call') return message;
   const call = message as { id?: unknown; params?: unknown };
   const { params } = call;

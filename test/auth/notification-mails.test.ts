@@ -717,7 +717,7 @@ describe('account-security notifications', () => {
     const become = (id: string, role: string) => admin.ask(at(id), { role }, 'PATCH');
     const told = async () => ((await mails())['admin'] ?? []).map(({ subject }) => subject);
     const keyStopped =
-      'An API key of Scene Brokers stopped or can do less: the person through whom it works is no longer an admin';
+      'An API key of Scene Brokers stopped or can do less: the person through whom it works lost the right to it';
     const webhookStopped =
       'A webhook of Scene Brokers was turned off: the person through whom it worked lost the right to it';
     /** An admin, through whom keys or a webhook work. */

@@ -190,6 +190,34 @@ describe('a brokerage that requires a second factor', () => {
     });
   });
 
+  it('tells its other admins which keys stop because their person has none, when it is required or removed', async () => {
+    admin = await setUp(admin);
+    await keyOf(full.people.broker.userId);
+    const told = async () => {
+      while ((await service.database.run(createNotifications(100))) > 0);
+      await service.database.run(queueNotificationMails(200));
+      const before = service.mails.length;
+      const said =
+        'An API key of Harbor Brokers stopped or can do less: the person through whom it works lost the right to it';
+      const sent = (await service.deliver()).slice(before);
+      return sent.filter(({ subject }) => subject === said).map(({ to }) => to);
+    };
+    await told();
+    const { email } = (await admin.ask('/me')).body.user;
+    expect((await required(admin)).status).toBe(200);
+    expect(await told()).toEqual([email]);
+    broker = await setUp(broker);
+    await auth(broker, 'second-factor/begin');
+    expect(await told()).toEqual([]);
+    await auth(broker, 'second-factor/remove');
+    expect(await told()).toEqual([email]);
+    // Without the requirement, nothing stops.
+    broker = await setUp(broker);
+    expect((await required(admin, false)).status).toBe(200);
+    await auth(broker, 'second-factor/remove');
+    expect(await told()).toEqual([]);
+  });
+
   it('hides the invitations to its deals from a session without one, and accepts no answer to them', async () => {
     const { email } = (await admin.ask('/me')).body.user;
     admin = await setUp(admin);

@@ -596,6 +596,31 @@ describe('pages', () => {
     }
   });
 
+  test('of offers contain each buyer once, also those who submit again meanwhile', async () => {
+    const path = `/deals/${scene.deal}/offers?limit=1`;
+    const submitAgain = (buyer: string) =>
+      web.service.sql(
+        `with earlier as (update offers set is_current = false where deal_id = $1 and buyer_user_id = $2 and is_current returning 1)
+         insert into offers (deal_id, participant_id, buyer_user_id, revision_number, submitted_at, payload)
+         select $1, $3, $2, (select max(revision_number) from offers where deal_id = $1 and buyer_user_id = $2) + 1,
+           app.now() + interval '1 minute', '{}' from earlier`,
+        [scene.deal, scene.people[buyer], scene.participants[buyer]],
+      );
+    await submitAgain('other buyer');
+    const [newest, oldest] = ['other buyer', 'exclusive buyer'];
+    const first = await ask('GET', path);
+    expect(first.body?.data).toMatchObject([{ participantId: scene.participants[newest] }]);
+    web.service.clock.advance(120_000);
+    await submitAgain(oldest);
+    const newer = (await ask('GET', path)).body!.data.at(0) as { submittedAt?: string } | undefined;
+    await submitAgain(newest);
+    const second = await ask('GET', `${path}&cursor=${first.body?.pagination.nextCursor}`);
+    expect(second.body).toMatchObject({
+      data: [{ participantId: scene.participants[oldest], submittedAt: newer?.submittedAt, isCurrent: true }],
+      pagination: { hasMore: false },
+    });
+  });
+
   test('of customers stay in the snapshot and period of the first page', async () => {
     const path = `/deals/${scene.deal}/qoe/customers`;
     const deliver = async (names: readonly string[], month: string) => {

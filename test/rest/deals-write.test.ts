@@ -421,6 +421,20 @@ describe('invitations', () => {
       status: 'invited',
     });
     expect(JSON.stringify(body)).not.toContain('accept-invitation');
+
+    const anew = (part: object) =>
+      ask('POST', `/deals/${scene.deal}/invitations`, { email: 'new.buyer@else.example', name: 'New Buyer', ...part });
+    expect((await anew({ role: 'buyer' })).body).toMatchObject({ id: body?.id });
+    for (const other of [{ role: 'seller' }, { role: 'advisor', advises: scene.participants['seller'] }]) {
+      const refused = await anew(other);
+      expect([refused.status, refused.body?.error.details['reason']]).toEqual([409, 'already_invited']);
+      expect(refused.body?.error.message).toContain('withdraw it on the deal’s page first');
+    }
+    const waiting = await ask('GET', `/deals/${scene.deal}/participants?limit=200`);
+    expect(waiting.body?.data.find(({ id }) => id === body?.id)).toMatchObject({ role: 'buyer', status: 'invited' });
+    await web.service.sql('update vault.invitations set expires_at = app.now() where participant_id = $1', [body?.id]);
+    expect((await anew({ role: 'seller' })).body).toMatchObject({ id: body?.id, role: 'seller' });
+
     await web.service.sql(
       `insert into vault.mail_counts (subject, since, sent)
        values ('hour to often@else.example', date_trunc('hour', app.now(), 'UTC'), 10)`,

@@ -240,6 +240,29 @@ describe('claiming due deliveries', () => {
     expect(await claimed(4, 0)).toHaveLength(4);
   });
 
+  test('of slow receivers leaves half of the places of their brokerage to its others', async () => {
+    const { database, sql } = scene.service;
+    const slow = [];
+    for (let nth = 0; nth < 9; nth += 1) slow.push((await webhook({ url: `${scene.origin}/slow/${nth}` })).id);
+    const quick = (await webhook()).id;
+    await contacts(1);
+    await settle();
+    await scene.queue();
+    await sql(
+      `update webhook_endpoints set is_slow = true, send_at = app.now() - interval '1 minute' where id = any ($1)`,
+      [slow],
+    );
+    const claimed = async () => (await database.run(claimDeliveries(32))).map(({ endpoint_id }) => endpoint_id);
+    const first = await claimed();
+    expect([first.length, first.includes(quick)]).toEqual([5, true]);
+    expect(await claimed()).toEqual([]);
+    const ended = first.filter((id) => id !== quick).slice(0, 2);
+    await sql('update webhook_endpoints set claim = null, claimed_until = null, send_at = null where id = any ($1)', [
+      ended,
+    ]);
+    expect(await claimed()).toHaveLength(2);
+  });
+
   test('claims the longest-waiting webhook first, and puts a served one behind the others', async () => {
     const first = await webhook({ url: `${scene.origin}/first` });
     await webhook({ url: `${scene.origin}/second` });

@@ -122,6 +122,23 @@ test('deletion requires a recent sign-in and the short name; everybody is mailed
   expect(told[0]?.text).toContain(`On ${said} its deals`);
   expect(told[0]?.text).toContain('/settings/brokerage');
 
+  // Whoever joins now is told once, also if it is a deal that they join.
+  const before = service.mails.length;
+  const late = ['lena.late@members.example', 'dora.deal@members.example'];
+  const joinDeals = (person: string) =>
+    service.sql(
+      `insert into participants (deal_id, user_id, role, status) select id, $2, 'viewer', 'active' from deals where organization_id = $1 limit 2`,
+      [brokerage.id, person],
+    );
+  await joinDeals((await member('broker', 'Lena Late')).userId);
+  const [dora] = await service.sql<{ id: string }>(
+    `insert into users (email, name) values ($1, 'Dora Deal') returning id`,
+    [late[1]],
+  );
+  await joinDeals(dora!.id);
+  const toLate = (await service.deliver()).slice(before);
+  expect(toLate.map(({ to, subject }) => [to, subject])).toEqual(late.map((to) => [to, told[0]!.subject]));
+
   service.clock.advance(29 * day);
   await deleteDueBrokerages(service.services);
   expect(await service.sql('select 1 from brokerages where id = $1', [brokerage.id])).toHaveLength(1);
@@ -131,7 +148,9 @@ test('deletion requires a recent sign-in and the short name; everybody is mailed
   expect(await take(other)).toMatchObject({ status: 200, body: { deleted_at: null } });
   expect(await deletion()).toEqual([]);
   const kept = (await service.deliver()).filter(({ subject }) => subject.endsWith('will not be deleted'));
-  expect(kept.map(({ to }) => to).toSorted()).toEqual([...admins, ...others].map(({ email }) => email).toSorted());
+  expect(kept.map(({ to }) => to).toSorted()).toEqual(
+    [...[...admins, ...others].map(({ email }) => email), ...late].toSorted(),
+  );
   expect(
     await service.sql(
       `select action from audit_records where brokerage_id = $1 and action like '%deletion' order by at, id`,

@@ -329,7 +329,17 @@ test('doctor reports a foreign document store, and missing or altered bodies', a
   await rename(gone, `${gone}.away`);
   const present = await doctor();
   await appendFile(longer, '!');
+  // A legal hold keeps the file of a document that was removed long ago.
+  const held = await owner.query(
+    `with removed as (update public.documents set removed_at = now() - interval '10 days' where storage_key = $1 returning deal_id),
+       produced as (update public.production_documents set removed_at = now() - interval '10 days' where storage_key = $1 returning deal_id)
+     insert into vault.legal_holds (kind, subject_id) select 'deal', deal_id from (table removed union all table produced) r`,
+    [path.basename(gone)],
+  );
+  expect(held.rowCount).toBe(1);
   const whole = await doctor({}, '--documents');
+  await owner.query('delete from vault.legal_holds');
+  const cleared = await doctor();
   await rename(`${gone}.away`, gone);
   expect(present.code).toBe(2);
   expect(wrong(present.findings)).toEqual([
@@ -340,6 +350,7 @@ test('doctor reports a foreign document store, and missing or altered bodies', a
   expect(wrong(whole.findings)).toEqual([
     expect.stringMatching(/^store: 2 of \d+ documents are missing or damaged: .* has \d+ bytes instead of \d+/),
   ]);
+  expect(wrong(cleared.findings)).toEqual([]);
 });
 
 test.for([

@@ -237,7 +237,21 @@ describe('requests and responses', () => {
       expect(body?.result.structuredContent).toHaveProperty('deals');
     for (const { body } of await inBothEras('tools/call', { name: 'svc_deals_get', arguments: null }, 'svc_deals_get'))
       expect(body?.result.structuredContent.details).toMatchObject([{ path: 'deal_id' }]);
+    const prompt = { name: 'what_changed', arguments: null };
+    for (const { body } of await inBothEras('prompts/get', prompt, prompt.name))
+      expect(body).toMatchObject({ result: { messages: [{ role: 'user' }] } });
   });
+
+  test.each(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])(
+    'optional parameters of %s that are null count as left out',
+    async (method) => {
+      for (const { body } of await inBothEras(method, { cursor: null })) expect(body).toHaveProperty('result');
+      for (const params of [null, { _meta: null }, { cursor: null, _meta: null }]) {
+        const { body } = await send(service, access.token, { jsonrpc: '2.0', id: 1, method, params });
+        expect(body).toHaveProperty('result');
+      }
+    },
+  );
 
   test.each([
     ['svc_deals_get', { deal_id: 'Corner bakery' }, 'It is not a UUID.'],

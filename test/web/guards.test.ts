@@ -117,7 +117,7 @@ test('records that the caller may not see get exactly the response of missing on
     [(id) => `/deals/${id}/tools/shut-off`, 'DELETE'],
   ];
   const ofRecord: [record: string, path: (id: string) => string, method: string, body?: unknown][] = [
-    [records["ndas/the exclusive buyer's"]!, (id) => `/ndas/${id}/sign`, 'POST', { signed_name: 'X' }],
+    [records["ndas/the exclusive buyer's"]!, (id) => `/ndas/${id}/sign`, 'POST', { signed_name: 'Xi' }],
     [records["ndas/the exclusive buyer's"]!, (id) => `/ndas/${id}/revoke`, 'POST', {}],
     [records["offers/the exclusive buyer's"]!, (id) => `/offers/${id}/accept`, 'POST', { expires_at: until }],
     [records["offers/the exclusive buyer's"]!, (id) => `/offers/${id}/decision`, 'POST', { decision: 'declined' }],

@@ -80,9 +80,14 @@ describe('an NDA', () => {
     expect((await buyer.ask('/home')).body.queue).toMatchObject([{ kind: 'ndas_to_sign', deal_id: deal, count: 1 }]);
     const [{ id }] = (await buyer.ask(`/deals/${deal}/ndas`)).body.items;
 
-    expect((await (await web.as('other buyer')).ask(`/ndas/${id}/sign`, { signed_name: 'X' })).status).toBe(404);
-    expect((await (await web.as('broker')).ask(`/ndas/${id}/sign`, { signed_name: 'X' })).status).toBe(403);
+    expect((await (await web.as('other buyer')).ask(`/ndas/${id}/sign`, { signed_name: 'Xi' })).status).toBe(404);
+    expect((await (await web.as('broker')).ask(`/ndas/${id}/sign`, { signed_name: 'Xi' })).status).toBe(403);
     expect((await buyer.ask(`/ndas/${id}/sign`, { signed_name: ' ' })).status).toBe(400);
+    for (const signed_name of ['x', 'X.', '1 2'])
+      expect(await buyer.ask(`/ndas/${id}/sign`, { signed_name })).toMatchObject({
+        status: 400,
+        body: { error: { details: [{ path: 'signed_name', message: 'Enter your full name to sign.' }] } },
+      });
     const signed = await buyer.ask(`/ndas/${id}/sign`, { signed_name: ' New B. Uyer ' });
     expect(signed).toMatchObject({
       status: 200,

@@ -230,8 +230,11 @@ describe('an invitation', () => {
       const { participants, deal } = web.scene;
       const email = `between.${first.length}@example.test`;
       const { body } = await broker.ask(path, person(email));
+      // Only an invitation whose link has expired is replaced by one in another role.
+      const { id } = body.participant;
+      await web.service.sql('update vault.invitations set expires_at = app.now() where participant_id = $1', [id]);
       const becomeAdvisor = () => broker.ask(path, person(email, 'advisor', participants['seller']));
-      const beAdvised = () => broker.ask(path, person(`to.${email}`, 'advisor', body.participant.id));
+      const beAdvised = () => broker.ask(path, person(`to.${email}`, 'advisor', id));
       const [one, other] = first === 'the advisor' ? [beAdvised, becomeAdvisor] : [becomeAdvisor, beAdvised];
       const answers = await atOnce(web.service, ['deals', 'id', deal], one, other);
       expect(answers.map(({ status, body: { error } }) => [status, error?.code])).toEqual([

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from '../../config/config.ts';
 import { isMarked, storeLocation } from '../../documents/store-marker.ts';
-import { notLongRemoved } from '../../backup/make.ts';
+import { isHeld, notLongRemoved } from '../../backup/make.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import type { Findings } from './finding.ts';
@@ -58,15 +58,15 @@ interface Kept {
 
 /**
  * SQL for the documents whose bodies must exist, newest first, in portions. Those of documents removed earlier are about
- * to be cleared, and no backup has them.
+ * to be cleared, and no backup has them, unless a legal hold keeps them.
  */
 const portion = `
   select id, storage_key, size_bytes, sha256 from (
-    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at from public.documents
+    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at, deal_id, uploaded_by from public.documents
     union all
-    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at from public.production_documents
+    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at, deal_id, uploaded_by from public.production_documents
   ) d
-  where body_cleared_at is null and ${notLongRemoved}
+  where body_cleared_at is null and (${notLongRemoved} or ${isHeld})
     and ($1::uuid is null or id < $1) order by id desc limit 500`;
 
 /** Returns what is wrong with a body; null when it is intact. */

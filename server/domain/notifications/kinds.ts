@@ -439,7 +439,7 @@ export const notificationKinds = {
     place: 'keys',
     title: 'An API key loses the admin through whom it works',
     says: (n, of = 'your brokerage') =>
-      `${n === 1 ? 'An API key' : `${n} API keys`} of ${of} stopped or can do less: the person through whom ${n === 1 ? 'it works' : 'they work'} is no longer an admin.`,
+      `${n === 1 ? 'An API key' : `${n} API keys`} of ${of} stopped or can do less: the person through whom ${n === 1 ? 'it works' : 'they work'} lost the right to it.`,
     action: 'View the API keys',
   },
   connection_ended: {

@@ -469,17 +469,28 @@ export const readRevision = <R extends { payload: string }>(
   payload: exactly(found.payload),
 });
 
-/** The current offer of each buyer on a deal, latest first. */
-export const currentOffers = listOfDeal<FoundRevision>('current_offers', {
-  columns: revisionColumns,
-  tables: revisionTables('seen.deal'),
-  deal: 'o.deal_id',
-  where: 'o.is_current',
-  key: 'o.submitted_at',
-  type: 'timestamptz',
-  id: 'o.id',
-  direction: 'desc',
-});
+/**
+ * The current offer of each buyer on a deal, latest first. A buyer who submits again while somebody reads the pages keeps
+ * their place: each place contains the time of the latest offer on the first page (places of earlier releases do not),
+ * and a page is ordered by the offers that were current then.
+ */
+export const currentOffers = listOfDeal<FoundRevision>(
+  'current_offers',
+  `select ${revisionColumns}, place.at || '  ' || start.at as place
+   from (select nullif(split_part($2, '  ', 1), '')::timestamptz as at) reached
+   cross join lateral (select coalesce(nullif(split_part($2, '  ', 2), '')::timestamptz,
+     (select max(n.submitted_at) from offers n where n.deal_id = seen.deal and n.is_current)) as at) start
+   cross join ${revisionTables('seen.deal')}
+   cross join lateral (select past.submitted_at as at, past.id from offers past
+     where past.deal_id = o.deal_id and past.buyer_user_id = o.buyer_user_id and past.submitted_at <= start.at
+     order by past.revision_number desc limit 1) place
+   where o.deal_id = seen.deal and o.is_current
+     and ($3::uuid is null or (place.at, place.id) < (reached.at, (
+       select coalesce((select last.id from offers last join offers shown on shown.buyer_user_id = last.buyer_user_id
+         where shown.id = $3 and shown.deal_id = seen.deal and last.deal_id = seen.deal and last.submitted_at = reached.at
+         order by last.revision_number desc limit 1), $3))))
+   order by place.at desc, place.id desc limit $4`,
+);
 
 /**
  * Every revision by the buyer who made the given offer, latest first; none when the caller sees no such offer on the

@@ -119,7 +119,7 @@ export function participantOperations(services: Services, callers: Callers): rea
       tag: 'Deals',
       summary: 'Invite somebody to a deal',
       description:
-        'Sends an e-mail in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts towards the number that they may send. A person who was invited before and has not joined is invited again. Brokers and their advisors must be members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read.',
+        'Sends an e-mail in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts towards the number that they may send. A person who was invited before and has not joined is invited again; in another role only after a broker has withdrawn the invitation that waits (`already_invited`). Brokers and their advisors must be members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read.',
       scope: 'participants:write',
       parameters: [idempotencyKey],
       body: invitation,

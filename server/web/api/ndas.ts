@@ -14,7 +14,8 @@ import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({ participant_id: id, terms: text(lengths.ndas.terms), expires_at: optional(instant) });
 const List = z.object({ cursor: pageCursor, limit: pageSize });
-const Signature = z.strictObject({ signed_name: properName });
+// One letter is nobody's full name, in any script.
+const Signature = z.strictObject({ signed_name: properName.regex(/\p{L}.*\p{L}/u, 'Enter your full name to sign.') });
 
 /** The NDA routes, below /api/web. */
 export function ndaRoutes(services: Services) {

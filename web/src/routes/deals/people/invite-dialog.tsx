@@ -34,6 +34,7 @@ export function InviteToDealDialog({ onClose, onInvited }: InviteToDealDialogPro
       roles={participantRoles}
       hints={hintsOf(deal.needs_nda)}
       initialRole="buyer"
+      about={{ already_invited: 'email' }}
       advisor={{
         role: 'advisor',
         of: advisable.map(({ id, name, role }) => ({
