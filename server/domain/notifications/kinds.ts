@@ -437,7 +437,7 @@ export const notificationKinds = {
   },
   api_key_stopped: {
     place: 'keys',
-    title: 'An API key loses the admin through whom it works',
+    title: 'An API key stops or can do less',
     says: (n, of = 'your brokerage') =>
       `${n === 1 ? 'An API key' : `${n} API keys`} of ${of} stopped or can do less: the person through whom ${n === 1 ? 'it works' : 'they work'} lost the right to it.`,
     action: 'View the API keys',
