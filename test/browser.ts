@@ -7,6 +7,7 @@ import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type CDPSession,
   type Frame,
   type Locator,
   type Page,
@@ -73,11 +74,10 @@ export interface TestPage {
 interface TestPageOptions extends BrowserContextOptions {
   /** Session cookie, for a person who is signed in already. */
   readonly cookie?: { readonly name: string; readonly value: string };
-  /**
-   * Whether the context is neither reused nor kept: for a test that counts requests, or leaves the browser in another
-   * state than before.
-   */
+  /** Whether the context is neither reused nor kept: for a test that counts on empty caches. */
   readonly alone?: boolean;
+  /** Whether the context is not kept: for a test that leaves the browser in a state that is not wiped. */
+  readonly spent?: boolean;
 }
 
 /** The open pages of a browser, and its closed pages, most recently closed last, with the options of their contexts. */
@@ -171,13 +171,33 @@ function forgive(of: Page | BrowserContext): void {
 }
 
 /**
+ * Lets a page have another language, time zone or browser name until it is wiped. As options of its context they would
+ * need a context, and so a process, for each combination.
+ */
+async function pretend(
+  page: Page,
+  { locale, timezoneId, userAgent }: Pick<BrowserContextOptions, 'locale' | 'timezoneId' | 'userAgent'>,
+): Promise<CDPSession | undefined> {
+  if (!locale && !timezoneId && !userAgent) return undefined;
+  const devtools = await page.context().newCDPSession(page);
+  if (locale) await devtools.send('Emulation.setLocaleOverride', { locale });
+  if (timezoneId) await devtools.send('Emulation.setTimezoneOverride', { timezoneId });
+  if (locale || userAgent)
+    await devtools.send('Emulation.setUserAgentOverride', {
+      userAgent: userAgent ?? '',
+      ...(locale && { acceptLanguage: locale }),
+    });
+  return devtools;
+}
+
+/**
  * Opens a browser context of its own for one person. `close` it, or the whole browser. The page may be a closed one,
  * wiped: a process that has shown the application once shows it with half the work.
  */
 export async function openTestPage(browser: Browser, origin: string, options: TestPageOptions = {}): Promise<TestPage> {
-  const { cookie, alone = false, viewport = { width: 1280, height: 900 }, ...rest } = options;
+  const { cookie, alone = false, spent = alone, viewport = { width: 1280, height: 900 }, ...rest } = options;
   // With reduced motion Playwright does not wait for animations to end before each click.
-  const { colorScheme = 'light', reducedMotion = 'reduce', ...kept } = rest;
+  const { colorScheme = 'light', reducedMotion = 'reduce', locale, timezoneId, userAgent, ...kept } = rest;
   const key = JSON.stringify(kept);
   const { open, closed } = pagesIn(browser);
   const place = alone ? -1 : closed.findLastIndex((one) => one.key === key);
@@ -193,6 +213,7 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     if (viewport) await page.setViewportSize(viewport);
     await page.emulateMedia({ media: null, colorScheme, reducedMotion });
   }
+  const pretence = await pretend(page, { locale, timezoneId, userAgent });
   if (cookie) await context.addCookies([{ ...cookie, url: origin }]);
   context.setDefaultTimeout(45_000);
   const complaints: string[] = [];
@@ -222,8 +243,10 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     },
     async close() {
       if (!open.delete(testPage)) return;
-      if (alone) return context.close();
+      if (spent) return context.close();
       try {
+        // Detaching ends what was pretended.
+        await pretence?.detach();
         await wipe(page, origin);
         closed.push({ page, key });
         if (closed.length > mostClosed) await closed.shift()!.page.context().close();
@@ -234,6 +257,19 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
   };
   open.add(testPage);
   return testPage;
+}
+
+/**
+ * Opens another tab of a page's browser, which shares the page's process: another process would compile the application
+ * again. As in a tab that a person opens, it has no opener.
+ */
+export async function openTab(page: Page, address: string): Promise<Page> {
+  const opens = page.waitForEvent('popup');
+  await page.evaluate(`window.open(${JSON.stringify(address)}).opener = null`);
+  const tab = await opens;
+  forgive(tab);
+  await drawLittle(tab);
+  return tab;
 }
 
 /**
