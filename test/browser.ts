@@ -363,6 +363,21 @@ async function giveAxe(page: Page | Frame): Promise<void> {
   await devtools.detach();
 }
 
+const colours = `{ runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } }`;
+
+/**
+ * An expression for the violations that axe finds, with further options, also an expression. axe's own reporter also
+ * describes an element for every rule that passes, which takes a tenth of a check.
+ */
+const run = (options: string): string => `axe.run(document, {
+  resultTypes: ['violations'],
+  preload: false,
+  ...(${options}),
+  reporter: (results, options, done) => done(results
+    .filter(({ violations }) => violations.length > 0)
+    .map(({ id, violations }) => id + ': ' + violations[0].node.source)),
+})`;
+
 /**
  * The violations that axe finds on the page in its current state: each rule and its first element. Our pages have no
  * frames. `rules` are all, or those that depend on colours.
@@ -371,19 +386,24 @@ export async function violationsOn(page: Page | Frame, rules: 'all' | 'colours' 
   // axe stays in the page until the next navigation: reading half a megabyte of script takes a third as long as the
   // checks.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await giveAxe(page);
-  const options = {
-    resultTypes: ['violations'],
-    preload: false,
-    ...(rules === 'colours' && { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } }),
-  };
-  // axe's own reporter also describes an element for every rule that passes, which takes a tenth of a check.
-  return page.evaluate<string[]>(`axe.run(document, {
-    ...${JSON.stringify(options)},
-    reporter: (results, options, done) => done(results
-      .filter(({ violations }) => violations.length > 0)
-      .map(({ id, violations }) => id + ': ' + violations[0].node.source)),
-  })`);
+  return page.evaluate<string[]>(run(rules === 'all' ? '{}' : colours));
 }
+
+/**
+ * An expression to evaluate in a page that has axe: its violations in a theme, once that is shown. If the content is
+ * the same as at the last check, only the rules that depend on colours are checked.
+ */
+const violationsIn = (theme: 'light' | 'dark'): string => `(async () => {
+  // Pages rendered by the server alone have no \`data-theme\`; they follow the browser.
+  const isOther = () => (document.documentElement.dataset.theme ?? '${theme}') !== '${theme}';
+  for (const until = Date.now() + 45_000; isOther(); await new Promise((next) => requestAnimationFrame(next)))
+    if (Date.now() > until) throw new Error('The theme does not become ${theme}.');
+  await ${settled};
+  const shown = document.body.innerHTML;
+  const isAsBefore = shown === axe.shownBefore;
+  axe.shownBefore = shown;
+  return ${run(`isAsBefore && ${colours}`)};
+})()`;
 
 /**
  * Fails with the violations that axe finds on the page in its current state, in the light and the dark theme. The
@@ -392,18 +412,16 @@ export async function violationsOn(page: Page | Frame, rules: 'all' | 'colours' 
  * checking it.
  */
 export async function expectAccessible(page: Page): Promise<void> {
-  let shownBefore: string | undefined;
-  const isDark = await page.evaluate<boolean>(`document.documentElement.dataset.theme === 'dark'`);
   // Wait for the animations of the page's entrance to end.
-  await page.evaluate(settled);
+  const [isDark, hasAxe] = await page.evaluate<[boolean, boolean]>(`(async () => {
+    await ${settled};
+    if ('axe' in window) axe.shownBefore = undefined;
+    return [document.documentElement.dataset.theme === 'dark', 'axe' in window];
+  })()`);
+  if (!hasAxe) await giveAxe(page);
   for (const colorScheme of isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    // Pages rendered by the server alone have no `data-theme`; they follow the browser.
-    await page.locator(`html[data-theme=${colorScheme}], html:not([data-theme])`).waitFor();
-    await page.evaluate(settled);
-    const shown = await page.evaluate<string>(`document.body.innerHTML`);
-    const violations = await violationsOn(page, shown === shownBefore ? 'colours' : 'all');
+    const violations = await page.evaluate<string[]>(violationsIn(colorScheme));
     expect(violations, `${new URL(page.url()).pathname} (${colorScheme})`).toEqual([]);
-    shownBefore = shown;
   }
 }
