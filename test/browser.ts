@@ -7,6 +7,7 @@ import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type CDPSession,
   type Frame,
   type Locator,
   type Page,
@@ -73,11 +74,10 @@ export interface TestPage {
 interface TestPageOptions extends BrowserContextOptions {
   /** Session cookie, for a person who is signed in already. */
   readonly cookie?: { readonly name: string; readonly value: string };
-  /**
-   * Whether the context is neither reused nor kept: for a test that counts requests, or leaves the browser in another
-   * state than before.
-   */
+  /** Whether the context is neither reused nor kept: for a test that counts on empty caches. */
   readonly alone?: boolean;
+  /** Whether the context is not kept: for a test that leaves the browser in a state that is not wiped. */
+  readonly spent?: boolean;
 }
 
 /** The open pages of a browser, and its closed pages, most recently closed last, with the options of their contexts. */
@@ -171,13 +171,33 @@ function forgive(of: Page | BrowserContext): void {
 }
 
 /**
+ * Lets a page have another language, time zone or browser name until it is wiped. As options of its context they would
+ * need a context, and so a process, for each combination.
+ */
+async function pretend(
+  page: Page,
+  { locale, timezoneId, userAgent }: Pick<BrowserContextOptions, 'locale' | 'timezoneId' | 'userAgent'>,
+): Promise<CDPSession | undefined> {
+  if (!locale && !timezoneId && !userAgent) return undefined;
+  const devtools = await page.context().newCDPSession(page);
+  if (locale) await devtools.send('Emulation.setLocaleOverride', { locale });
+  if (timezoneId) await devtools.send('Emulation.setTimezoneOverride', { timezoneId });
+  if (locale || userAgent)
+    await devtools.send('Emulation.setUserAgentOverride', {
+      userAgent: userAgent ?? '',
+      ...(locale && { acceptLanguage: locale }),
+    });
+  return devtools;
+}
+
+/**
  * Opens a browser context of its own for one person. `close` it, or the whole browser. The page may be a closed one,
  * wiped: a process that has shown the application once shows it with half the work.
  */
 export async function openTestPage(browser: Browser, origin: string, options: TestPageOptions = {}): Promise<TestPage> {
-  const { cookie, alone = false, viewport = { width: 1280, height: 900 }, ...rest } = options;
+  const { cookie, alone = false, spent = alone, viewport = { width: 1280, height: 900 }, ...rest } = options;
   // With reduced motion Playwright does not wait for animations to end before each click.
-  const { colorScheme = 'light', reducedMotion = 'reduce', ...kept } = rest;
+  const { colorScheme = 'light', reducedMotion = 'reduce', locale, timezoneId, userAgent, ...kept } = rest;
   const key = JSON.stringify(kept);
   const { open, closed } = pagesIn(browser);
   const place = alone ? -1 : closed.findLastIndex((one) => one.key === key);
@@ -193,6 +213,7 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     if (viewport) await page.setViewportSize(viewport);
     await page.emulateMedia({ media: null, colorScheme, reducedMotion });
   }
+  const pretence = await pretend(page, { locale, timezoneId, userAgent });
   if (cookie) await context.addCookies([{ ...cookie, url: origin }]);
   context.setDefaultTimeout(45_000);
   const complaints: string[] = [];
@@ -222,8 +243,10 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     },
     async close() {
       if (!open.delete(testPage)) return;
-      if (alone) return context.close();
+      if (spent) return context.close();
       try {
+        // Detaching ends what was pretended.
+        await pretence?.detach();
         await wipe(page, origin);
         closed.push({ page, key });
         if (closed.length > mostClosed) await closed.shift()!.page.context().close();
@@ -234,6 +257,19 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
   };
   open.add(testPage);
   return testPage;
+}
+
+/**
+ * Opens another tab of a page's browser, which shares the page's process: another process would compile the application
+ * again. As in a tab that a person opens, it has no opener.
+ */
+export async function openTab(page: Page, address: string): Promise<Page> {
+  const opens = page.waitForEvent('popup');
+  await page.evaluate(`window.open(${JSON.stringify(address)}).opener = null`);
+  const tab = await opens;
+  forgive(tab);
+  await drawLittle(tab);
+  return tab;
 }
 
 /**
@@ -327,6 +363,21 @@ async function giveAxe(page: Page | Frame): Promise<void> {
   await devtools.detach();
 }
 
+const colours = `{ runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } }`;
+
+/**
+ * An expression for the violations that axe finds, with further options, also an expression. axe's own reporter also
+ * describes an element for every rule that passes, which takes a tenth of a check.
+ */
+const run = (options: string): string => `axe.run(document, {
+  resultTypes: ['violations'],
+  preload: false,
+  ...(${options}),
+  reporter: (results, options, done) => done(results
+    .filter(({ violations }) => violations.length > 0)
+    .map(({ id, violations }) => id + ': ' + violations[0].node.source)),
+})`;
+
 /**
  * The violations that axe finds on the page in its current state: each rule and its first element. Our pages have no
  * frames. `rules` are all, or those that depend on colours.
@@ -335,19 +386,24 @@ export async function violationsOn(page: Page | Frame, rules: 'all' | 'colours' 
   // axe stays in the page until the next navigation: reading half a megabyte of script takes a third as long as the
   // checks.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await giveAxe(page);
-  const options = {
-    resultTypes: ['violations'],
-    preload: false,
-    ...(rules === 'colours' && { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } }),
-  };
-  // axe's own reporter also describes an element for every rule that passes, which takes a tenth of a check.
-  return page.evaluate<string[]>(`axe.run(document, {
-    ...${JSON.stringify(options)},
-    reporter: (results, options, done) => done(results
-      .filter(({ violations }) => violations.length > 0)
-      .map(({ id, violations }) => id + ': ' + violations[0].node.source)),
-  })`);
+  return page.evaluate<string[]>(run(rules === 'all' ? '{}' : colours));
 }
+
+/**
+ * An expression to evaluate in a page that has axe: its violations in a theme, once that is shown. If the content is
+ * the same as at the last check, only the rules that depend on colours are checked.
+ */
+const violationsIn = (theme: 'light' | 'dark'): string => `(async () => {
+  // Pages rendered by the server alone have no \`data-theme\`; they follow the browser.
+  const isOther = () => (document.documentElement.dataset.theme ?? '${theme}') !== '${theme}';
+  for (const until = Date.now() + 45_000; isOther(); await new Promise((next) => requestAnimationFrame(next)))
+    if (Date.now() > until) throw new Error('The theme does not become ${theme}.');
+  await ${settled};
+  const shown = document.body.innerHTML;
+  const isAsBefore = shown === axe.shownBefore;
+  axe.shownBefore = shown;
+  return ${run(`isAsBefore && ${colours}`)};
+})()`;
 
 /**
  * Fails with the violations that axe finds on the page in its current state, in the light and the dark theme. The
@@ -356,18 +412,16 @@ export async function violationsOn(page: Page | Frame, rules: 'all' | 'colours' 
  * checking it.
  */
 export async function expectAccessible(page: Page): Promise<void> {
-  let shownBefore: string | undefined;
-  const isDark = await page.evaluate<boolean>(`document.documentElement.dataset.theme === 'dark'`);
   // Wait for the animations of the page's entrance to end.
-  await page.evaluate(settled);
+  const [isDark, hasAxe] = await page.evaluate<[boolean, boolean]>(`(async () => {
+    await ${settled};
+    if ('axe' in window) axe.shownBefore = undefined;
+    return [document.documentElement.dataset.theme === 'dark', 'axe' in window];
+  })()`);
+  if (!hasAxe) await giveAxe(page);
   for (const colorScheme of isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    // Pages rendered by the server alone have no `data-theme`; they follow the browser.
-    await page.locator(`html[data-theme=${colorScheme}], html:not([data-theme])`).waitFor();
-    await page.evaluate(settled);
-    const shown = await page.evaluate<string>(`document.body.innerHTML`);
-    const violations = await violationsOn(page, shown === shownBefore ? 'colours' : 'all');
+    const violations = await page.evaluate<string[]>(violationsIn(colorScheme));
     expect(violations, `${new URL(page.url()).pathname} (${colorScheme})`).toEqual([]);
-    shownBefore = shown;
   }
 }

@@ -914,7 +914,7 @@ test('an NDA is proposed to end on the same day in two years, even across a 29 F
   const { cookie } = await web.as('broker');
   // This page has a fixed clock, so no other test uses its browser.
   const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
-  const { page, go, close } = await openTestPage(browser, service.origin, { cookie, alone: true, ...zone });
+  const { page, go, close } = await openTestPage(browser, service.origin, { cookie, spent: true, ...zone });
   await page.clock.setFixedTime('2026-11-29T12:00:00Z');
   await go(`/deals/${deal}/nda`);
   await button(page, 'Send NDA').click();

@@ -3,26 +3,37 @@
  */
 
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { insert } from '../tools/scene.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
 let browser: Browser;
+const testPages: TestPage[] = [];
 
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
   browser = await openBrowser();
+});
+// A page that stays open follows the changes of all later tests, and the next one would need a process of its own.
+afterEach(async () => {
+  await Promise.all(testPages.splice(0).map((testPage) => testPage.close()));
 });
 afterAll(async () => {
   await browser?.close();
   await web?.close();
 });
 
-async function at(caller: string, tab: string): Promise<Page> {
+async function testPageOf(caller: string, { spent = false } = {}): Promise<TestPage> {
   const { cookie } = await web.as(caller);
-  const { page, go } = await openTestPage(browser, web.service.origin, { cookie });
+  const testPage = await openTestPage(browser, web.service.origin, { cookie, spent });
+  testPages.push(testPage);
+  return testPage;
+}
+
+async function at(caller: string, tab: string): Promise<Page> {
+  const { page, go } = await testPageOf(caller);
   await go(`/deals/${web.scene.deal}/${tab}`);
   return page;
 }
@@ -147,8 +158,7 @@ test('a typed rejection reason stays in the dialog when another session releases
 test('a step that is no longer possible is refused, and the page then shows the current status of the question', async () => {
   const asked = { category: 'legal', question_text: 'Who owns the roof?' };
   const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
-  const { cookie } = await web.as('broker');
-  const { page, go } = await openTestPage(browser, web.service.origin, { cookie, alone: true });
+  const { page, go } = await testPageOf('broker', { spent: true });
   // The page gets no events, and does not poll.
   await page.addInitScript('window.setInterval = () => 0');
   await page.route('**/api/web/events*', (route) => route.abort());

@@ -8,6 +8,7 @@ import {
   isSeen,
   loaded,
   openBrowser,
+  openTab,
   openTestPage,
   settled,
   violationsOn,
@@ -67,7 +68,7 @@ async function visit(who: keyof Demo['people'], path: string, viewport = { width
 
 describe('the first page', () => {
   test.each(['/', '/deals'])('%s needs less than 200 kB of script', async (path) => {
-    const { testPage } = await signIn('broker', { alone: true });
+    const { testPage } = await signIn('broker');
     const { page } = testPage;
     await testPage.go(path);
     await page.waitForLoadState('networkidle').catch(() => {});
@@ -79,6 +80,7 @@ describe('the first page', () => {
     );
     expect(sizes.length).toBeGreaterThan(1);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
+    await testPage.close();
   });
 });
 
@@ -355,6 +357,7 @@ describe('a long list', () => {
     await rows.first().waitFor();
     await page.evaluate(settled);
     await expect.poll(() => page.evaluate(seen)).toEqual([row, top]);
+    await testPage.close();
   });
 });
 
@@ -372,11 +375,12 @@ describe('a change in another session', () => {
     const { body } = await broker.ask(`/deals/${deal}`, { title }, 'PATCH');
     expect(body).toMatchObject({ title });
     await page.locator('h1', { hasText: title }).waitFor();
+    await testPage.close();
   });
 });
 
 test('what arrives late has its place kept, and what could not be loaded is not said to be missing', async () => {
-  const { testPage } = await signIn('broker', { alone: true });
+  const { testPage } = await signIn('broker');
   const { page } = testPage;
   /** Holds back the responses of a path until the returned function is called. */
   const hold = async (path: string) => {
@@ -416,7 +420,8 @@ test('what arrives late has its place kept, and what could not be loaded is not 
 
 test('changes in quick succession restart no request, and a hidden tab waits until it is looked at', async () => {
   const deal = demo.deals.with_everything;
-  const { testPage } = await signIn('seller', { alone: true });
+  // The clock of a context cannot be set back.
+  const { testPage } = await signIn('seller', { spent: true });
   const { page } = testPage;
   await page.clock.install();
   const broker = await signInAs(service, demo.people.broker.user_id);
@@ -477,7 +482,7 @@ test('changes in quick succession restart no request, and a hidden tab waits unt
 
 test('an answer that arrives on an unattended page counts as read after the next key press', async () => {
   const deal = demo.deals.with_everything;
-  const { testPage, person: buyer } = await signIn('buyer', { alone: true });
+  const { testPage, person: buyer } = await signIn('buyer', { spent: true });
   const { page } = testPage;
   await page.clock.install();
   const [seller, broker] = await Promise.all(
@@ -518,7 +523,7 @@ describe('a change during the loading of a page', () => {
   };
 
   test('appears once the event stream is open', async () => {
-    const { testPage } = await signIn('seller', { alone: true });
+    const { testPage } = await signIn('seller');
     const { page } = testPage;
     const opens = Promise.withResolvers<() => Promise<void>>();
     await page.route('**/api/web/events*', (route) => opens.resolve(() => route.continue()));
@@ -527,16 +532,16 @@ describe('a change during the loading of a page', () => {
     const title = await rename();
     await open();
     await page.locator('h1', { hasText: title }).waitFor();
+    await testPage.close();
   });
 
   test('appears in other tabs after the tab with the event stream is closed', async () => {
-    const { testPage } = await signIn('seller', { alone: true });
+    const { testPage } = await signIn('seller', { spent: true });
     const { page: first } = testPage;
     await testPage.go(`/deals/${deal()}`);
-    const second = await first.context().newPage();
+    const [second, third] = [await openTab(first, '/healthz'), await openTab(first, '/healthz')];
     const opens = Promise.withResolvers<() => Promise<void>>();
     await second.route('**/api/web/events*', (route) => opens.resolve(() => route.continue()));
-    const third = await first.context().newPage();
     for (const page of [second, third]) {
       await page.goto(`${service.origin}/deals/${deal()}`);
       await page.locator('h1').waitFor();
@@ -546,6 +551,7 @@ describe('a change during the loading of a page', () => {
     const title = await rename();
     await open();
     for (const page of [second, third]) await page.locator('h1', { hasText: title }).waitFor();
+    await testPage.close();
   });
 });
 
@@ -583,5 +589,6 @@ describe('a person whose session has ended', () => {
     await page.getByRole('button', { name: 'Go to the sign-in page' }).click();
     await page.waitForURL('**/sign-in?return_to=*');
     await page.locator('h1', { hasText: 'Sign in' }).waitFor();
+    await testPage.close();
   });
 });

@@ -5,10 +5,20 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Dialog, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, settled, type TestPage } from '../browser.ts';
+import { isTriedAgain } from '../another-try.ts';
+import {
+  escapeFrom,
+  expectAccessible,
+  loaded,
+  openBrowser,
+  openTab,
+  openTestPage,
+  settled,
+  type TestPage,
+} from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -69,6 +79,11 @@ async function ownTestPageOf(caller: string): Promise<TestPage> {
 
 /** A caller's browser, shared by all tests that leave nothing in it: a new one would load the application again. */
 async function testPageOf(caller: string): Promise<TestPage> {
+  if (isTriedAgain()) {
+    // The failed attempt may have left something typed.
+    await shared.get(caller)?.close();
+    shared.delete(caller);
+  }
   const testPage = shared.get(caller) ?? (await openTestPageOf(caller));
   shared.set(caller, testPage);
   return testPage;
@@ -80,6 +95,13 @@ const choose = async (page: Page, menu: string | RegExp, item: string) => {
   await button(page, menu).first().click();
   await page.getByRole('menuitem', { name: item }).click();
 };
+
+/** Closes the dialog, whose text is lost. */
+async function discard(page: Page): Promise<void> {
+  await page.keyboard.press('Escape');
+  await button(asked(page), 'Discard').click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+}
 
 const drafts = (page: Page): Promise<string[]> =>
   page.evaluate(`Object.entries(localStorage).filter(([name]) => name.startsWith('dealkeep.draft.')).map(String)`);
@@ -291,18 +313,17 @@ describe('a dialog with unsaved text', () => {
 
 describe('saving an edited record keeps concurrent changes of its other fields', () => {
   test('after a draft is restored, and sends an amount together with its currency', async () => {
-    const { page, go } = await ownTestPageOf('broker');
+    const { page, visit } = await testPageOf('broker');
     const { ask } = await web.as('broker');
     const at = `/deals/${web.scene.deal}`;
     const others = async (change: object) => expect((await ask(at, change, 'PATCH')).status).toBe(200);
     const open = () => choose(page, 'More actions', 'Edit deal');
     const dialog = page.getByRole('dialog');
-    await go(at);
+    await visit(at);
     await open();
     await dialog.getByLabel('Industry').fill('Bakeries');
     await expect.poll(() => drafts(page)).toHaveLength(1);
     await others({ location: 'Norman' });
-    page.on('dialog', (prompt) => void prompt.accept());
     await page.reload();
     await loaded(page);
     await open();
@@ -411,16 +432,18 @@ describe('a draft', () => {
   }
 
   test('is restored after a reload, which asks first, and can be discarded', async () => {
-    const { page, go } = await ownTestPageOf('exclusive buyer');
-    await go(`/deals/${web.scene.deal}/questions`);
+    const { page, visit } = await testPageOf('exclusive buyer');
+    await visit(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const prompts: string[] = [];
-    page.on('dialog', (prompt) => {
+    const accept = (prompt: Dialog) => {
       prompts.push(prompt.type());
       void prompt.accept();
-    });
+    };
+    page.on('dialog', accept);
     await page.reload();
     await loaded(page);
+    page.off('dialog', accept);
     expect(prompts).toEqual(['beforeunload']);
     await button(page, 'Ask a question').click();
     const dialog = page.getByRole('dialog');
@@ -431,18 +454,18 @@ describe('a draft', () => {
     await button(dialog, 'Start over').click();
     expect(await field.inputValue()).toBe('');
     await expect.poll(() => drafts(page)).toEqual([]);
+    await escapeFrom(page, dialog);
   });
 
   test('of a comment on a finding is restored and shown with its comments', async () => {
-    const { page, go } = await ownTestPageOf('exclusive buyer');
-    await go(`/deals/${web.scene.deal}/findings`);
+    const { page, visit } = await testPageOf('exclusive buyer');
+    await visit(`/deals/${web.scene.deal}/findings`);
     await page
       .getByText(/omments? and history/)
       .first()
       .click();
     await page.getByLabel('Comment').first().fill(words);
     await expect.poll(() => drafts(page)).toHaveLength(1);
-    page.on('dialog', (prompt) => void prompt.accept());
     await page.reload();
     await page.getByText(words).waitFor();
     await page.getByLabel('Comment').first().fill('');
@@ -450,8 +473,8 @@ describe('a draft', () => {
   });
 
   test('of one field does not replace the initial value of another field that loads later', async () => {
-    const { page, go } = await ownTestPageOf('broker');
-    await go(`/deals/${web.scene.deal}/nda`);
+    const { page, visit } = await testPageOf('broker');
+    await visit(`/deals/${web.scene.deal}/nda`);
     const dialog = page.getByRole('dialog');
     const terms = dialog.getByLabel('Terms');
     await button(page, 'Send NDA').first().click();
@@ -459,7 +482,6 @@ describe('a draft', () => {
     const usual = await terms.inputValue();
     await dialog.getByLabel('Ends').fill('2031-05-10T17:00');
     await expect.poll(() => drafts(page)).toHaveLength(1);
-    page.on('dialog', (prompt) => void prompt.accept());
     await page.reload();
     await loaded(page);
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
@@ -473,6 +495,7 @@ describe('a draft', () => {
     await expect.poll(() => terms.inputValue()).toBe(usual);
     expect(await dialog.getByLabel('Ends').inputValue()).toBe('2031-05-10T17:00');
     await page.unroute('**/ndas/template');
+    await discard(page);
   });
 
   test('is restored without what can no longer be chosen: the brokerage that they left, an owner who left', async () => {
@@ -491,13 +514,11 @@ describe('a draft', () => {
       id,
     ]);
     const here = await openTestPage(browser, service.origin, { cookie: (await signInAs(service, id)).cookie });
-    const broker = await ownTestPageOf('broker');
+    const broker = await testPageOf('broker');
     testPages.push(here);
     const restored = (page: Page) => page.getByRole('dialog').getByText('Your draft from last time').waitFor();
-    for (const { page, go } of [here, broker]) {
-      page.on('dialog', (prompt) => void prompt.accept());
-      await go(page === here.page ? '/deals' : `/deals/${scene.deal}/closing`);
-    }
+    await here.go('/deals');
+    await broker.visit(`/deals/${scene.deal}/closing`);
     await button(here.page, 'New deal').first().click();
     const deal = here.page.getByRole('dialog');
     const stays = await deal.getByLabel('Brokerage').inputValue();
@@ -545,8 +566,8 @@ describe('a draft', () => {
   });
 
   test('is deleted when its text is deleted, and when it is submitted', async () => {
-    const { page, go } = await ownTestPageOf('exclusive buyer');
-    await go(`/deals/${web.scene.deal}/questions`);
+    const { page, visit } = await testPageOf('exclusive buyer');
+    await visit(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Question').fill('');
@@ -565,7 +586,6 @@ describe('a draft', () => {
     await type(page);
     const [stored] = await drafts(page);
     expect(stored).not.toContain('lease');
-    page.on('dialog', (prompt) => void prompt.accept());
     const other = await signInAs(web.service, web.scene.people['other buyer']!);
     await page.context().addCookies([{ ...other.cookie, url: web.service.origin }]);
     await go(`/deals/${web.scene.deal}/questions`);
@@ -582,10 +602,9 @@ describe('a draft', () => {
   });
 
   test('is kept for a week', async () => {
-    const { page, go } = await ownTestPageOf('exclusive buyer');
-    await go(`/deals/${web.scene.deal}/questions`);
+    const { page, visit } = await testPageOf('exclusive buyer');
+    await visit(`/deals/${web.scene.deal}/questions`);
     await type(page);
-    page.on('dialog', (prompt) => void prompt.accept());
     const field = page.getByRole('dialog').getByLabel('Question');
     /** Ages the drafts, as if they had been typed that many days ago. */
     const age = (days: number) =>
@@ -611,8 +630,8 @@ describe('a draft', () => {
   });
 
   test('is kept for the thirty most recently edited forms', async () => {
-    const { page, go } = await ownTestPageOf('exclusive buyer');
-    await go(`/deals/${web.scene.deal}/questions`);
+    const { page, visit } = await testPageOf('exclusive buyer');
+    await visit(`/deals/${web.scene.deal}/questions`);
     await page.evaluate(`for (let nth = 1; nth <= 31; nth += 1)
       localStorage.setItem('dealkeep.draft.' + nth, Date.now() - nth * 60_000 + '.iv.sealed')`);
     await button(page, 'Ask a question').click();
@@ -625,11 +644,13 @@ describe('a draft', () => {
         .map(Number)
         .toSorted((one, other) => one - other),
     ).toEqual(Array.from({ length: 29 }, (_, nth) => nth + 1));
+    await discard(page);
+    await page.evaluate('localStorage.clear()');
   });
 
   test('is deleted when its text becomes too long to store', async () => {
-    const { page, go } = await ownTestPageOf('broker');
-    await go(`/deals/${web.scene.deal}/nda`);
+    const { page, visit } = await testPageOf('broker');
+    await visit(`/deals/${web.scene.deal}/nda`);
     await button(page, 'Send NDA').first().click();
     const terms = page.getByRole('dialog').getByLabel('Terms');
     await expect.poll(() => terms.inputValue()).not.toBe('');
@@ -638,6 +659,7 @@ describe('a draft', () => {
     // Two bytes per character: encrypted, the text is longer than the maximum length of a draft.
     await terms.fill('ä'.repeat(30_000));
     await expect.poll(() => drafts(page)).toEqual([]);
+    await discard(page);
   });
 
   test('is deleted on sign-out in another tab', async () => {
@@ -806,8 +828,7 @@ describe('two tabs', () => {
   async function openTabs(words: string) {
     const first = await ownTestPageOf('exclusive buyer');
     await first.go(`/deals/${web.scene.deal}/questions`);
-    const second = await first.page.context().newPage();
-    await second.goto(`${web.service.origin}/deals/${web.scene.deal}/questions`);
+    const second = await openTab(first.page, `/deals/${web.scene.deal}/questions`);
     await loaded(second);
     await button(second, 'Ask a question').click();
     const field = second.getByRole('dialog').getByLabel('Question');
