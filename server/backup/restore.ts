@@ -105,59 +105,49 @@ async function migrationsOf({ migrations }: Manifest): Promise<ReadonlySet<strin
   return new Set(migrations.map(({ name }) => name));
 }
 
-interface ForeignKey {
-  readonly owner: string;
+interface Guarded {
   readonly name: string;
-  readonly definition: string;
+  readonly lifted: readonly string[];
+  readonly restored: readonly string[];
 }
 
 /**
- * Drops the foreign keys, so that rows can be loaded in any order; the returned function adds them again, which checks
- * every row.
+ * Lifts what guards the tables: foreign keys, so that rows can be loaded in any order; triggers, whose effects are
+ * already in the rows; and forced row-level security, as PostgreSQL copies into no table whose policies apply to the
+ * copying role. The returned function restores all that, which checks every row against the foreign keys. One statement
+ * for each table, because PostgreSQL reads the definition of a table anew after each.
  */
-async function withoutForeignKeys(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
-  const { rows } = await client.query<ForeignKey>(
-    `select n.nspname || '.' || c.relname as owner, k.conname as name, pg_get_constraintdef(k.oid) as definition
-     from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
-     where k.contype = 'f' and k.conparentid = 0 and n.nspname || '.' || c.relname = any ($1)
-     order by c.oid, k.conname`,
+async function withoutGuards(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
+  const { rows } = await client.query<Guarded>(
+    `select n.nspname || '.' || c.relname as name, array_agg(g.lifted order by g.place, g.lifted) as lifted,
+       array_agg(g.restored order by g.place, g.restored) as restored
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       cross join lateral (
+         select 1 as place, format('drop constraint %I', k.conname) as lifted,
+           format('add constraint %I %s', k.conname, pg_get_constraintdef(k.oid)) as restored
+         from pg_constraint k where k.conrelid = c.oid and k.contype = 'f' and k.conparentid = 0
+         union all
+         select 2, format('disable trigger %I', t.tgname), format('enable trigger %I', t.tgname)
+         from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled = 'O'
+         union all
+         select 3, 'no force row level security', 'force row level security' where c.relforcerowsecurity) g
+     where n.nspname || '.' || c.relname = any ($1) group by c.oid, n.nspname, c.relname order by c.oid`,
     [names],
   );
-  const alter = ({ owner }: ForeignKey) => `alter table ${quoted(owner)}`;
-  for (const key of rows) await client.query(`${alter(key)} drop constraint ${pg.escapeIdentifier(key.name)}`);
+  for (const { name, lifted } of rows) await client.query(`alter table ${quoted(name)} ${lifted.join(', ')}`);
   return async () => {
-    for (const key of rows)
-      await client.query(`${alter(key)} add constraint ${pg.escapeIdentifier(key.name)} ${key.definition}`);
+    for (const { name, restored } of rows) await client.query(`alter table ${quoted(name)} ${restored.join(', ')}`);
   };
 }
 
-/** Disables triggers: their effects are already in the rows. */
-async function withoutTriggers(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
-  const { rows } = await client.query<{ owner: string; name: string }>(
-    `select n.nspname || '.' || c.relname as owner, t.tgname as name
-     from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
-     where not t.tgisinternal and t.tgenabled = 'O' and n.nspname || '.' || c.relname = any ($1) order by 1, 2`,
-    [names],
-  );
-  const switched = async (word: 'disable' | 'enable') => {
-    for (const { owner, name } of rows)
-      await client.query(`alter table ${quoted(owner)} ${word} trigger ${pg.escapeIdentifier(name)}`);
-  };
-  await switched('disable');
-  return () => switched('enable');
-}
-
-/** Lifts forced row-level security, as PostgreSQL copies into no table whose policies apply to the copying role. */
-async function withoutForce(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
+/** Empties the tables that have rows: truncating one replaces its files and those of its indexes, even if it is empty. */
+async function emptied(client: pg.Client, names: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
-    `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relforcerowsecurity and n.nspname || '.' || c.relname = any ($1) order by 1`,
-    [names],
+    names
+      .map((name) => `select ${pg.escapeLiteral(name)} as name where exists (select from ${quoted(name)})`)
+      .join(' union all '),
   );
-  for (const { name } of rows) await client.query(`alter table ${quoted(name)} no force row level security`);
-  return async () => {
-    for (const { name } of rows) await client.query(`alter table ${quoted(name)} force row level security`);
-  };
+  if (rows.length > 0) await client.query(`truncate ${rows.map(({ name }) => quoted(name)).join(', ')}`);
 }
 
 const value = `(?:'[^'\\\\]*'|MINVALUE|MAXVALUE)`;
@@ -240,13 +230,10 @@ async function load(
     );
     if (unknown || manifest.tables.length !== tables.length)
       throw new Damaged(`The tables of the backup do not match its migrations${unknown ? `: ${unknown.name}` : ''}.`);
-    await client.query(`truncate ${names.map(quoted).join(', ')}`);
+    await client.query(`lock table ${names.map(quoted).join(', ')} in access exclusive mode`);
+    const guardAgain = await withoutGuards(client, names);
+    await emptied(client, names);
     await arrangeParts(client, manifest.parts, tables);
-    const undo = [
-      await withoutForeignKeys(client, names),
-      await withoutTriggers(client, names),
-      await withoutForce(client, names),
-    ];
     await readRows(rowsFile(source, manifest), async (table, lines) => {
       if (!manifest.tables.some(({ name, columns }) => name === table.name && columns.join() === table.columns.join()))
         throw new Damaged(`The file with the rows contains ${table.name}, but the manifest does not.`);
@@ -261,7 +248,7 @@ async function load(
       await client.query('update vault.change_stream set history = gen_random_uuid()');
     for (const [table, column, ending] of keepsSessions ? [] : endings)
       if (known.get(table)?.has(column)) await client.query(ending);
-    for (const restore of undo) await restore();
+    await guardAgain();
     return compared;
   });
 }

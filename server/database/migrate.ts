@@ -6,8 +6,9 @@
  *   transaction.
  */
 
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -47,7 +48,7 @@ const folder = path.join(import.meta.dirname, '../../database/migrations');
 let ours: Promise<readonly Migration[]> | undefined;
 
 /**
- * The migrations on disk, in order. Those of this release, some two hundred files, are read once: a start needs them
+ * The migrations on disk, in order. Those of this release, hundreds of files, are read once: a start needs them
  * three times.
  */
 export function migrationFiles(directory = folder): Promise<readonly Migration[]> {
@@ -61,20 +62,19 @@ export function migrationFiles(directory = folder): Promise<readonly Migration[]
 
 async function readMigrations(directory: string): Promise<readonly Migration[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted();
-  return Promise.all(
-    names.map(async (name) => {
-      // A checkout may have changed line endings, which does not change the migration.
-      const text = (await readFile(path.join(directory, name), 'utf8')).replaceAll('\r\n', '\n');
-      const marks = /^(?:--.*\n)*/.exec(text)?.[0] ?? '';
-      return {
-        name,
-        text,
-        digest: createHash('sha256').update(text).digest('hex'),
-        breaking: /^-- breaking\b/m.test(marks),
-        oneByOne: /^-- no transaction$/m.test(marks),
-      };
-    }),
-  );
+  return names.map((name) => {
+    // Synchronously, in less than half the processor time: a start has nothing else to do yet.
+    // A checkout may have changed line endings, which does not change the migration.
+    const text = readFileSync(path.join(directory, name), 'utf8').replaceAll('\r\n', '\n');
+    const marks = /^(?:--.*\n)*/.exec(text)?.[0] ?? '';
+    return {
+      name,
+      text,
+      digest: hash('sha256', text),
+      breaking: /^-- breaking\b/m.test(marks),
+      oneByOne: /^-- no transaction$/m.test(marks),
+    };
+  });
 }
 
 /**

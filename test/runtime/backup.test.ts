@@ -28,12 +28,18 @@ import { debianEngine } from '../../drill/postgres.ts';
 import { command, spawnOptions } from '../../server/database/cluster.ts';
 import { homeDirectory, preparedHome } from '../../server/database/postgres-home.ts';
 import { isAlive } from '../../server/database/processes.ts';
-import type { S3Config } from '../../server/config/config.ts';
+import { openDestination } from '../../server/backup/destination.ts';
+import { Damaged } from '../../server/backup/encryption.ts';
+import { NotRestored, restoreBackup } from '../../server/backup/restore.ts';
+import { checkBackups } from '../../server/cli/doctor/backups.ts';
+import { findingsOf, type Finding } from '../../server/cli/doctor/finding.ts';
+import { readConfig, type S3Config } from '../../server/config/config.ts';
+import { backupKey, type BackupKey } from '../../server/lib/backup-key.ts';
 import { openFileStorage } from '../../server/storage/files.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
 import { openS3Server } from '../documents/s3-server.ts';
 import { openService, type TestService } from '../harness.ts';
-import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
+import { cleanUp, dealkeep, newDataDir, run, serve } from './program.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -81,6 +87,17 @@ async function emptyPlace(
   return { owner, dataDir, env: environmentOf({ owner, server: { ...inject('server'), database: name } }, dataDir) };
 }
 
+/** What `dealkeep doctor` finds about backups, without a process of its own. */
+async function foundAboutBackups(variables: Record<string, string>): Promise<string[]> {
+  const findings = findingsOf('backups');
+  const client = new pg.Client(variables['DATABASE_URL']);
+  await client.connect();
+  await checkBackups(client, readConfig(variables), findings).finally(() => client.end());
+  return findings.list.map(worded);
+}
+
+const worded = ({ level, message }: Finding) => `${level}: ${message}`;
+
 interface BackupLine {
   readonly name: string;
   readonly rows: number;
@@ -103,6 +120,20 @@ async function backUpWithout(place: string, more: Record<string, string>, args: 
   expect(stderr).toBe('');
   expect(code).toBe(1);
   return JSON.parse(stdout) as BackupLine;
+}
+
+let firstPlain: Promise<{ place: string; made: BackupLine }> | undefined;
+
+/** Returns a new place with a backup that is not encrypted, made once: a copy for a test that does not compare rows. */
+async function backedUpPlace(): Promise<{ place: string; made: BackupLine }> {
+  firstPlain ??= (async () => {
+    const first = await newDataDir();
+    return { place: first, made: await backUp(first) };
+  })();
+  const { place: original, made } = await firstPlain;
+  const place = await newDataDir();
+  await cp(original, place, { recursive: true });
+  return { place, made };
 }
 
 /** Names of backups have a resolution of one second. */
@@ -239,7 +270,7 @@ test('a backup during writes restores one consistent state, and the next copies 
   // BACKUP_KEEP applies only to BACKUP_TO, and this place is given on the command line.
   const after = await backUp(folder, { BACKUP_KEEP: '1' });
   expect(after).toMatchObject({ new_documents: 0, deleted: [] });
-  const late = await emptyPlace('nothing');
+  const late = await emptyPlace();
   // An error that would otherwise occur after the rows are loaded is found before.
   const nobody = { DATABASE_URL: late.env['DATABASE_URL']?.replace('//', '//nobody_') ?? '' };
   const unreachable = await run(['restore', '--place', folder], { ...late.env, ...nobody });
@@ -311,7 +342,7 @@ test('a restore ends sessions, clients and links to calendars, unless --keep-ses
     const target = await emptyPlace();
     const restored = await run(['restore', made.name, '--place', place, ...args], target.env);
     expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('"After a restore"') });
-    const node = dealkeep(['serve', '--json'], target.env);
+    const node = serve(target.env);
     const { url } = await node.ready;
     const { status } = await fetch(`${url}api/web/deals/${service.demo.deals.with_everything}`, {
       headers: { cookie: cookie.join('; ') },
@@ -342,20 +373,30 @@ test('a backup contains the body of a removed document while a legal hold applie
   // The demo removed a document whose body does not exist; count this body as cleared.
   await service.sql('update documents set body_cleared_at = now() where removed_at is not null');
   const all = await documentsIn();
-  const [removed] = await service.sql<{ id: string; deal_id: string; organization_id: string; uploaded_by: string }>(
-    `update documents d set removed_at = now() - interval '8 days' from deals l
-     where d.id = (select o.id from documents o join brokerages b on b.id = o.brokerage_id
-       where o.removed_at is null and o.uploaded_by is not null and b.sandbox_of is null limit 1) and l.id = d.deal_id
-     returning d.id, d.deal_id, l.organization_id, d.uploaded_by`,
+  // One document for each kind of hold, which the other two holds do not concern.
+  const documents = await service.sql<{ id: string; deal: string; brokerage: string; person: string }>(
+    `select d.id, d.deal_id as deal, l.organization_id as brokerage, d.uploaded_by as person
+     from documents d join deals l on l.id = d.deal_id join brokerages b on b.id = d.brokerage_id
+     where d.removed_at is null and d.uploaded_by is not null and b.sandbox_of is null order by d.id`,
   );
-  expect(await documentsIn()).toBe(all - 1);
-  const subjects = { deal: removed?.deal_id, brokerage: removed?.organization_id, person: removed?.uploaded_by };
-  for (const [kind, subject] of Object.entries(subjects)) {
-    expect(await run(['hold', 'on', kind, `${subject}`], env)).toMatchObject({ code: 0 });
-    expect(await documentsIn()).toBe(all);
-    expect(await run(['hold', 'off', kind, `${subject}`], env)).toMatchObject({ code: 0 });
-  }
-  await service.sql('update documents set removed_at = null where id = $1', [removed?.id]);
+  const ofDeal = documents[0]!;
+  const ofPerson = documents.find(
+    ({ deal, brokerage, person }) => brokerage === ofDeal.brokerage && deal !== ofDeal.deal && person !== ofDeal.person,
+  )!;
+  const ofBrokerage = documents.find(
+    ({ brokerage, person }) => brokerage !== ofDeal.brokerage && person !== ofPerson.person,
+  )!;
+  const ids = [ofDeal.id, ofPerson.id, ofBrokerage.id];
+  await service.sql(`update documents set removed_at = now() - interval '8 days' where id = any ($1)`, [ids]);
+  expect(await documentsIn()).toBe(all - 3);
+  const holds = [ofDeal.deal, ofPerson.person, ofBrokerage.brokerage];
+  await service.sql(
+    `insert into vault.legal_holds (kind, subject_id) select * from unnest('{deal,person,brokerage}'::text[], $1::uuid[])`,
+    [holds],
+  );
+  expect(await documentsIn()).toBe(all);
+  await service.sql('delete from vault.legal_holds where subject_id = any ($1)', [holds]);
+  await service.sql('update documents set removed_at = null where id = any ($1)', [ids]);
 });
 
 const timeOf = (name: string): string => name.replace(/^backup-(.{4})(..)(..T..)(..)(..Z)-.*$/, '$1-$2-$3:$4:$5');
@@ -368,11 +409,24 @@ async function flip(file: string): Promise<void> {
   await writeFile(file, bytes);
 }
 
+/** Returns the message with which a backup is not restored, without a process of its own. */
+async function refusalOf(
+  place: string,
+  backup: string,
+  owner: pg.ClientConfig,
+  key: BackupKey | null = null,
+): Promise<string> {
+  const destination = await openDestination({ directory: place });
+  const error = await restoreBackup({ destination, backup, key }, owner, null).catch((reason: unknown) => reason);
+  if (error instanceof Damaged || error instanceof NotRestored) return error.message;
+  throw new Error('It was restored, or failed for another reason.', { cause: error });
+}
+
 describe('an encrypted backup', () => {
   const BACKUP_KEY = randomBytes(32).toString('base64');
   let place: string;
   let made: BackupLine;
-  let target: { env: Record<string, string> };
+  let target: { env: Record<string, string>; owner: pg.ClientConfig };
 
   beforeAll(async () => {
     place = await newDataDir();
@@ -388,6 +442,13 @@ describe('an encrypted backup', () => {
     const { code, stderr } = await run(['restore', '--place', copy], { ...target.env, ...more });
     expect(code).toBe(1);
     return stderr;
+  }
+  /** The same without a process of its own; returns the message. */
+  async function refusedAfter(change: (copy: string) => Promise<void>): Promise<string> {
+    const copy = await newDataDir();
+    await cp(place, copy, { recursive: true });
+    await change(copy);
+    return refusalOf(copy, made.name, target.owner, backupKey(BACKUP_KEY));
   }
   const fileOf = (copy: string, name: string) => path.join(copy, made.name, name);
 
@@ -407,9 +468,9 @@ describe('an encrypted backup', () => {
   test('is not restored when a file was altered, cut off or extended', async () => {
     expect(await restoreAfter((copy) => flip(fileOf(copy, 'rows')))).toContain('rows was changed or cut off');
     const half = async (copy: string) => truncate(fileOf(copy, 'rows'), (await stat(fileOf(copy, 'rows'))).size >> 1);
-    expect(await restoreAfter(half)).toContain('rows was changed or cut off');
-    expect(await restoreAfter((copy) => appendFile(fileOf(copy, 'rows'), 'more'))).toContain('rows was changed or cut');
-    expect(await restoreAfter((copy) => flip(fileOf(copy, 'manifest')))).toContain('manifest was changed or cut off');
+    expect(await refusedAfter(half)).toContain('rows was changed or cut off');
+    expect(await refusedAfter((copy) => appendFile(fileOf(copy, 'rows'), 'more'))).toContain('rows was changed or cut');
+    expect(await refusedAfter((copy) => flip(fileOf(copy, 'manifest')))).toContain('manifest was changed or cut off');
   });
 
   test('is incomplete without its manifest, and the next backup deletes incomplete ones', async () => {
@@ -422,15 +483,7 @@ describe('an encrypted backup', () => {
     expect(next).toMatchObject({ deleted: [broken], new_documents: 0 });
   });
 
-  test('is verified in a PostgreSQL of its own', async () => {
-    const { code, stdout, stderr } = await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder });
-    expect(stderr).toBe('');
-    expect(stdout).toMatch(/public\.deals +\d+ +\d+ +same\n/);
-    expect(stdout).toContain('is complete: everything is as it was.');
-    expect(code).toBe(0);
-  });
-
-  test('leaves no rows behind when its verification is interrupted', async () => {
+  test('is verified in a PostgreSQL of its own, and leaves no rows behind when that is interrupted', async () => {
     const TMPDIR = path.dirname(await newDataDir());
     const program = dealkeep(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR });
     const left = () => readdirSync(TMPDIR).filter((name) => name.startsWith('dealkeep-verify-'));
@@ -460,10 +513,13 @@ describe('an encrypted backup', () => {
     const stuck = path.join(TMPDIR, 'dealkeep-verify-stuck');
     await mkdir(path.join(stuck, 'data/dealkeep.lock'), { recursive: true });
     await writeFile(path.join(stuck, 'data/dealkeep.pid'), '1\n');
-    expect(await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR })).toMatchObject({
+    const verified = await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR });
+    expect(verified).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(new RegExp(`^${stuck}, which an earlier verify left behind, .*\n$`)),
     });
+    expect(verified.stdout).toMatch(/public\.deals +\d+ +\d+ +same\n/);
+    expect(verified.stdout).toContain('is complete: everything is as it was.');
     expect(left()).toEqual([path.basename(stuck)]);
     await rm(stuck, { recursive: true });
     expect(isAlive(orphan)).toBe(false);
@@ -482,7 +538,9 @@ describe('a damaged file of a document', () => {
     const place = await newDataDir();
     const made = await backUp(place, key);
     const bodies = (await readdir(place)).find((name) => name.startsWith('documents')) ?? '';
-    const [changed = '', gone = '', ...others] = Object.keys(await bodiesIn(path.join(place, bodies)));
+    // Among those in the store: it has no files of the documents of sandboxes.
+    const own = await bodiesIn(path.join(service.config.dataDir, 'documents'));
+    const [changed = '', gone = '', ...others] = Object.keys(own);
     await flip(path.join(place, bodies, changed));
     await rm(path.join(place, bodies, gone));
     const files = [`${bodies}/${changed}`, `${bodies}/${gone}`];
@@ -494,12 +552,11 @@ describe('a damaged file of a document', () => {
     expect(told).toMatchObject({ documents: made.documents - 2, damaged_documents: { count: 2, files } });
     expect(told.tables.filter(({ isSame }) => !isSame)).toEqual([]);
     expect(await everyRow(target.owner)).toEqual(await everyRow(service.connections.owner));
-    const own = await bodiesIn(path.join(service.config.dataDir, 'documents'));
     const restoredBodies = await bodiesIn(path.join(target.dataDir, 'documents'));
     expect(restoredBodies).toEqual(Object.fromEntries(others.map((name) => [name, own[name]])));
 
-    const { code, stdout } = await run(['verify', '--place', place], { ...key, DATA_DIR: folder });
-    expect(code).toBe(1);
+    const { code, stdout, stderr } = await run(['verify', '--place', place], { ...key, DATA_DIR: folder });
+    expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toContain(`2 files of documents in ${place} cannot be restored`);
     expect(stdout).toContain(`\n  ${files[0]}\n  ${files[1]}\n`);
     expect(stdout).toContain('is NOT what was backed up');
@@ -513,9 +570,9 @@ describe('a damaged file of a document', () => {
   });
 
   test('does not replace a good one in the store that --continue takes over', async () => {
-    const place = await newDataDir();
-    const made = await backUp(place);
-    const [changed = '', gone = '', lost = ''] = Object.keys(await bodiesIn(path.join(place, 'documents')));
+    const { place, made } = await backedUpPlace();
+    const own = await bodiesIn(path.join(service.config.dataDir, 'documents'));
+    const [changed = '', gone = '', lost = ''] = Object.keys(own);
     await flip(path.join(place, 'documents', changed));
     await rm(path.join(place, 'documents', gone));
     await flip(path.join(place, 'documents', lost));
@@ -529,7 +586,6 @@ describe('a damaged file of a document', () => {
       documents: made.documents - 1,
       damaged_documents: { count: 1, files: [`documents/${lost}`] },
     });
-    const own = await bodiesIn(path.join(service.config.dataDir, 'documents'));
     const kept = await bodiesIn(store);
     expect([kept[changed], kept[gone], kept[lost]]).toEqual([own[changed], own[gone], undefined]);
   });
@@ -541,8 +597,7 @@ describe('a backup that cannot be restored', () => {
   let target: { env: Record<string, string>; owner: pg.ClientConfig };
 
   beforeAll(async () => {
-    place = await newDataDir();
-    made = await backUp(place);
+    ({ place, made } = await backedUpPlace());
     target = await emptyPlace();
   });
 
@@ -555,8 +610,8 @@ describe('a backup that cannot be restored', () => {
     rows: { bytes: number; sha256: string };
   }
 
-  /** Restores a copy of the place with another manifest or rows, which must fail; returns stderr. */
-  async function restoreWith(
+  /** Returns a copy of the place with another manifest or rows. */
+  async function copyWith(
     change: (manifest: Contents) => void,
     file?: { name: 'rows' | 'documents'; content: Buffer },
   ): Promise<string> {
@@ -570,10 +625,17 @@ describe('a backup that cannot be restored', () => {
       contents[file.name].sha256 = createHash('sha256').update(file.content).digest('hex');
     }
     await writeFile(manifest, JSON.stringify(contents));
-    const { code, stderr } = await run(['restore', '--place', copy], target.env);
+    return copy;
+  }
+  /** Restores such a copy, which must fail; returns stderr. */
+  async function restoreWith(...changes: Parameters<typeof copyWith>): Promise<string> {
+    const { code, stderr } = await run(['restore', '--place', await copyWith(...changes)], target.env);
     expect(code).toBe(1);
     return stderr;
   }
+  /** The same without a process of its own; returns the message. */
+  const refusedWith = async (...changes: Parameters<typeof copyWith>): Promise<string> =>
+    refusalOf(await copyWith(...changes), made.name, target.owner);
   const asItIs = () => {};
   const newer = { name: '999_of_a_newer_release.sql', digest: 'a'.repeat(64) };
 
@@ -589,22 +651,22 @@ describe('a backup that cannot be restored', () => {
     expect(await restoreWith((manifest) => void (manifest.name = made.name.replace(/\d{8}T/, '20200101T')))).toContain(
       'manifest belongs to another backup',
     );
-    expect(await restoreWith(({ tables }) => void tables[0]?.columns.push('unheard_of'))).toContain(
+    expect(await refusedWith(({ tables }) => void tables[0]?.columns.push('unheard_of'))).toContain(
       'The tables of the backup do not match its migrations: ',
     );
-    expect(await restoreWith(({ tables }) => void tables.pop())).toContain('do not match its migrations');
+    expect(await refusedWith(({ tables }) => void tables.pop())).toContain('do not match its migrations');
     const strange = { parent: 'public.deals', name: 'public.p', bound: 'FOR VALUES FROM (now()) TO (now())' };
-    expect(await restoreWith(({ parts }) => void parts.push(strange))).toContain(
+    expect(await refusedWith(({ parts }) => void parts.push(strange))).toContain(
       'The backup names a partition public.p that cannot exist.',
     );
-    expect(await restoreWith(({ documents }) => void (documents.count += 1))).toContain(
+    expect(await refusedWith(({ documents }) => void (documents.count += 1))).toContain(
       'The list of documents is incomplete.',
     );
   });
 
   test('is one whose rows or list of documents make no sense', async () => {
     const holding = (text: string) => zstdCompressSync(Buffer.from(text));
-    const rows = (text: string) => restoreWith(asItIs, { name: 'rows', content: holding(text) });
+    const rows = (text: string) => refusedWith(asItIs, { name: 'rows', content: holding(text) });
     expect(await rows('no rows\n')).toContain('This is not a file with the rows of a backup.');
     expect(await rows('{"table":"public.deals","columns":["id"]}\n')).toContain('ends too early');
     expect(await rows('{"end":true}\n{"end":true}\n')).toContain('continues after its end');
@@ -612,10 +674,10 @@ describe('a backup that cannot be restored', () => {
     expect(await rows('{"table":"public.unheard_of","columns":["id"]}\n\\.\n{"end":true}\n')).toContain(
       'contains public.unheard_of, but the manifest does not',
     );
-    expect(await restoreWith(asItIs, { name: 'documents', content: holding('../../x\t1\t\n') })).toContain(
+    expect(await refusedWith(asItIs, { name: 'documents', content: holding('../../x\t1\t\n') })).toContain(
       'is not a list of documents',
     );
-    expect(await restoreWith(asItIs, { name: 'documents', content: Buffer.from('plain') })).toContain(
+    expect(await refusedWith(asItIs, { name: 'documents', content: Buffer.from('plain') })).toContain(
       'documents was changed or cut off',
     );
     // Nothing of all that stays in the database.
@@ -678,10 +740,8 @@ test('a restored copy needs a document store of its own, unless --continue repla
   const place = await newDataDir();
   const marks = () => [...s3.objects.keys()].filter((key) => key.includes('dealkeep-store-'));
   try {
-    const first = dealkeep(['serve', '--json'], at(original));
-    await first.ready;
-    first.child.kill('SIGTERM');
-    expect((await first.ended).code).toBe(0);
+    // As the first start of the service does.
+    expect(await run(['documents', 'adopt'], at(original))).toMatchObject({ code: 0, stderr: '' });
     const before = marks();
     expect(before).toHaveLength(1);
     expect(await run(['backup', '--place', place], at(original))).toMatchObject({ code: 0, stderr: '' });
@@ -703,7 +763,7 @@ test('a restored copy needs a document store of its own, unless --continue repla
       code: 1,
       stderr: expect.stringContaining('The documents of this database are not kept in the bucket sales'),
     });
-    const second = dealkeep(['serve', '--json'], at(successor));
+    const second = serve(at(successor));
     await second.ready;
     second.child.kill('SIGTERM');
     expect((await second.ended).code).toBe(0);
@@ -828,8 +888,7 @@ test('a full disk is reported in one sentence that names the place', async ({ sk
 
 test('a store that lacks files of documents is adopted only with --incomplete', async () => {
   const copy = await emptyPlace();
-  const place = await newDataDir();
-  await backUp(place);
+  const { place } = await backedUpPlace();
   expect(await run(['restore', '--place', place], copy.env)).toMatchObject({ code: 0, stderr: '' });
   const elsewhere = await newDataDir();
   const there = { ...copy.env, DATA_DIR: elsewhere };
@@ -960,8 +1019,8 @@ test.skipIf(engine === null)(
 );
 
 test('a backup is named after the next second that no other backup uses', async () => {
-  const place = await newDataDir();
-  const { name } = await backUp(place);
+  const { place, made } = await backedUpPlace();
+  const { name } = made;
   const [, series = ''] = /Z(-.*)$/.exec(name) ?? [];
   const stamp = (second: number) => new Date(second * 1_000).toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const begin = Math.floor(Date.now() / 1_000);
@@ -983,7 +1042,7 @@ test('the service makes a backup when the latest is too old, and doctor reports 
   const store = path.join(service.config.dataDir, 'documents');
   const [body = ''] = Object.keys(await bodiesIn(store));
   await rename(path.join(store, body), path.join(store, 'aside'));
-  const program = dealkeep(['serve', '--json'], {
+  const program = serve({
     ...env,
     DATA_DIR: service.config.dataDir,
     BACKUP_TO: place,
@@ -1007,12 +1066,10 @@ test('the service makes a backup when the latest is too old, and doctor reports 
   // The latest backup is recent enough.
   const again = await run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
   expect(again).toMatchObject({ code: 0, stdout: 'null\n' });
-  const doctor = async (more: Record<string, string>) => {
-    const { stdout } = await run(['doctor', '--json'], { ...env, DATA_DIR: service.config.dataDir, ...more });
-    const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
-    return findings.filter(({ check }) => check === 'backups').map(({ level, message }) => `${level}: ${message}`);
-  };
-  expect(await doctor({ BACKUP_TO: place, BACKUP_EVERY: '1d' })).toEqual([
+  const doctor = (more: Record<string, string>) => foundAboutBackups({ ...env, ...more });
+  const { stdout } = await run(['doctor', '--json'], { ...env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+  expect(findings.filter(({ check }) => check === 'backups').map(worded)).toEqual([
     expect.stringMatching(/^warning: The latest backup in .* old, and lacks 1 of \d+ documents\.$/),
   ]);
   await rename(path.join(store, 'aside'), path.join(store, body));
@@ -1024,7 +1081,7 @@ test('the service makes a backup when the latest is too old, and doctor reports 
   // A place that cannot be written to: a file is in its path.
   const taken = path.join(place, 'taken');
   await writeFile(taken, '');
-  const failing = dealkeep(['serve', '--json'], {
+  const failing = serve({
     ...env,
     DATA_DIR: service.config.dataDir,
     BACKUP_TO: path.join(taken, 'below'),
@@ -1052,7 +1109,7 @@ test('a service that cannot check a recent backup has not failed to make one', a
     await backUp(bucket.BACKUP_TO, bucket);
     const before = await noted();
     s3.failOn(/^GET .*manifest/);
-    const program = dealkeep(['serve', '--json'], {
+    const program = serve({
       ...env,
       ...bucket,
       DATA_DIR: service.config.dataDir,
@@ -1082,24 +1139,18 @@ async function redated(place: string, name: string, at: Date): Promise<string> {
 }
 
 test('a backup is made although the clock of the latest was a minute fast, and is not the one deleted', async () => {
-  const place = await newDataDir();
-  const { name } = await backUp(place);
+  const { place, made } = await backedUpPlace();
+  const { name } = made;
   const ahead = await redated(place, name, new Date(Date.now() + 60_000));
   const { code, stdout } = await run(['backup', '--json', '--place', place, '--keep', '1'], env);
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { deleted: [ahead] }]);
 });
 
 test('a backup that a wrong clock dated in the future does not stop others, and is never taken for the latest', async () => {
-  const place = await newDataDir();
-  const first = await backUp(place);
+  const { place, made: first } = await backedUpPlace();
   const early = await redated(place, first.name, new Date(Date.parse(timeOf(first.name)) + 4 * 365 * 86_400_000));
 
-  const doctor = async () => {
-    const { stdout } = await run(['doctor', '--json'], { ...env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
-    const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
-    const ofBackups = findings.filter(({ check }) => check === 'backups');
-    return ofBackups.map(({ level, message }) => `${level}: ${message}`);
-  };
+  const doctor = () => foundAboutBackups({ ...env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
   const fault = `fault: ${early} in ${place} is dated in the future: the clock was wrong when it was made, or is wrong on this machine.`;
   expect(await doctor()).toEqual([fault]);
   const scheduled = () => run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
@@ -1125,20 +1176,14 @@ test('a backup that a wrong clock dated in the future does not stop others, and 
 });
 
 test('a place with backups of another database or of a copy is reported by doctor and by the service', async () => {
-  const place = await newDataDir();
-  const made = await backUp(place);
+  const { place, made } = await backedUpPlace();
   const copy = await emptyPlace();
   expect(await run(['restore', '--place', place], copy.env)).toMatchObject({ code: 0, stderr: '' });
-  const doctor = async () => {
-    const { stdout } = await run(['doctor', '--json'], { ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
-    const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
-    const ofBackups = findings.filter(({ check }) => check === 'backups');
-    return ofBackups.map(({ level, message }) => `${level}: ${message}`);
-  };
+  const doctor = () => foundAboutBackups({ ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
   expect(await doctor()).toEqual([
     `fault: ${made.name}, the latest backup in ${place}, was made from a copy of this database, or before its documents were adopted: none of this one are made there.`,
   ]);
-  const node = dealkeep(['serve', '--json'], { ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
+  const node = serve({ ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
   let log = '';
   node.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
   node.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
@@ -1175,7 +1220,7 @@ describe('the data of an earlier release', () => {
     const demo = JSON.parse(await readFile(path.join(place, 'demo.json'), 'utf8')) as Demo;
     const target = await emptyPlace('nothing');
     expect(await run(['restore', '--place', place], target.env)).toMatchObject({ code: 0, stderr: '' });
-    const program = dealkeep(['serve', '--json'], target.env);
+    const program = serve(target.env);
     const { url: origin } = await program.ready;
     const { email, password } = demo.people.broker;
     const signedIn = await fetch(`${origin}api/auth/sign-in`, {

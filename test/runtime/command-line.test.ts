@@ -1,15 +1,17 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { Command } from 'commander';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addCommands } from '../../server/cli/commands.ts';
 import { runningOwner } from '../../server/database/embedded.ts';
-import { cleanUp, dealkeep, migratedDataDir, newDataDir, run, type Addresses } from './program.ts';
+import { cleanUp, dealkeep, migratedDataDir, newDataDir, run, serve, type Addresses } from './program.ts';
 
 let env: { DATA_DIR: string };
 let addresses: Addresses;
 beforeAll(async () => {
   env = { DATA_DIR: await migratedDataDir() };
-  addresses = await dealkeep(['serve', '--json'], env).ready;
+  addresses = await serve(env).ready;
 });
 afterAll(cleanUp);
 
@@ -30,11 +32,19 @@ test.for([
   [['serve'], ['--json']],
   [['demo'], ['--json']],
   [['migrate'], ['--json']],
-  [['keys'], ['create', 'list', 'revoke']],
   [
     ['keys', 'create'],
     ['--brokerage', '--scopes', '--ceiling', '--expires', '--environment', '--json'],
   ],
+])('dealkeep %s --help prints the usage', async ([args = [], words = []]) => {
+  const { code, stdout } = await run([...args, '--help'], {});
+  expect(code).toBe(0);
+  expect(stdout).toMatch(['Usage: dealkeep', ...args].join(' '));
+  for (const word of words) expect(stdout).toContain(word);
+});
+
+test.for([
+  [['keys'], ['create', 'list', 'revoke']],
   [
     ['keys', 'list'],
     ['--brokerage', '--json'],
@@ -67,11 +77,13 @@ test.for([
     ['documents', 'adopt'],
     ['--json', 'moved or restored'],
   ],
-])('dealkeep %s --help prints the usage', async ([args = [], words = []]) => {
-  const { code, stdout } = await run([...args, '--help'], {});
-  expect(code).toBe(0);
-  expect(stdout).toMatch(['Usage: dealkeep', ...args].join(' '));
-  for (const word of words) expect(stdout).toContain(word);
+])('the usage of dealkeep %s names what it takes', ([args = [], words = []]) => {
+  const program = new Command('dealkeep');
+  addCommands(program);
+  const find = (within: Command, name: string) => within.commands.find((one) => one.name() === name)!;
+  const usage = args.reduce(find, program).helpInformation();
+  expect(usage).toMatch(['Usage: dealkeep', ...args].join(' '));
+  for (const word of words) expect(usage).toContain(word);
 });
 
 test('a brokerage, an admin and a key are created beside the running service, and the key is revoked', async () => {

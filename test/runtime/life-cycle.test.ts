@@ -14,6 +14,7 @@ import {
   migratedDataDir,
   newDataDir,
   run,
+  serve,
   signal,
   type Addresses,
   type Program,
@@ -127,7 +128,7 @@ test('after kill -9 the next start recovers, and every contact answered with 201
   await program.ended;
   expect(isAlive(orphan)).toBe(true);
 
-  const next = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  const next = serve({ DATA_DIR: dataDir });
   const again = await next.ready;
   expect(again.set_up_url).toBeNull();
   expect(isAlive(orphan)).toBe(false);
@@ -148,7 +149,7 @@ test('after PostgreSQL and the server are killed together, the write-ahead log r
   expect((await createContact(addresses, key, 'Written just before')).status).toBe(201);
   for (const pid of [await program.serverPid(), await postmaster(dataDir)]) signal(pid, 'SIGKILL');
   await program.ended;
-  const next = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  const next = serve({ DATA_DIR: dataDir });
   expect(await contactNames(await next.ready, key)).toEqual(['Written just before']);
   next.child.kill('SIGTERM');
   expect((await next.ended).code).toBe(0);
@@ -156,7 +157,7 @@ test('after PostgreSQL and the server are killed together, the write-ahead log r
 
 test.for(['1', '2'])('with WORKERS=%s, the server logs the end of PostgreSQL and exits with 1', async (WORKERS) => {
   const dataDir = await migratedDataDir();
-  const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, WORKERS });
+  const program = serve({ DATA_DIR: dataDir, WORKERS });
   await program.ready;
   signal(await postmaster(dataDir), 'SIGKILL');
   const { code, stdout } = await program.ended;
@@ -183,7 +184,7 @@ describe('beside a running service', () => {
   let url: string;
   beforeAll(async () => {
     firstDir = await migratedDataDir();
-    first = dealkeep(['serve', '--json'], { DATA_DIR: firstDir });
+    first = serve({ DATA_DIR: firstDir });
     ({ url } = await first.ready);
   });
 

@@ -10,7 +10,7 @@ import { startEmbedded, type EmbeddedPostgres } from '../../server/database/embe
 import { installedEngine, preparedHome } from '../../server/database/postgres-home.ts';
 import { newKey } from '../../drill/writers.ts';
 import { startPooler } from '../database/network.ts';
-import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
+import { cleanUp, newDataDir, run, serve, type Program } from './program.ts';
 
 let postgres: EmbeddedPostgres;
 let admin: pg.Client;
@@ -112,7 +112,7 @@ test("migrate runs as the owner and grants the server's login access; serve then
 
   const { env } = await migratedDatabase();
   const server = without(env, 'MIGRATE_DATABASE_URL');
-  const program = dealkeep(['serve', '--json'], server);
+  const program = serve(server);
   const { url: origin, set_up_url } = await program.ready;
   expect(set_up_url).toContain('/set-up#token=');
   expect((await fetch(`${origin}readyz`)).status).toBe(200);
@@ -150,7 +150,7 @@ test.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)(
         ),
       });
       if (settings !== '') continue;
-      const program = dealkeep(['serve', '--json'], {
+      const program = serve({
         DATA_DIR: env['DATA_DIR'] ?? '',
         DATABASE_URL: pooled,
         DATABASE_LISTEN_URL: env['DATABASE_URL'] ?? '',
@@ -248,7 +248,7 @@ test('variables that point to two different databases are rejected, with both th
 
 test('several nodes that start at once on an empty database migrate it once', async () => {
   const { env } = await newDatabase();
-  const nodes = [dealkeep(['serve', '--json'], env), dealkeep(['serve', '--json'], env)];
+  const nodes = [serve(env), serve(env)];
   const addresses = await Promise.all(nodes.map(({ ready }) => ready));
   for (const { url: origin } of addresses) expect((await fetch(`${origin}readyz`)).status).toBe(200);
   for (const { child } of nodes) child.kill('SIGTERM');
@@ -307,13 +307,13 @@ test('a node stays ready and starts on a newer compatible schema; a breaking mig
   const server = without(env, 'MIGRATE_DATABASE_URL');
   const owner = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: name });
   await owner.connect();
-  const node = dealkeep(['serve', '--json'], server);
+  const node = serve(server);
   const ready = async ({ url: origin }: { url: string }) => (await fetch(`${origin}readyz`)).status;
   expect(await ready(await node.ready)).toBe(200);
 
   await owner.query(`insert into app.migrations (name, digest) values ('998_compatible.sql', 'x')`);
   expect(await ready(await node.ready)).toBe(200);
-  const rolledBack = dealkeep(['serve', '--json'], server);
+  const rolledBack = serve(server);
   expect(await ready(await rolledBack.ready)).toBe(200);
 
   await owner.query(`insert into app.migrations (name, digest, breaking) values ('999_breaking.sql', 'x', true)`);
@@ -324,12 +324,12 @@ test('a node stays ready and starts on a newer compatible schema; a breaking mig
 test('a second node with another document directory is rejected until dealkeep documents adopt', async () => {
   const { env } = await migratedDatabase();
   const elsewhere = { ...env, DATA_DIR: await newDataDir() };
-  const stop = async (node: ReturnType<typeof dealkeep>) => {
+  const stop = async (node: Program) => {
     node.child.kill('SIGTERM');
     expect((await node.ended).code).toBe(0);
   };
   // Started at the same time, so that each could take itself for the first.
-  const both = [dealkeep(['serve', '--json'], env), dealkeep(['serve', '--json'], elsewhere)];
+  const both = [serve(env), serve(elsewhere)];
   const outcomes = await Promise.allSettled(both.map(({ ready }) => ready));
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   const first = outcomes.findIndex(({ status }) => status === 'fulfilled');
@@ -347,7 +347,7 @@ test('a second node with another document directory is rejected until dealkeep d
   await stop(both[first]!);
 
   expect(await run(['documents', 'adopt'], there)).toMatchObject({ code: 0 });
-  const moved = dealkeep(['serve', '--json'], there);
+  const moved = serve(there);
   await moved.ready;
   expect(await run(['serve'], here)).toMatchObject({ code: 1 });
   await stop(moved);

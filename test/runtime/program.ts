@@ -94,6 +94,9 @@ const NODE_COMPILE_CACHE = path.join(import.meta.dirname, '../../node_modules/.c
 export const dealkeep = (args: readonly string[], env: Readonly<Record<string, string>>): Program =>
   started([launcher, ...args], env);
 
+/** Starts the service without bin/dealkeep.js, which would only add a process. */
+export const serve = (env: Readonly<Record<string, string>>): Program => started([...program, 'serve', '--json'], env);
+
 /** Starts `dealkeep` on the test's own Node.js, without bin/dealkeep.js. */
 export const dealkeepOn = (node: string, args: readonly string[], env: Readonly<Record<string, string>>): Program =>
   started([...program, ...args], env, node);

@@ -15,7 +15,7 @@ import { openService, type TestService } from '../harness.ts';
 import { addPerson, addToken } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { aPdf, upload } from '../web/uploads.ts';
-import { cleanUp, dealkeep, migratedDataDir } from './program.ts';
+import { cleanUp, migratedDataDir, serve } from './program.ts';
 
 interface Span {
   readonly traceId: string;
@@ -249,7 +249,7 @@ test('a trace that the caller does not sample is not sent; a malformed tracepare
 test('serve sends spans to the configured collector with the configured headers, and flushes on stop', async () => {
   const other = await openCollector();
   const headers = { OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=the%20key,x-tenant=one' };
-  const program = dealkeep(['serve', '--json'], {
+  const program = serve({
     ...environment(other, { ...headers, OTEL_BSP_SCHEDULE_DELAY: '600000' }),
     OTEL_SERVICE_NAME: 'deals',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=a%20test,service.name=other',
@@ -276,7 +276,7 @@ test('an unreachable collector blocks no request, and is logged at most once a m
   const gone = await openCollector();
   gone.close();
   const began = performance.now();
-  const program = dealkeep(['serve', '--json'], {
+  const program = serve({
     ...environment(gone, { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf', OTEL_EXPORTER_OTLP_TIMEOUT: '200' }),
     DATA_DIR: await migratedDataDir(),
   });
