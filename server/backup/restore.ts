@@ -108,19 +108,22 @@ async function migrationsOf({ migrations }: Manifest): Promise<ReadonlySet<strin
 interface Guarded {
   readonly name: string;
   readonly lifted: readonly string[];
-  readonly restored: readonly string[];
+  /** Null if there is nothing but forced row-level security. */
+  readonly restored: readonly string[] | null;
+  readonly forced: boolean;
 }
 
 /**
  * Lifts what guards the tables: foreign keys, so that rows can be loaded in any order; triggers, whose effects are
  * already in the rows; and forced row-level security, as PostgreSQL copies into no table whose policies apply to the
- * copying role. The returned function restores all that, which checks every row against the foreign keys. One statement
+ * copying role. The returned function restores all that, which checks every row against the foreign keys. Few statements
  * for each table, because PostgreSQL reads the definition of a table anew after each.
  */
 async function withoutGuards(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
   const { rows } = await client.query<Guarded>(
-    `select n.nspname || '.' || c.relname as name, array_agg(g.lifted order by g.place, g.lifted) as lifted,
-       array_agg(g.restored order by g.place, g.restored) as restored
+    `select n.nspname || '.' || c.relname as name, c.relforcerowsecurity as forced,
+       array_agg(g.lifted order by g.place, g.lifted) as lifted,
+       array_agg(g.restored order by g.place, g.restored) filter (where g.restored is not null) as restored
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
        cross join lateral (
          select 1 as place, format('drop constraint %I', k.conname) as lifted,
@@ -130,13 +133,17 @@ async function withoutGuards(client: pg.Client, names: readonly string[]): Promi
          select 2, format('disable trigger %I', t.tgname), format('enable trigger %I', t.tgname)
          from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled = 'O'
          union all
-         select 3, 'no force row level security', 'force row level security' where c.relforcerowsecurity) g
+         select 3, 'no force row level security', null where c.relforcerowsecurity) g
      where n.nspname || '.' || c.relname = any ($1) group by c.oid, n.nspname, c.relname order by c.oid`,
     [names],
   );
-  for (const { name, lifted } of rows) await client.query(`alter table ${quoted(name)} ${lifted.join(', ')}`);
+  const alter = (name: string, changes: readonly string[]) =>
+    client.query(`alter table ${quoted(name)} ${changes.join(', ')}`);
+  for (const { name, lifted } of rows) await alter(name, lifted);
   return async () => {
-    for (const { name, restored } of rows) await client.query(`alter table ${quoted(name)} ${restored.join(', ')}`);
+    for (const { name, restored } of rows) if (restored) await alter(name, restored);
+    // Last, and not with the foreign keys: the policies would hide the rows that these are checked against.
+    for (const { name, forced } of rows) if (forced) await alter(name, ['force row level security']);
   };
 }
 
