@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
 import { expect, inject } from 'vitest';
@@ -121,13 +122,33 @@ function withDemoBodies(storage: Storage): Storage {
   return { ...storage, read: (key, span) => (kept ??= keepDemoBodies(storage)).then(() => storage.read(key, span)) };
 }
 
+let administration: Promise<pg.Client> | undefined;
+
+/**
+ * A connection of the owner to a database that is never dropped, kept for all services of this process: PostgreSQL
+ * spends more time on starting and ending a connection than on most statements.
+ */
+function administer(owner: pg.ClientConfig): Promise<pg.Client> {
+  const lost = () => (administration = undefined);
+  return (administration ??= (async () => {
+    const client = new pg.Client({ ...owner, database: 'dealkeep' });
+    client.on('error', lost);
+    await client.connect();
+    // It does not keep the process from ending.
+    (client.connection.stream as Socket).unref();
+    return client;
+  })().catch((error: unknown) => {
+    lost();
+    throw error;
+  }));
+}
+
 async function createDatabase(owner: pg.ClientConfig, template: string): Promise<string> {
   const name = `service_${randomBytes(6).toString('hex')}`;
-  const client = new pg.Client({ ...owner, database: 'dealkeep' });
-  await client.connect();
+  const client = await administer(owner);
   // Copying the files takes half the processor time of the default strategy, which copies block by block through the
   // write-ahead log.
-  await client.query(`create database ${name} template ${template} strategy file_copy`).finally(() => client.end());
+  await client.query(`create database ${name} template ${template} strategy file_copy`);
   return name;
 }
 
@@ -135,20 +156,15 @@ async function createDatabase(owner: pg.ClientConfig, template: string): Promise
 const objectInUse = '55006';
 
 async function dropDatabase(owner: pg.ClientConfig, name: string): Promise<void> {
-  const client = new pg.Client({ ...owner, database: 'dealkeep' });
-  await client.connect();
-  try {
-    // Connections that were just closed may still be ending: PostgreSQL waits five seconds for them, but a busy machine
-    // may take longer.
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return void (await client.query(`drop database ${name}`));
-      } catch (error) {
-        if (!(error instanceof pg.DatabaseError) || error.code !== objectInUse || tries === 6) throw error;
-      }
+  const client = await administer(owner);
+  // Connections that were just closed may still be ending: PostgreSQL waits five seconds for them, but a busy machine
+  // may take longer.
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return void (await client.query(`drop database ${name}`));
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError) || error.code !== objectInUse || tries === 6) throw error;
     }
-  } finally {
-    await client.end();
   }
 }
 
@@ -256,11 +272,16 @@ export async function openService({
     asServer: (...statements) => first.services.database.together(...statements),
     async close() {
       await Promise.all(closers.map((closeNode) => closeNode()));
-      const { rows: actions } = await ownerPool.query<{ action: string }>('select distinct action from audit_records');
-      const { rows: wronglyNoted } = await ownerPool.query(
-        `select action, outcome, deal_id is not null as of_deal, noted from audit_records
-         where noted is distinct from (outcome = 'done' and action not like 'tool:%' and (deal_id is not null or action not like 'contact.%'))
-         group by 1, 2, 3, 4`,
+      const { rows: noted } = await ownerPool.query<{
+        action: string;
+        outcome: string;
+        of_deal: boolean;
+        noted: boolean;
+        fits: boolean;
+      }>(
+        `select action, outcome, deal_id is not null as of_deal, noted,
+           noted is not distinct from (outcome = 'done' and action not like 'tool:%' and (deal_id is not null or action not like 'contact.%')) as fits
+         from audit_records group by 1, 2, 3, 4, 5`,
       );
       await ownerPool.end();
       await rm(dataDir, { recursive: true, force: true });
@@ -269,9 +290,9 @@ export async function openService({
       await dropDatabase(inject('owner'), name);
       // The types do not cover the actions that database functions write to the audit trail: they are checked against
       // the known actions here.
-      expect(actions.filter(({ action }) => !isKnownAction(action))).toEqual([]);
+      expect(noted.filter(({ action }) => !isKnownAction(action))).toEqual([]);
       // The writer of an audit record sets `noted`: check that it matches the record's action and outcome.
-      expect(wronglyNoted).toEqual([]);
+      expect(noted.filter(({ fits }) => !fits)).toEqual([]);
     },
   };
 }
