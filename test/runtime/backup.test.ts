@@ -18,7 +18,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import path from 'node:path';
-import { zstdCompressSync } from 'node:zlib';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
@@ -680,6 +680,12 @@ describe('a backup that cannot be restored', () => {
     expect(await refusedWith(asItIs, { name: 'documents', content: Buffer.from('plain') })).toContain(
       'documents was changed or cut off',
     );
+    // Deals, members and others refer to people who are not there.
+    const all = zstdDecompressSync(await readFile(path.join(place, made.name, 'rows'))).toString();
+    const people = /(?<=^\{"table":"public\.users".*\n)(?:.*\n)*?(?=\\\.\n)/m;
+    expect(people.exec(all)?.[0].split('\n').length).toBeGreaterThan(10);
+    const content = holding(all.replace(people, ''));
+    await expect(refusedWith(asItIs, { name: 'rows', content })).rejects.toMatchObject({ cause: { code: '23503' } });
     // Nothing of all that stays in the database.
     expect(await run(['restore', '--place', place], target.env)).toMatchObject({ code: 0, stderr: '' });
   });
