@@ -142,7 +142,7 @@ async function withoutGuards(client: pg.Client, names: readonly string[]): Promi
   for (const { name, lifted } of rows) await alter(name, lifted);
   return async () => {
     for (const { name, restored } of rows) if (restored) await alter(name, restored);
-    // Last, and not with the foreign keys: the policies would hide the rows that these are checked against.
+    // Last, and not with the foreign keys: policies could hide rows from the check.
     for (const { name, forced } of rows) if (forced) await alter(name, ['force row level security']);
   };
 }
