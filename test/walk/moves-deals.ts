@@ -21,6 +21,9 @@ import {
 import type { Deal, Member, Part, Role, State, World } from './world.ts';
 import { type Step, type Make, day, origin, pick, nameOf, dealName, at, withDeal, partOf, sessionOf } from './step.ts';
 
+/** How long the link of an invitation works, in milliseconds. */
+const linkMillis = 14 * day;
+
 const roles: readonly Role[] = ['broker', 'seller', 'buyer', 'buyer', 'buyer', 'advisor', 'viewer'];
 const memberRoles: readonly Member['role'][] = ['admin', 'broker', 'staff'];
 // States that continue a sale come up more often than those that end it.
@@ -166,7 +169,16 @@ export const ofDeals: Readonly<Record<string, Make>> = {
       happens(id, part) {
         const deal: Deal = { id: id!, brokerage, state: 'draft', needsNda: true };
         w.deals.push(deal);
-        w.parts.push({ id: part!, deal, person: me, role: 'broker', status: 'active', joined: true, advises: null });
+        w.parts.push({
+          id: part!,
+          deal,
+          person: me,
+          role: 'broker',
+          status: 'active',
+          joined: true,
+          advises: null,
+          linkUntil: 0,
+        });
       },
     };
   },
@@ -183,6 +195,7 @@ export const ofDeals: Readonly<Record<string, Make>> = {
         : null;
     if (role === 'advisor' && !advises) return null;
     const there = w.parts.find((part) => part.deal === deal && part.person === person);
+    const linkUntil = w.now + linkMillis;
     const hasAdvisors =
       there !== undefined && w.parts.some((part) => part.advises === there && part.status !== 'removed');
     return {
@@ -196,18 +209,23 @@ export const ofDeals: Readonly<Record<string, Make>> = {
           origin,
         ),
       ],
-      // An advisor may not advise themself or another advisor, only an invited or active broker, seller, buyer or
-      // viewer; a participant who has advisors may not become one.
+      // An invitation that waits keeps its role. An advisor may not advise themself or another advisor, only an invited
+      // or active broker, seller, buyer or viewer; a participant who has advisors may not become one.
       may:
         (actsAs(w, me, deal, 'broker') || isAdminOf(w, me, deal)) &&
         there?.status !== 'active' &&
+        !(
+          there?.status === 'invited' &&
+          there.linkUntil > w.now &&
+          (there.role !== role || there.advises !== advises)
+        ) &&
         (!advises || (advises.role !== 'advisor' && advises.status !== 'removed' && advises !== there && !hasAdvisors)),
       ...(there ? {} : { makes: ['participants'] }),
       happens(id) {
         if (there) {
           if (there.role !== role) advisorsLeave(w, there);
-          Object.assign(there, { role, advises, status: 'invited' });
-        } else w.parts.push({ id: id!, deal, person, role, advises, status: 'invited', joined: false });
+          Object.assign(there, { role, advises, status: 'invited', linkUntil });
+        } else w.parts.push({ id: id!, deal, person, role, advises, status: 'invited', joined: false, linkUntil });
       },
     };
   }),
@@ -249,7 +267,7 @@ export const ofDeals: Readonly<Record<string, Make>> = {
     const person = pick(w.people, step.b)!;
     const role = pick(memberRoles, step.c)!;
     const link = tokenOf(w, step);
-    const linkUntil = w.now + 14 * day;
+    const linkUntil = w.now + linkMillis;
     const there = w.members.find((member) => member.brokerage === brokerageId && member.person === person);
     return {
       says: `invites ${nameOf(w, person)} to b${w.brokerages.indexOf(brokerageId)} as ${role}`,

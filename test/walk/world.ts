@@ -30,6 +30,8 @@ export interface Part {
   joined: boolean;
   /** Whom an advisor advises. */
   advises: Part | null;
+  /** When the link of the invitation expires, in milliseconds since 1970. */
+  linkUntil: number;
 }
 
 export type State =

@@ -81,6 +81,7 @@ test('a contact is added, found, edited, archived, and restored by undo', async 
   await row('+1 555 0199').waitFor();
 
   await page.getByRole('button', { name: `Archive ${name}` }).click();
+  await page.getByRole('button', { name: 'Undo' }).hover();
   await page.getByText('No matching contacts').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await row(name).waitFor();
@@ -104,6 +105,8 @@ test('several contacts are archived and restored at once', async () => {
   expect(await page.getByRole('dialog').count()).toBe(0);
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Archive selected' }).click();
+  // The message stays while the mouse is over it.
+  await page.getByRole('button', { name: 'Undo' }).hover();
   await page.getByText('3 contacts archived').first().waitFor();
   await row(`Several 5 ${own}`).waitFor({ state: 'detached' });
   for (const n of [1, 3, 6]) await row(`Several ${n} ${own}`).waitFor();

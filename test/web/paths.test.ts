@@ -136,7 +136,7 @@ test('mails, redirects and server-rendered pages contain only links from links.t
   const markup = await (await visit(asked, person)).text();
   const refused = await (await visit(`${service.origin}/api/mcp/authorize?client_id=x`, person)).text();
   const linked = [...(markup + refused).matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => pathOf(href));
-  expect(new Set(linked)).toEqual(new Set([paths.home, paths.clients, paths.signOut]));
+  expect(new Set(linked)).toEqual(new Set([paths.clients, paths.signOut]));
   for (const path of [...mailed, paths.clients, paths.signOut]) expect(known).toContain(path);
 });
 
