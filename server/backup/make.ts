@@ -103,18 +103,18 @@ async function storeIn(client: pg.ClientBase): Promise<string | null> {
 }
 
 /** SQL condition for a legal hold on a row's deal, its brokerage or its uploader, as in `app.bodies_to_clear`. */
-export const isHeld = `exists (select from vault.legal_holds h join public.deals l on l.id = deal_id
+const isHeld = `exists (select from vault.legal_holds h join public.deals l on l.id = deal_id
   where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id)
     or (h.kind = 'person' and h.subject_id = uploaded_by))`;
 
 /** SQL condition for documents that were not removed, or within six days: the bodies of the others are about to be cleared. */
-export const notLongRemoved = `(removed_at is null or removed_at > now() - interval '6 days')`;
+const notLongRemoved = `(removed_at is null or removed_at > now() - interval '6 days')`;
 
 /**
- * SQL condition for the bodies of existing documents, of documents removed within six days, and of removed documents on
- * legal hold. Bodies about to be cleared are left out.
+ * SQL's `where` for the bodies of existing documents, of documents removed within six days, and of removed documents on
+ * legal hold, in a table or query with these columns. Bodies about to be cleared are left out.
  */
-const needed = (columns: readonly string[], hasHolds: boolean): string => {
+export const needed = (columns: readonly string[], hasHolds: boolean): string => {
   const conditions = [];
   if (columns.includes('body_cleared_at')) conditions.push('body_cleared_at is null');
   if (columns.includes('removed_at')) {

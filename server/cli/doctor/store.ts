@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from '../../config/config.ts';
 import { isMarked, storeLocation } from '../../documents/store-marker.ts';
-import { isHeld, notLongRemoved } from '../../backup/make.ts';
+import { needed } from '../../backup/make.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { reasonOf } from '../../lib/reason.ts';
 import type { Findings } from './finding.ts';
@@ -56,17 +56,20 @@ interface Kept {
   readonly sha256: Buffer | null;
 }
 
+const removal = ['body_cleared_at', 'removed_at', 'deal_id', 'uploaded_by'];
+const columns = ['id', 'storage_key', 'size_bytes', 'sha256', ...removal].join(', ');
+
 /**
- * SQL for the documents whose bodies must exist, newest first, in portions. Those of documents removed earlier are about
- * to be cleared, and no backup has them, unless a legal hold keeps them.
+ * SQL for the documents whose bodies must exist, as in a backup, newest first, in portions. Those of documents removed
+ * earlier are about to be cleared, and no backup has them, unless a legal hold keeps them.
  */
 const portion = `
   select id, storage_key, size_bytes, sha256 from (
-    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at, deal_id, uploaded_by from public.documents
+    select ${columns} from public.documents
     union all
-    select id, storage_key, size_bytes, sha256, body_cleared_at, removed_at, deal_id, uploaded_by from public.production_documents
+    select ${columns} from public.production_documents
   ) d
-  where body_cleared_at is null and (${notLongRemoved} or ${isHeld})
+  ${needed(removal, true)}
     and ($1::uuid is null or id < $1) order by id desc limit 500`;
 
 /** Returns what is wrong with a body; null when it is intact. */
