@@ -1032,6 +1032,37 @@ test('closing lists what is missing, and a closed deal offers no more actions', 
   }
 });
 
+test('a move stays shown when a request from before it is answered late', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Framing shop', 'draft');
+  const page = await at('broker', `/deals/${deal}`);
+  const asked = Promise.withResolvers<void>();
+  const moved = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  let requests = 0;
+  await page.route(`**/api/web/deals/${deal}`, async (route) => {
+    requests += 1;
+    // The view shown in the end must not come from a later response of the server.
+    if (requests > 1) return;
+    const response = await route.fetch();
+    asked.resolve();
+    await moved.promise;
+    // The page may have cancelled it.
+    await route.fulfill({ response }).catch(() => {});
+    answered.resolve();
+  });
+  await service.sql(`update deals set location = 'At the harbour' where id = $1`, [deal]);
+  await asked.promise;
+  await button(page, 'Move to Listed').click();
+  await confirm(page, 'Move to Listed');
+  await page.getByText('The deal has moved to Listed').first().waitFor();
+  moved.resolve();
+  await answered.promise;
+  await expect.poll(() => requests).toBeGreaterThan(1);
+  expect(await button(page, 'Move to Listed').count()).toBe(0);
+  await page.unrouteAll();
+});
+
 test('a status change in progress survives a refetch of the conditions, and is rolled back alone if it fails', async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Sawmill');

@@ -8,6 +8,7 @@ import {
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
+import { restartRequest } from './refresh.ts';
 import type { Contact, ContactInput, ContactPreview, Id, Items, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
 
@@ -64,7 +65,9 @@ export function useContactActions(brokerageId: Id) {
     );
   const changed = (contact: Contact) => {
     show(contact);
-    client.setQueryData(contactQuery(contact.id).queryKey, contact);
+    const { queryKey } = contactQuery(contact.id);
+    client.setQueryData(queryKey, contact);
+    restartRequest(client, queryKey);
     return again();
   };
   return {

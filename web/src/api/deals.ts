@@ -10,6 +10,7 @@ import { api } from './client.ts';
 import { acceptInvitation } from './home.ts';
 import { keys } from './query-keys.ts';
 import { refreshHead } from './paged.ts';
+import { restartRequest } from './refresh.ts';
 import type { DealInput, DealPage, DealState, Delivery, Id, Instant, Me, ParticipantInput } from './shapes.ts';
 
 export type DealFilter = Omit<RequestQuery<'get', '/web/deals'>, 'cursor'>;
@@ -81,7 +82,10 @@ export const dealKeysQuery = (id: Id) =>
 export function useDealActions(id: Id) {
   const client = useQueryClient();
   const show = (page: DealPage | undefined) => {
-    if (page) client.setQueryData(keys.deal(id), page);
+    if (page) {
+      client.setQueryData(keys.deal(id), page);
+      restartRequest(client, keys.deal(id));
+    }
     void client.invalidateQueries({ queryKey: keys.deals });
     void client.invalidateQueries({ queryKey: keys.home });
   };

@@ -4,6 +4,7 @@ import type { RequestBody } from '../../../server/contract.ts';
 import { onceSeen } from '../lib/user-activity.ts';
 import { api } from './client.ts';
 import { keys } from './query-keys.ts';
+import { restartRequest } from './refresh.ts';
 import type { Id, Question, QuestionCategory, SharedBounds } from './shapes.ts';
 
 export const mostQuestions: SharedBounds['mostQuestions'] = 500;
@@ -34,7 +35,8 @@ export function useReadAnswers(dealId: Id, unread: boolean): void {
 export function useQuestionActions(dealId: Id) {
   const client = useQueryClient();
   const show = (question: Question) => {
-    client.setQueryData(questionsQuery(dealId).queryKey, (shown) => {
+    const { queryKey } = questionsQuery(dealId);
+    client.setQueryData(queryKey, (shown) => {
       if (!shown) return shown;
       const known = shown.items.some(({ id }) => id === question.id);
       return {
@@ -42,6 +44,7 @@ export function useQuestionActions(dealId: Id) {
         items: known ? shown.items.map((one) => (one.id === question.id ? question : one)) : [question, ...shown.items],
       };
     });
+    restartRequest(client, queryKey);
     void client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true });
     void client.invalidateQueries({ queryKey: keys.home });
   };

@@ -1,5 +1,5 @@
 /** Refetches what has changed elsewhere: at once, but not more often than the server and the browser can follow. */
-import type { Query, QueryClient, QueryFilters } from '@tanstack/react-query';
+import type { Query, QueryClient, QueryFilters, QueryKey } from '@tanstack/react-query';
 
 /**
  * Milliseconds from the end of a refetch of a query until its next one: at first, and at most. After a change during
@@ -52,4 +52,13 @@ export async function refresh(
       return undefined;
     });
   await Promise.all(begun);
+}
+
+/**
+ * Restarts the request of a query that is under way, if one is: it may be answered from the state before a change whose
+ * result is shown already.
+ */
+export function restartRequest(client: QueryClient, queryKey: QueryKey): void {
+  const exact = { queryKey, exact: true };
+  if (client.isFetching(exact) > 0) void client.invalidateQueries(exact);
 }
