@@ -30,7 +30,7 @@ function fastFiles(): string[] {
 
 /** The slowest files of all, whose tests are in imported modules, or which do much work and wait. */
 const longest =
-  /\/(?:isolation\/two-worlds|web\/same-rows|web\/deal-pages|web\/settings-pages|http\/(?:headers|csrf)|tools\/faults|runtime\/(?:backup|life-cycle|own-database|database-faults|command-line|proxies)|policies\/(?:lists|keys|visibility|triggers)|documents\/memory)\.test\.ts$/;
+  /\/(?:isolation\/two-worlds|web\/same-rows|web\/deal-pages|web\/settings-pages|http\/(?:headers|csrf)|tools\/faults|runtime\/(?:restore|damaged-backups|backup|life-cycle|own-database|database-faults|command-line|proxies)|policies\/(?:lists|keys|visibility|triggers)|documents\/memory)\.test\.ts$/;
 
 /**
  * Starts the longest files first, then the slow ones, larger before smaller, so that none of them is left running alone
