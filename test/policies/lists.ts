@@ -26,7 +26,7 @@ const ndaTold = `case when p.role = 'buyer' and (p.deal_id = any ((select app.de
   then coalesce((select ${ndaStatusNow} from ndas n where n.participant_id = p.id
     order by n.status = 'active' desc, n.sent_at desc, n.id desc limit 1), 'none') end`;
 /** SQL: the role of the person whom an advisor `p` advises, if row-level security shows that person. */
-export const sideAdvised = `case when p.role = 'advisor' then (select a.role from participants a where a.id = p.advises) end`;
+const sideAdvised = `case when p.role = 'advisor' then (select a.role from participants a where a.id = p.advises) end`;
 
 /** Each rejects when a list has more or fewer rows or values than the caller could select. */
 export const listChecks: Check[] = [];
@@ -678,7 +678,7 @@ const narrowedChanges: Changes = {
 };
 checkNarrowed(
   'narrowed to each deal, app.people_on_deal names the people of it whom row-level security shows there',
-  `select k.named from app.people_on_deal($1) k (named) where k.named <> '{}'`,
+  `select k.named from app.people_on_deal($1) k (named) where k.named is not null`,
   `select k.named from (select jsonb_object_agg(u.id, jsonb_build_array(u.id, coalesce(p.left_name, u.name), p.role, ${sideAdvised})) as named
       from participants p join users u on u.id = p.user_id where p.deal_id = $1 and p.joined_at is not null) k
    where k.named is not null`,
