@@ -7565,13 +7565,14 @@ AS $function$
       where a.deal_id = deal and a.at = r.removed_at and a.action = 'document.remove' and a.subject_id = r.id::text order by a.id limit 1)
   from (
     (select d.id, 'simple' as source, d.filename, d.removed_at from public.documents d
-      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc limit 20)
+      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc, d.id desc limit 500)
     union all
     (select d.id, 'production', d.filename, d.removed_at from public.production_documents d
-      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc limit 20)) r
+      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc, d.id desc limit 500)
+    order by removed_at desc, id desc limit 500) r
   where deal = any ((select app.deals_acting_as('broker', 'seller'))::uuid[])
     and exists (select from public.deals l where l.id = deal and l.state <> 'closed')
-  order by r.removed_at desc, r.id desc limit 20
+  order by r.removed_at desc, r.id desc
 $function$;
 GRANT EXECUTE ON FUNCTION app.documents_to_restore(uuid) TO dealkeep_server;
 
@@ -18800,3 +18801,4 @@ $function$;
 -- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
 -- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
+-- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql

@@ -21,6 +21,9 @@ export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
       api.get('/web/deals/:id/documents', { param: { id: dealId }, query: { ...filter }, signal }),
   });
 
+/** The longest list of {@link removedDocumentsQuery}. */
+export const mostToRestore: SharedBounds['mostToRestore'] = 500;
+
 /**
  * The removed documents of a deal that can still be restored. Each can for an hour, whose end causes no change event;
  * hence the refetching.
