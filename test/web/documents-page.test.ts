@@ -117,6 +117,50 @@ test('several files are uploaded at once, and each rejected file shows the reaso
   expect(await row(page, 'Invoice.pdf').count()).toBe(0);
 });
 
+test('many files are uploaded with few requests for the lists, and wait while others of the person are being sent', async () => {
+  const page = await roomOf('seller');
+  const requests: string[] = [];
+  page.on('request', (request) => request.method() === 'GET' && requests.push(request.url()));
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  const send = (from: number, to: number) =>
+    drawer.locator('input[type=file]').setInputFiles(
+      Array.from({ length: to - from }, (_, at) => ({
+        name: `Receipt ${from + at}.csv`,
+        mimeType: 'text/csv',
+        buffer: Buffer.from(`Receipt,${from + at}\n`),
+      })),
+    );
+  const uploads = drawer.getByRole('list', { name: 'Uploads' });
+  await send(0, 60);
+  await expect.poll(() => uploads.getByText('Uploaded').count(), { timeout: 20_000 }).toBe(60);
+  // Each list at once, and then once a second at most.
+  expect(requests.length).toBeLessThan(60);
+
+  // A person sends at most four files at once, also from elsewhere.
+  const elsewhere: { end: () => void; sent: Promise<unknown> }[] = [];
+  const seller = await web.as('seller');
+  for (let number = 1; number <= 4; number += 1) {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    void writer.write(Buffer.from('Van,Age\n'));
+    const query = { filename: `Vans ${number}.csv`, confidentiality: 'public' };
+    const sent = upload(web.service, seller, web.scene.deal, readable, query);
+    elsewhere.push({ end: () => void writer.close(), sent });
+  }
+  await expect
+    .poll(async () => (await upload(web.service, seller, web.scene.deal, aPdf(), { filename: 'One more.pdf' })).status)
+    .toBe(429);
+  const refused = page.waitForResponse((response) => response.status() === 429);
+  await send(60, 66);
+  await refused;
+  for (const { end } of elsewhere) end();
+  await expect.poll(() => uploads.getByText('Uploaded').count(), { timeout: 20_000 }).toBe(66);
+  expect(await uploads.getByText('Failed').count()).toBe(0);
+  await Promise.all(elsewhere.map(({ sent }) => sent));
+  await web.service.sql(`delete from documents where filename ~ '^(Receipt|Vans|One more)'`);
+}, 60_000);
+
 test('a large upload shows its progress, continues with the drawer closed, and can be stopped', async () => {
   const page = await roomOf('seller');
   // Slower than any network here, so that the progress can be seen.

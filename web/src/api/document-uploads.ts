@@ -43,6 +43,13 @@ function faultOf({ size }: File): string | null {
   return size === 0 ? 'The file is empty.' : null;
 }
 
+/**
+ * For how many seconds the server asks to wait, having taken nothing of a file: too many are sent, or requests were
+ * made, at once. Null for any other error.
+ */
+const pauseAfter = (error: unknown): number | null =>
+  error instanceof ApiError && (error.code === 'busy' || error.code === 'rate_limited') ? error.retryAfter : null;
+
 const isUnderWay = ({ state }: Upload): boolean => state === 'waiting' || state === 'sending';
 
 class UploadQueue {
@@ -52,6 +59,8 @@ class UploadQueue {
   #lastId = 0;
   /** Number of uploads that ended since none was last in progress. */
   #ended = { done: 0, failed: 0 };
+  /** Whether nothing more is sent until a pause that the server asked for is over. */
+  #pauses = false;
   readonly #stops = new Map<number, AbortController>();
   readonly #followers = new Set<() => void>();
 
@@ -124,12 +133,24 @@ class UploadQueue {
   }
 
   #advance(): void {
-    while (this.#uploads.filter(({ state }) => state === 'sending').length < parallel) {
+    while (!this.#pauses && this.#uploads.filter(({ state }) => state === 'sending').length < parallel) {
       const next = this.#uploads.find(({ state }) => state === 'waiting');
       if (!next) break;
       void this.#send(next);
     }
     if (!this.#uploads.some(isUnderWay)) this.#sayEnd();
+  }
+
+  #pause(seconds: number): void {
+    if (this.#pauses) return;
+    this.#pauses = true;
+    setTimeout(
+      () => {
+        this.#pauses = false;
+        this.#advance();
+      },
+      (seconds + Math.random()) * 1_000,
+    );
   }
 
   #sayEnd(): void {
@@ -168,8 +189,12 @@ class UploadQueue {
       this.#ended.done += 1;
       this.#onDone();
     } catch (error) {
+      const seconds = pauseAfter(error);
       if (stop.signal.aborted) this.#change(id, { state: 'stopped' });
-      else this.#fail(one, error instanceof ApiError ? error.message : 'The upload failed.');
+      else if (seconds !== null) {
+        this.#change(id, { state: 'waiting', sent: 0 });
+        this.#pause(seconds);
+      } else this.#fail(one, error instanceof ApiError ? error.message : 'The upload failed.');
     } finally {
       this.#stops.delete(id);
       this.#advance();

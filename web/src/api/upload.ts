@@ -43,7 +43,7 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
       }
       return;
     }
-    const error = errorOf(asked, request.status, request.responseText);
+    const error = errorOf(asked, request.status, request.responseText, request.getResponseHeader('Retry-After'));
     if (again) {
       reject(error);
       return;
