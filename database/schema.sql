@@ -3507,6 +3507,10 @@ begin
   perform pg_notify('dealkeep_changes', json_build_object(
     'topic', tg_argv[0], 'table', tg_table_name, 'record', changed ->> tg_argv[1], 'deal_id', deal,
     'gone', tg_op = 'DELETE' or changed ->> 'removed_at' is not null)::text);
+  if tg_op = 'UPDATE' and tg_argv[0] = 'documents' and to_jsonb(old) ->> 'confidentiality' <> changed ->> 'confidentiality' then
+    perform pg_notify('dealkeep_changes', json_build_object(
+      'topic', tg_argv[0], 'table', (to_jsonb(old) ->> 'confidentiality') || ' documents', 'record', changed ->> 'id', 'deal_id', deal, 'gone', true)::text);
+  end if;
   return null;
 end
 $function$;
@@ -16288,6 +16292,10 @@ begin
   if gone then
     case of_table
       when 'documents', 'production_documents' then return app.saw_any_document(deal, records);
+      -- What was open to these before.
+      when 'public documents', 'nda_gated documents', 'selected_buyer_only documents' then
+        return app.document_is_visible(deal, split_part(of_table, ' ', 1), app.seen_deal(deal) is not null,
+          app.deals_as('broker', 'seller'), app.deals_under_nda(), app.deals_held_exclusively());
       when 'qoe_checklist', 'normalizations' then return deal = any (app.qoe_deals(false));
       when 'contradiction_answers' then return deal = any (app.deals_as('broker', 'seller'));
       when 'released_answers' then return deal = any (app.qoe_deals(false));
@@ -18802,3 +18810,4 @@ $function$;
 -- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
 -- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
+-- ca96836ea5052323e49e19d26066f2b9b132c2dc6aeb7129c06e12f92f06c383  921_closed_documents_leave_open_pages.sql
