@@ -238,6 +238,29 @@ test('uploads continue on another page, failures are reported there, and the lis
   await row(page, 'Permit.pdf').getByText('Tax').waitFor();
 });
 
+test('files whose upload was interrupted are sent again all at once', async () => {
+  const page = await roomOf('seller');
+  const address = '**/api/web/deals/*/documents?filename=*';
+  await page.route(address, (route) => route.abort());
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  const photos = ['Van 1.png', 'Van 2.png', 'Van 3.png', 'Van 4.png'];
+  await drawer
+    .locator('input[type=file]')
+    .setInputFiles([
+      ...photos.map((name) => ({ name, mimeType: 'image/png', buffer: aPng() })),
+      { name: 'Empty.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(0) },
+    ]);
+  const uploads = drawer.getByRole('list', { name: 'Uploads' });
+  await expect.poll(() => uploads.getByText('Failed').count()).toBe(5);
+  await page.unroute(address);
+  await drawer.getByRole('button', { name: 'Send 4 files again' }).click();
+  await expect.poll(() => uploads.getByText('Uploaded').count()).toBe(4);
+  expect(await uploads.getByText('Failed').count()).toBe(1);
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  for (const name of photos) await row(page, name).waitFor();
+});
+
 test('an upload whose response was lost is reported as possibly arrived', async () => {
   const page = await roomOf('seller');
   const devtools = await page.context().newCDPSession(page);

@@ -27,6 +27,8 @@ export interface Upload {
   sent: number;
   /** Why the upload failed, for the person. */
   message: string | null;
+  /** Whether it failed only because there was no connection, so that it can be sent again as it is. */
+  interrupted: boolean;
 }
 
 const parallel = 3;
@@ -82,7 +84,7 @@ class UploadQueue {
   readonly add = (files: readonly File[], about: AboutFiles): void => {
     const added = files.map((file): Upload => {
       this.#lastId += 1;
-      return { id: this.#lastId, file, about, state: 'waiting', sent: 0, message: null };
+      return { id: this.#lastId, file, about, state: 'waiting', sent: 0, message: null, interrupted: false };
     });
     this.#keep([...this.#uploads, ...added]);
     this.#advance();
@@ -95,8 +97,13 @@ class UploadQueue {
   };
 
   readonly retry = (id: number): void => {
-    this.#change(id, { state: 'waiting', sent: 0, message: null });
+    this.#change(id, { state: 'waiting', sent: 0, message: null, interrupted: false });
     this.#advance();
+  };
+
+  /** Sends all files again whose upload was interrupted. */
+  readonly retryInterrupted = (): void => {
+    for (const { id, interrupted } of this.#uploads) if (interrupted) this.retry(id);
   };
 
   /** Removes the uploads that have ended, successfully or not, from the list. */
@@ -125,8 +132,8 @@ class UploadQueue {
     this.#keep(this.#uploads.map((one) => (one.id === id ? { ...one, ...part } : one)));
   }
 
-  #fail({ id, file }: Upload, message: string): void {
-    this.#change(id, { state: 'failed', message });
+  #fail({ id, file }: Upload, message: string, interrupted = false): void {
+    this.#change(id, { state: 'failed', message, interrupted });
     this.#ended.failed += 1;
     if (this.#followers.size === 0)
       toast(`${file.name} could not be uploaded. The deal’s documents show why.`, { tone: 'bad' });
@@ -194,7 +201,8 @@ class UploadQueue {
       else if (seconds !== null) {
         this.#change(id, { state: 'waiting', sent: 0 });
         this.#pause(seconds);
-      } else this.#fail(one, error instanceof ApiError ? error.message : 'The upload failed.');
+      } else if (error instanceof ApiError) this.#fail(one, error.message, error.code === 'unreachable');
+      else this.#fail(one, 'The upload failed.');
     } finally {
       this.#stops.delete(id);
       this.#advance();

@@ -18,7 +18,7 @@ export function useDocumentUploads(dealId: Id) {
     dirty: about.request.trim() !== '' && about.request !== used,
     discard: () => setAbout((before) => ({ ...before, request: '' })),
   });
-  const { read, follow, add, stop, retry, clear } = uploadsTo(dealId, uploaded);
+  const { read, follow, add, stop, retry, retryInterrupted, clear } = uploadsTo(dealId, uploaded);
   const uploads = useSyncExternalStore(follow, read);
   return {
     uploads,
@@ -29,6 +29,7 @@ export function useDocumentUploads(dealId: Id) {
     },
     stop,
     retry,
+    retryInterrupted,
     clear,
     about,
     setAbout,
