@@ -3507,6 +3507,10 @@ begin
   perform pg_notify('dealkeep_changes', json_build_object(
     'topic', tg_argv[0], 'table', tg_table_name, 'record', changed ->> tg_argv[1], 'deal_id', deal,
     'gone', tg_op = 'DELETE' or changed ->> 'removed_at' is not null)::text);
+  if tg_op = 'UPDATE' and tg_argv[0] = 'documents' and to_jsonb(old) ->> 'confidentiality' <> changed ->> 'confidentiality' then
+    perform pg_notify('dealkeep_changes', json_build_object(
+      'topic', tg_argv[0], 'table', (to_jsonb(old) ->> 'confidentiality') || ' documents', 'record', changed ->> 'id', 'deal_id', deal, 'gone', true)::text);
+  end if;
   return null;
 end
 $function$;
@@ -7565,13 +7569,14 @@ AS $function$
       where a.deal_id = deal and a.at = r.removed_at and a.action = 'document.remove' and a.subject_id = r.id::text order by a.id limit 1)
   from (
     (select d.id, 'simple' as source, d.filename, d.removed_at from public.documents d
-      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc limit 20)
+      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc, d.id desc limit 500)
     union all
     (select d.id, 'production', d.filename, d.removed_at from public.production_documents d
-      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc limit 20)) r
+      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc, d.id desc limit 500)
+    order by removed_at desc, id desc limit 500) r
   where deal = any ((select app.deals_acting_as('broker', 'seller'))::uuid[])
     and exists (select from public.deals l where l.id = deal and l.state <> 'closed')
-  order by r.removed_at desc, r.id desc limit 20
+  order by r.removed_at desc, r.id desc
 $function$;
 GRANT EXECUTE ON FUNCTION app.documents_to_restore(uuid) TO dealkeep_server;
 
@@ -16287,6 +16292,10 @@ begin
   if gone then
     case of_table
       when 'documents', 'production_documents' then return app.saw_any_document(deal, records);
+      -- What was open to these before.
+      when 'public documents', 'nda_gated documents', 'selected_buyer_only documents' then
+        return app.document_is_visible(deal, split_part(of_table, ' ', 1), app.seen_deal(deal) is not null,
+          app.deals_as('broker', 'seller'), app.deals_under_nda(), app.deals_held_exclusively());
       when 'qoe_checklist', 'normalizations' then return deal = any (app.qoe_deals(false));
       when 'contradiction_answers' then return deal = any (app.deals_as('broker', 'seller'));
       when 'released_answers' then return deal = any (app.qoe_deals(false));
@@ -18800,3 +18809,5 @@ $function$;
 -- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
 -- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
+-- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
+-- ca96836ea5052323e49e19d26066f2b9b132c2dc6aeb7129c06e12f92f06c383  921_closed_documents_leave_open_pages.sql

@@ -14,7 +14,7 @@ import type { mostFindings } from './domain/diligence/findings.ts';
 import type { mostNormalizations } from './domain/diligence/normalizations.ts';
 import type { mostQuestions } from './domain/diligence/questions.ts';
 import type { mostSnapshotRows } from './domain/diligence/snapshots.ts';
-import type { mostDocumentsOfSource, mostOpenings } from './domain/documents/documents.ts';
+import type { mostDocumentsOfSource, mostOpenings, mostToRestore } from './domain/documents/documents.ts';
 import type { lengths } from './domain/lengths.ts';
 import type { lifetimes } from './domain/lifetimes.ts';
 import type { mostSources } from './domain/offers/financing.ts';
@@ -109,5 +109,6 @@ export interface SharedBounds {
   readonly mostQuestions: typeof mostQuestions;
   readonly mostSnapshotRows: typeof mostSnapshotRows;
   readonly mostSources: typeof mostSources;
+  readonly mostToRestore: typeof mostToRestore;
   readonly passwordLength: typeof passwordLength;
 }

@@ -319,3 +319,21 @@ test('add-backs are shown in the currency of the books, not in that of the deal'
   await dialog.getByText('$', { exact: true }).waitFor();
   expect(await dialog.getByText('€').count()).toBe(0);
 });
+
+// The last test of this file: a withdrawn deal stays withdrawn.
+test('questions wait for nobody on a withdrawn deal, and answers can still be sent', async () => {
+  const { service, scene } = web;
+  const asked = { category: 'tax', question_text: 'Who files the returns?' };
+  const { body } = await (await web.as('exclusive buyer')).ask(`/deals/${scene.deal}/questions`, asked);
+  const step = async (who: string, name: string, words = {}) =>
+    expect((await (await web.as(who)).ask(`/questions/${body.id}/${name}`, words)).status).toBe(200);
+  await step('broker', 'release');
+  await step('seller', 'answer', { answer_text: 'An accountant.' });
+  const page = await at('broker', 'questions');
+  await page.getByRole('region', { name: 'Waiting for you' }).getByText(asked.question_text).waitFor();
+  await service.sql(`update deals set state = 'withdrawn' where id = $1`, [scene.deal]);
+  const all = page.getByRole('region', { name: 'All questions' });
+  const card = all.getByRole('listitem').filter({ hasText: asked.question_text });
+  await card.getByRole('button', { name: 'Send the answer' }).waitFor();
+  expect(await page.getByRole('region', { name: 'Waiting for you' }).count()).toBe(0);
+});

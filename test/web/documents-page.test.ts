@@ -117,6 +117,50 @@ test('several files are uploaded at once, and each rejected file shows the reaso
   expect(await row(page, 'Invoice.pdf').count()).toBe(0);
 });
 
+test('many files are uploaded with few requests for the lists, and wait while others of the person are being sent', async () => {
+  const page = await roomOf('seller');
+  const requests: string[] = [];
+  page.on('request', (request) => request.method() === 'GET' && requests.push(request.url()));
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  const send = (from: number, to: number) =>
+    drawer.locator('input[type=file]').setInputFiles(
+      Array.from({ length: to - from }, (_, at) => ({
+        name: `Receipt ${from + at}.csv`,
+        mimeType: 'text/csv',
+        buffer: Buffer.from(`Receipt,${from + at}\n`),
+      })),
+    );
+  const uploads = drawer.getByRole('list', { name: 'Uploads' });
+  await send(0, 60);
+  await expect.poll(() => uploads.getByText('Uploaded').count(), { timeout: 20_000 }).toBe(60);
+  // Each list at once, and then once a second at most.
+  expect(requests.length).toBeLessThan(60);
+
+  // A person sends at most four files at once, also from elsewhere.
+  const elsewhere: { end: () => void; sent: Promise<unknown> }[] = [];
+  const seller = await web.as('seller');
+  for (let number = 1; number <= 4; number += 1) {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    void writer.write(Buffer.from('Van,Age\n'));
+    const query = { filename: `Vans ${number}.csv`, confidentiality: 'public' };
+    const sent = upload(web.service, seller, web.scene.deal, readable, query);
+    elsewhere.push({ end: () => void writer.close(), sent });
+  }
+  await expect
+    .poll(async () => (await upload(web.service, seller, web.scene.deal, aPdf(), { filename: 'One more.pdf' })).status)
+    .toBe(429);
+  const refused = page.waitForResponse((response) => response.status() === 429);
+  await send(60, 66);
+  await refused;
+  for (const { end } of elsewhere) end();
+  await expect.poll(() => uploads.getByText('Uploaded').count(), { timeout: 20_000 }).toBe(66);
+  expect(await uploads.getByText('Failed').count()).toBe(0);
+  await Promise.all(elsewhere.map(({ sent }) => sent));
+  await web.service.sql(`delete from documents where filename ~ '^(Receipt|Vans|One more)'`);
+}, 60_000);
+
 test('a large upload shows its progress, continues with the drawer closed, and can be stopped', async () => {
   const page = await roomOf('seller');
   // Slower than any network here, so that the progress can be seen.
@@ -192,6 +236,29 @@ test('uploads continue on another page, failures are reported there, and the lis
   await uploads.getByRole('button', { name: 'Send Permit.pdf again' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click();
   await row(page, 'Permit.pdf').getByText('Tax').waitFor();
+});
+
+test('files whose upload was interrupted are sent again all at once', async () => {
+  const page = await roomOf('seller');
+  const address = '**/api/web/deals/*/documents?filename=*';
+  await page.route(address, (route) => route.abort());
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  const photos = ['Van 1.png', 'Van 2.png', 'Van 3.png', 'Van 4.png'];
+  await drawer
+    .locator('input[type=file]')
+    .setInputFiles([
+      ...photos.map((name) => ({ name, mimeType: 'image/png', buffer: aPng() })),
+      { name: 'Empty.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(0) },
+    ]);
+  const uploads = drawer.getByRole('list', { name: 'Uploads' });
+  await expect.poll(() => uploads.getByText('Failed').count()).toBe(5);
+  await page.unroute(address);
+  await drawer.getByRole('button', { name: 'Send 4 files again' }).click();
+  await expect.poll(() => uploads.getByText('Uploaded').count()).toBe(4);
+  expect(await uploads.getByText('Failed').count()).toBe(1);
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  for (const name of photos) await row(page, name).waitFor();
 });
 
 test('an upload whose response was lost is reported as possibly arrived', async () => {

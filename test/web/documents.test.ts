@@ -503,6 +503,20 @@ describe('changing documents', () => {
     expect((await listed('broker')).body.items).toEqual([]);
   });
 
+  test('however many documents are removed within an hour, all are listed, the last removed first', async () => {
+    web.service.clock.advance(61 * 60_000);
+    const removed: string[] = [];
+    for (let number = 1; number <= 22; number += 1) {
+      const filename = `Scan ${number}.pdf`;
+      const { id, source } = (await add('broker', aPdf(), { filename })).body;
+      const { status } = await (await web.as('broker')).ask(`/documents/${source}/${id}`, undefined, 'DELETE');
+      expect(status).toBe(204);
+      removed.unshift(filename);
+    }
+    const { items } = (await (await web.as('seller')).ask(`${roomOf()}/removed`)).body;
+    expect(items.map(({ filename }: { filename: string }) => filename)).toEqual(removed);
+  });
+
   test('stored files are deleted a week after removal unless under legal hold, as are unfinished uploads', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Old.pdf' })).body;
     const [row] = await web.service.sql('select storage_key from documents where id = $1', [id]);

@@ -399,6 +399,34 @@ test('a removal is sent only to the people who saw the record', async () => {
   for (const { stop } of streams) stop();
 });
 
+test('a document closed to some is sent also to those who could open it before, and to nobody else', async () => {
+  const callers = ['admin', 'broker', 'exclusive buyer', 'other buyer', 'new buyer', 'outsider'];
+  const streams = await Promise.all(callers.map(follow));
+  const heard = () => streams.map(({ received }) => received.filter(({ topic }) => topic === 'documents').length);
+  const broker = await signInAs(service, scene.people['broker']!);
+  let before = heard();
+  for (const [confidentiality, told] of [
+    ['selected_buyer_only', [0, 1, 1, 1, 0, 0]],
+    ['nda_gated', [0, 1, 1, 1, 0, 0]],
+    ['public', [1, 1, 1, 1, 1, 0]],
+    ['selected_buyer_only', [1, 1, 1, 1, 1, 0]],
+    ['nda_gated', [0, 1, 1, 1, 0, 0]],
+  ] as const) {
+    const { status } = await broker.ask(
+      `/documents/simple/${scene.records['documents/nda_gated']}`,
+      { confidentiality },
+      'PATCH',
+    );
+    expect(status).toBe(200);
+    const each = before.map((times, at) => times + told[at]!);
+    await expect.poll(heard).toEqual(each);
+    await setTimeout(400);
+    expect([confidentiality, heard()]).toEqual([confidentiality, each]);
+    before = each;
+  }
+  for (const { stop } of streams) stop();
+});
+
 test('a request without a session is refused with 401', async () => {
   const response = await fetch(`${service.origin}/api/web/events`);
   expect(response.status).toBe(401);

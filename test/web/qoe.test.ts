@@ -189,6 +189,11 @@ describe('the checklist', () => {
     const done = await as('seller').ask(`/qoe/checklist/${id}`, { status: 'completed' }, 'PATCH');
     expect(done).toMatchObject({ status: 200, body: { id, status: 'completed' } });
     expect(done.body.completed_at).not.toBeNull();
+    // Somebody else who completes it at the same time changes nothing, for nobody.
+    const changes = () => service.sql('select id from change_events where object_id = $1', [id]);
+    const before = await changes();
+    expect(await as('buyer').ask(`/qoe/checklist/${id}`, { status: 'completed' }, 'PATCH')).toEqual(done);
+    expect(await changes()).toEqual(before);
     const records = await service.sql<{ action: string }>('select action from audit_records where subject_id = $1', [
       id,
     ]);

@@ -5,7 +5,7 @@ import type { DealAction } from './actions.ts';
 import { audited } from './audited.ts';
 
 interface StatusChange {
-  readonly table: 'findings' | 'financing_sources';
+  readonly table: 'findings' | 'financing_sources' | 'qoe_checklist';
   /** The column of the status. */
   readonly status: string;
   /** SQL: a further condition for an update of record `r`, and a further assignment. */

@@ -3,6 +3,7 @@
 import { row, rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { audited, from, type Origin } from '../audit/audited.ts';
+import { changingStatus } from '../audit/status-changes.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const checklistStatuses = ['not_started', 'in_progress', 'completed', 'not_applicable'] as const;
@@ -29,33 +30,33 @@ export const checklistCategories = rows<{ known: string }, [dealId: string]>(
   `select distinct category as known from qoe_checklist where deal_id = ${seenDeal('$1')} order by category limit 50`,
 );
 
-const checklistFields = 'changed.id, changed.status, changed.completed_at, changed.category, changed.title';
-
 const addRow = row<ChecklistRow>(
   'add_checklist_row',
   `with changed as (
      insert into qoe_checklist (deal_id, category, title, position)
      select $3, $4, $5, coalesce(max(position) + 1, 0) from qoe_checklist where deal_id = $3
      returning id, deal_id, status, completed_at, category, title)
-   select ${checklistFields} from changed ${audited('qoe.checklist.add')}`,
+   select changed.id, changed.status, changed.completed_at, changed.category, changed.title from changed ${audited('qoe.checklist.add')}`,
 );
 
 /** Appends a row to the checklist. Denied to all but editors. */
 export const addChecklistRow = (dealId: string, category: string, title: string, origin: Origin) =>
   addRow(...from(origin), dealId, category, title);
 
-const setStatus = row<ChecklistRow>(
+const setStatus = row<{ id: string }>(
   'set_checklist_status',
-  `with changed as (
-     update qoe_checklist set status = $4 where id = $3
-     returning id, deal_id, status, completed_at, category, title)
-   select ${checklistFields} from changed
-   ${audited('qoe.checklist.update', { details: `jsonb_build_object('status', $4::text)` })}`,
+  changingStatus({ table: 'qoe_checklist', status: 'status', action: 'qoe.checklist.update' }),
 );
 
-/** Sets the status of a checklist row; null when there is none that the caller may change. */
+/** Sets the status of a checklist row, and writes nothing if it has that status; Denied if the caller may not change it. */
 export const setChecklistStatus = (id: string, status: ChecklistRow['status'], origin: Origin) =>
   setStatus(...from(origin), id, status);
+
+/** A row of the checklist; null if the caller sees no such row. */
+export const checklistRow = row<ChecklistRow, [id: string]>(
+  'checklist_row',
+  'select id, status, completed_at, category, title from qoe_checklist where id = $1',
+);
 
 const inOrder = {
   columns: 'q.id, q.status, q.completed_at, q.category, q.title',

@@ -328,15 +328,18 @@ export interface RemovedDocument {
   removed_by_name: string | null;
 }
 
+/** {@link documentsToRestore} returns at most this many. The pages have the same number. */
+export const mostToRestore = 500;
+
 /**
- * The documents of a deal that {@link restoreDocument} can restore, the last removed first, at most 20; none for a
- * caller who may not restore them.
+ * The documents of a deal that {@link restoreDocument} can restore, the last removed first, at most
+ * {@link mostToRestore}; none for a caller who may not restore them.
  */
 export const documentsToRestore = rows<RemovedDocument, [dealId: string]>(
   'documents_to_restore',
   `select r.id, r.source, r.filename, r.removed_at, ${knownName('u')} as removed_by_name
    from app.documents_to_restore($1) r ${knownPerson('u', 'r.removed_by', '$1')}
-   order by r.removed_at desc, r.id desc`,
+   order by r.removed_at desc, r.id desc limit ${mostToRestore}`,
 );
 
 export interface OpenedDocument {

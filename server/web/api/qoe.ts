@@ -13,7 +13,13 @@ import {
   normalizationsOnPage,
   removeNormalization,
 } from '../../domain/diligence/normalizations.ts';
-import { addChecklistRow, checklist, checklistStatuses, setChecklistStatus } from '../../domain/diligence/checklist.ts';
+import {
+  addChecklistRow,
+  checklist,
+  checklistRow,
+  checklistStatuses,
+  setChecklistStatus,
+} from '../../domain/diligence/checklist.ts';
 import { admitToQoe, dismissFromQoe, editsQoe, memberOnPage, membersOnPage } from '../../domain/diligence/workspace.ts';
 import { periodsOnPage } from '../../domain/diligence/figures.ts';
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
@@ -154,9 +160,9 @@ export function qoeRoutes(services: Services) {
     .patch('/qoe/checklist/:id', body(Status), async (c) => {
       const id = pathId(c);
       const { status } = c.req.valid('json');
-      const [changed] = await withRecord(services, c, 'qoe_checklist', id, setChecklistStatus(id, status, originOf(c)));
-      if (!changed) throw notAllowed();
-      return c.json(changed);
+      const change = setChecklistStatus(id, status, originOf(c));
+      const [, changed] = await withRecord(services, c, 'qoe_checklist', id, change, checklistRow(id));
+      return c.json(orNotFound(changed));
     })
 
     .post('/deals/:id/qoe/normalizations', body(Adjustment), async (c) => {

@@ -27,6 +27,8 @@ export interface Upload {
   sent: number;
   /** Why the upload failed, for the person. */
   message: string | null;
+  /** Whether it failed only because there was no connection, so that it can be sent again as it is. */
+  interrupted: boolean;
 }
 
 const parallel = 3;
@@ -43,6 +45,13 @@ function faultOf({ size }: File): string | null {
   return size === 0 ? 'The file is empty.' : null;
 }
 
+/**
+ * For how many seconds the server asks to wait, having taken nothing of a file: too many are sent, or requests were
+ * made, at once. Null for any other error.
+ */
+const pauseAfter = (error: unknown): number | null =>
+  error instanceof ApiError && (error.code === 'busy' || error.code === 'rate_limited') ? error.retryAfter : null;
+
 const isUnderWay = ({ state }: Upload): boolean => state === 'waiting' || state === 'sending';
 
 class UploadQueue {
@@ -52,6 +61,8 @@ class UploadQueue {
   #lastId = 0;
   /** Number of uploads that ended since none was last in progress. */
   #ended = { done: 0, failed: 0 };
+  /** Whether nothing more is sent until a pause that the server asked for is over. */
+  #pauses = false;
   readonly #stops = new Map<number, AbortController>();
   readonly #followers = new Set<() => void>();
 
@@ -73,7 +84,7 @@ class UploadQueue {
   readonly add = (files: readonly File[], about: AboutFiles): void => {
     const added = files.map((file): Upload => {
       this.#lastId += 1;
-      return { id: this.#lastId, file, about, state: 'waiting', sent: 0, message: null };
+      return { id: this.#lastId, file, about, state: 'waiting', sent: 0, message: null, interrupted: false };
     });
     this.#keep([...this.#uploads, ...added]);
     this.#advance();
@@ -86,8 +97,13 @@ class UploadQueue {
   };
 
   readonly retry = (id: number): void => {
-    this.#change(id, { state: 'waiting', sent: 0, message: null });
+    this.#change(id, { state: 'waiting', sent: 0, message: null, interrupted: false });
     this.#advance();
+  };
+
+  /** Sends all files again whose upload was interrupted. */
+  readonly retryInterrupted = (): void => {
+    for (const { id, interrupted } of this.#uploads) if (interrupted) this.retry(id);
   };
 
   /** Removes the uploads that have ended, successfully or not, from the list. */
@@ -116,20 +132,32 @@ class UploadQueue {
     this.#keep(this.#uploads.map((one) => (one.id === id ? { ...one, ...part } : one)));
   }
 
-  #fail({ id, file }: Upload, message: string): void {
-    this.#change(id, { state: 'failed', message });
+  #fail({ id, file }: Upload, message: string, interrupted = false): void {
+    this.#change(id, { state: 'failed', message, interrupted });
     this.#ended.failed += 1;
     if (this.#followers.size === 0)
       toast(`${file.name} could not be uploaded. The deal’s documents show why.`, { tone: 'bad' });
   }
 
   #advance(): void {
-    while (this.#uploads.filter(({ state }) => state === 'sending').length < parallel) {
+    while (!this.#pauses && this.#uploads.filter(({ state }) => state === 'sending').length < parallel) {
       const next = this.#uploads.find(({ state }) => state === 'waiting');
       if (!next) break;
       void this.#send(next);
     }
     if (!this.#uploads.some(isUnderWay)) this.#sayEnd();
+  }
+
+  #pause(seconds: number): void {
+    if (this.#pauses) return;
+    this.#pauses = true;
+    setTimeout(
+      () => {
+        this.#pauses = false;
+        this.#advance();
+      },
+      (seconds + Math.random()) * 1_000,
+    );
   }
 
   #sayEnd(): void {
@@ -168,8 +196,13 @@ class UploadQueue {
       this.#ended.done += 1;
       this.#onDone();
     } catch (error) {
+      const seconds = pauseAfter(error);
       if (stop.signal.aborted) this.#change(id, { state: 'stopped' });
-      else this.#fail(one, error instanceof ApiError ? error.message : 'The upload failed.');
+      else if (seconds !== null) {
+        this.#change(id, { state: 'waiting', sent: 0 });
+        this.#pause(seconds);
+      } else if (error instanceof ApiError) this.#fail(one, error.message, error.code === 'unreachable');
+      else this.#fail(one, 'The upload failed.');
     } finally {
       this.#stops.delete(id);
       this.#advance();

@@ -2,6 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import type { RequestBody } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
+import { refresh } from './refresh.ts';
 import type { Confidentiality, DealDocument, Id, SharedBounds } from './shapes.ts';
 
 export interface DocumentFilter {
@@ -20,6 +21,9 @@ export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
     queryFn: ({ signal }) =>
       api.get('/web/deals/:id/documents', { param: { id: dealId }, query: { ...filter }, signal }),
   });
+
+/** The longest list of {@link removedDocumentsQuery}. */
+export const mostToRestore: SharedBounds['mostToRestore'] = 500;
 
 /**
  * The removed documents of a deal that can still be restored. Each can for an hour, whose end causes no change event;
@@ -67,7 +71,11 @@ export function useDocumentActions(dealId: Id) {
       client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true }),
     ]);
   return {
-    refresh: onSuccess,
+    /** Refetches the lists after an upload; uploads in quick succession share a request. */
+    uploaded: () => {
+      void refresh(client, { queryKey: keys.of(dealId, 'documents') });
+      void refresh(client, { queryKey: keys.deal(dealId), exact: true });
+    },
     change: useMutation({
       mutationFn: ({
         document,

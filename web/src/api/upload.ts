@@ -43,7 +43,7 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
       }
       return;
     }
-    const error = errorOf(asked, request.status, request.responseText);
+    const error = errorOf(asked, request.status, request.responseText, request.getResponseHeader('Retry-After'));
     if (again) {
       reject(error);
       return;
@@ -57,7 +57,7 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
     const message = isSent
       ? 'The connection was lost before Dealkeep answered. The file may have arrived: check before you upload it again.'
       : 'The upload was interrupted. Check your connection and try again.';
-    reject(new ApiError(0, { code: 'unreachable', message }));
+    reject(new ApiError(0, { code: isSent ? 'unanswered' : 'unreachable', message }));
   });
   request.addEventListener('abort', () => reject(new DOMException('The upload was stopped.', 'AbortError')));
   request.addEventListener('loadend', () => signal?.removeEventListener('abort', stop));

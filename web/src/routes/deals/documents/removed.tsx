@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { ArchiveRestore } from 'lucide-react';
-import { removedDocumentsQuery, useDocumentActions } from '../../../api/documents.ts';
+import { mostToRestore, removedDocumentsQuery, useDocumentActions } from '../../../api/documents.ts';
 import type { Id, RemovedDocument } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
+import { CutNote } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 
@@ -47,6 +48,9 @@ export function RemovedDocuments({ dealId }: { dealId: Id }) {
           </li>
         ))}
       </ul>
+      <CutNote items={items} most={mostToRestore} className="px-4 py-3 sm:px-5">
+        documents, the last removed.
+      </CutNote>
     </Card>
   );
 }

@@ -19,6 +19,7 @@ interface UploadDrawerProps {
 export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
   const { about, setAbout, busy } = uploads;
   const say = (part: Partial<AboutFiles>) => setAbout((before) => ({ ...before, ...part }));
+  const interrupted = uploads.uploads.filter((one) => one.interrupted).length;
   const over = uploads.uploads.some(({ state }) => state !== 'waiting' && state !== 'sending');
   return (
     <Drawer
@@ -27,6 +28,7 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
       description="These settings apply to the files you add next."
       footer={
         <>
+          {interrupted > 1 && <Button onClick={uploads.retryInterrupted}>Send {interrupted} files again</Button>}
           {over && <Button onClick={uploads.clear}>Clear finished</Button>}
           <Button kind="primary" onClick={onClose}>
             {busy ? 'Continue in the background' : 'Done'}

@@ -9,7 +9,7 @@ import { useUnsaved } from '../../../lib/use-unsaved.ts';
  * asks before the person leaves during an upload.
  */
 export function useDocumentUploads(dealId: Id) {
-  const { refresh } = useDocumentActions(dealId);
+  const { uploaded } = useDocumentActions(dealId);
   const [about, setAbout] = useState<AboutFiles>({ category: 'financials', confidentiality: 'nda_gated', request: '' });
   // The request that files were last added with. A request typed for later files counts as unsaved, also while the
   // drawer is closed.
@@ -18,7 +18,7 @@ export function useDocumentUploads(dealId: Id) {
     dirty: about.request.trim() !== '' && about.request !== used,
     discard: () => setAbout((before) => ({ ...before, request: '' })),
   });
-  const { read, follow, add, stop, retry, clear } = uploadsTo(dealId, () => void refresh());
+  const { read, follow, add, stop, retry, retryInterrupted, clear } = uploadsTo(dealId, uploaded);
   const uploads = useSyncExternalStore(follow, read);
   return {
     uploads,
@@ -29,6 +29,7 @@ export function useDocumentUploads(dealId: Id) {
     },
     stop,
     retry,
+    retryInterrupted,
     clear,
     about,
     setAbout,

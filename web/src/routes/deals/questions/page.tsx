@@ -88,8 +88,10 @@ interface QuestionsProps {
 }
 
 function Sorted({ questions, onStep }: QuestionsProps) {
-  const waiting = questions.filter(waits);
-  const rest = questions.filter((question) => !waits(question));
+  // On a withdrawn deal nothing waits any more, although answers can still be sent.
+  const isOver = useDeal().deal.state === 'withdrawn';
+  const waiting = isOver ? [] : questions.filter(waits);
+  const rest = questions.filter((question) => !waiting.includes(question));
   return (
     <>
       <Group title="Waiting for you" questions={waiting} onStep={onStep} />
