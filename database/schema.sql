@@ -1553,7 +1553,9 @@ CREATE POLICY as_owner ON public.qoe_workspace_members TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY deal_side_and_own_see_it ON public.qoe_workspace_members FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'qoe:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'qoe:read'::text]) AS deals_as))::uuid[])) OR (EXISTS ( SELECT
+   FROM public.participants p
+  WHERE p.id = qoe_workspace_members.participant_id AND (COALESCE(p.advises, p.id) = ANY ((( SELECT app.principals() AS principals))::uuid[])))));
 CREATE POLICY brokers_let_in ON public.qoe_workspace_members FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY brokers_change_roles ON public.qoe_workspace_members FOR UPDATE TO dealkeep_server
@@ -16291,7 +16293,8 @@ begin
       when 'contradiction_answers' then return deal = any (app.deals_as('broker', 'seller'));
       when 'released_answers' then return deal = any (app.qoe_deals(false));
       when 'qoe_workspace_members' then
-        return deal = any (app.deals_as('broker', 'seller')) or records && app.principals();
+        return deal = any (app.deals_as('broker', 'seller'))
+          or exists (select from public.participants p where p.id = any (records) and coalesce(p.advises, p.id) = any (app.principals()));
       when 'closing_conditions' then
         return deal = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
           or exists (select from public.deals d where d.id = deal and d.organization_id = any (app.brokerages_as('admin')));
@@ -18800,3 +18803,4 @@ $function$;
 -- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
 -- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
+-- 7057027b82d2ab4f4192198dad7cb26bc8184983c1c36fecb7a55471d0a9937e  916_places_of_advisors.sql
