@@ -4943,9 +4943,10 @@ begin
     return new;
   end if;
   select p.role into owner_role from public.participants p
-    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active';
+    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active'
+      and (p.advises is null or exists (select from public.participants a where a.id = p.advises and a.status = 'active'));
   if not found then
-    perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal.');
+    perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal, and so must whom they advise.');
   end if;
   if tg_table_name = 'closing_conditions' and app.has_caller() and owner_role = 'viewer' then
     perform app.refuse('owner_is_viewer',
@@ -18804,3 +18805,4 @@ $function$;
 -- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
 -- 7057027b82d2ab4f4192198dad7cb26bc8184983c1c36fecb7a55471d0a9937e  916_places_of_advisors.sql
+-- 4e7b55ff009e3ad973e7692b9eee97bc5f37ca78849c399a257f54ba44b5f66c  917_owners_who_see_the_deal.sql
