@@ -12651,8 +12651,9 @@ begin
       end if;
     when 'participant.remove' then
       perform app.queue_event(case when new.details @> '{"left": true}' then 'left' else 'removed' end, new.deal_id, 'participants', about, new.user_id, null);
-      -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were.
-      select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
+      -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were. Who had been invited again took no part.
+      select p.user_id into person from public.participants p
+        where p.id = about and p.joined_at is not null and not new.details @> '{"withdrawn": true}';
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
       end if;
@@ -15463,17 +15464,20 @@ CREATE OR REPLACE FUNCTION app.remove_advisors()
  SET search_path TO ''
 AS $function$
 declare
-  advisor uuid;
+  advisor record;
+  details jsonb;
 begin
   for advisor in
-    update public.participants p set status = 'removed' where p.advises = new.id and p.status <> 'removed' returning p.id
+    update public.participants p set status = 'removed' from public.participants was
+      where p.advises = new.id and p.status <> 'removed' and was.id = p.id returning p.id, was.status as was
   loop
+    details := case when advisor.was = 'invited' then '{"withdrawn": true}' else '{}' end;
     -- Who declines removes nobody, and the deal's people do not learn whose account it was.
     if old.status = 'invited' and new.user_id = app.user_id() then
-      insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome)
-        values (new.brokerage_id, new.deal_id, 'participant.remove', advisor::text, 'done');
+      insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome, details)
+        values (new.brokerage_id, new.deal_id, 'participant.remove', advisor.id::text, 'done', details);
     else
-      perform app.audit('participant.remove', advisor::text, 'done', null, new.deal_id, null, null, '{}');
+      perform app.audit('participant.remove', advisor.id::text, 'done', null, new.deal_id, null, null, details);
     end if;
   end loop;
   return null;
@@ -18806,3 +18810,4 @@ $function$;
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
 -- 7057027b82d2ab4f4192198dad7cb26bc8184983c1c36fecb7a55471d0a9937e  916_places_of_advisors.sql
 -- 4e7b55ff009e3ad973e7692b9eee97bc5f37ca78849c399a257f54ba44b5f66c  917_owners_who_see_the_deal.sql
+-- f8dc6664dd5c987a04f95107579b95d15502d161f14c141b3ac0d98b3d9ba2be  918_withdrawn_invitations.sql

@@ -358,8 +358,13 @@ export const renewDealInvitation = (
 const remove = row<{ id: string }>(
   'remove_from_deal',
   `with changed as (
-     update participants set status = 'removed' where id = $4 and deal_id = $3 and status <> 'removed' returning id, deal_id, user_id)
-   select changed.id from changed ${audited('participant.remove', { details: `case when changed.user_id = app.user_id() then '{"left": true}' else '{}' end::jsonb` })}`,
+     update participants p set status = 'removed' from participants was
+     where p.id = $4 and p.deal_id = $3 and p.status <> 'removed' and was.id = p.id
+     returning p.id, p.deal_id, p.user_id, was.status as was)
+   select changed.id from changed ${audited('participant.remove', {
+     details: `case when changed.user_id = app.user_id() then '{"left": true}'
+       when changed.was = 'invited' then '{"withdrawn": true}' else '{}' end::jsonb`,
+   })}`,
 );
 
 /**
