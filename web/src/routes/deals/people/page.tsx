@@ -17,6 +17,7 @@ import { ndaStates, participantRoles, mailTroubles, participantStates, sides } f
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
 import { GrantExclusivityDialog, useIsHeld } from '../exclusivity.tsx';
+import { useOwnPart } from '../own-role.tsx';
 import { KeysCard } from './keys-card.tsx';
 import { InvitedToDealDialog, InviteToDealDialog } from './invite-dialog.tsx';
 import { TabPage } from '../tab-page.tsx';
@@ -200,6 +201,7 @@ export default function PeopleTab() {
   const { deal, participants, capacities, side: own } = page;
   const sellerHidden = own === 'buyer' && deal.needs_nda && participants.every((one) => one.nda_status !== 'active');
   const { user } = useMe();
+  const isAdvising = useOwnPart(page)?.role === 'advisor';
   const isHeld = useIsHeld(deal);
   const names = new Map(participants.map(({ id, name }) => [id, name]));
   const allowed = ({ role, status, user_id }: Participant): Allowed => ({
@@ -235,7 +237,9 @@ export default function PeopleTab() {
           </EmptyState>
         </Card>
       )}
-      {sellerHidden && <Notice>The seller is shown here once your NDA is active.</Notice>}
+      {sellerHidden && (
+        <Notice>The seller is shown here once {isAdvising ? 'the buyer’s' : 'your'} NDA is active.</Notice>
+      )}
       {shown.map(({ side, title, people }) => (
         <Card key={side} title={title} flush>
           <ul className="divide-y divide-line border-t border-line">
