@@ -338,3 +338,14 @@ test('add-backs are shown in the currency of the books, not in that of the deal'
   await dialog.getByText('$', { exact: true }).waitFor();
   expect(await dialog.getByText('€').count()).toBe(0);
 });
+
+// It comes last: the buyer of the other tests is no longer selected.
+test('a broker is not offered to remind the owner of a condition who no longer sees it', async () => {
+  const page = await at('broker', 'closing');
+  const remind = page.getByRole('button', { name: 'Remind about Lease assigned' });
+  await remind.waitFor();
+  const { status } = await (await web.as('broker')).ask(`/deals/${web.scene.deal}/exclusivity`, undefined, 'DELETE');
+  expect(status).toBe(200);
+  await remind.waitFor({ state: 'detached' });
+  await page.getByText('Lease assigned').waitFor();
+});
