@@ -189,6 +189,14 @@ test('an advisor who joins on the home page before the person they advise reads 
   await expectAccessible(page);
   await testPage.visit('/deals');
   await page.getByText('If you advise somebody, that person must have joined, too.').waitFor();
+  // Whoever would withdraw the invitation of the person they advise is told that they leave with it.
+  const { cookie: ofBroker } = await web.as('broker');
+  const broker = await openTestPage(browser, web.service.origin, { cookie: ofBroker });
+  await broker.go(`/deals/${deal}/people`);
+  await broker.page.getByRole('button', { name: 'Actions for invited' }).click();
+  await broker.page.getByRole('menuitem', { name: 'Withdraw invitation' }).click();
+  await broker.page.getByText('Their link stops working, and their advisors leave the deal with them.').waitFor();
+  await broker.close();
   const joined = await (await web.as('invited')).ask(`/invitations/${participants['invited']}/accept`, {});
   expect(joined.status).toBe(200);
   await page.getByRole('link', { name: 'Corner bakery' }).waitFor();

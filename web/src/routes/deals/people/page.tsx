@@ -53,6 +53,7 @@ function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant 
     : ` ${self ? 'You stay the selected buyer until a broker releases you' : 'They stay the selected buyer until a broker releases them'}.`;
   const bound = person.nda_status === 'active' ? ' Your NDA goes on: you stay bound by its terms.' : '';
   const isAdvisor = person.role === 'advisor';
+  const hasAdvisors = participants.some(({ advises, status }) => advises === person.id && status !== 'removed');
   const isActiveBroker = ({ role, status }: Participant) => role === 'broker' && status === 'active';
   const isOnlyBroker =
     deal.state !== 'closed' &&
@@ -78,7 +79,7 @@ function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant 
                       ? 'As an admin of the brokerage you still see the deal, but no longer its offers and questions.'
                       : 'You lose access to the deal at once, in connected clients too.'
                   }${isAdvisor ? '' : ' Your advisors leave with you.'} What you wrote, signed and offered is kept.${bound}${isHolder ? stays : ''} To return, you need a new invitation.`
-                : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`}
+                : `They lose access to the deal at once${isAdvisor ? '' : ', and their advisors leave with them'}. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`}
             </p>
             {isOnlyBroker && (
               <p className="mt-3 font-medium text-ink">
@@ -109,7 +110,7 @@ function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant 
     confirm(
       {
         title: `Withdraw ${person.name}’s invitation?`,
-        body: 'Their link stops working.',
+        body: `Their link stops working${hasAdvisors ? ', and their advisors leave the deal with them' : ''}.`,
         action: 'Withdraw',
         danger: true,
         done: 'Invitation withdrawn',
