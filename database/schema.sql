@@ -1553,7 +1553,9 @@ CREATE POLICY as_owner ON public.qoe_workspace_members TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY deal_side_and_own_see_it ON public.qoe_workspace_members FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'qoe:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'qoe:read'::text]) AS deals_as))::uuid[])) OR (EXISTS ( SELECT
+   FROM public.participants p
+  WHERE p.id = qoe_workspace_members.participant_id AND (COALESCE(p.advises, p.id) = ANY ((( SELECT app.principals() AS principals))::uuid[])))));
 CREATE POLICY brokers_let_in ON public.qoe_workspace_members FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY brokers_change_roles ON public.qoe_workspace_members FOR UPDATE TO dealkeep_server
@@ -4945,9 +4947,10 @@ begin
     return new;
   end if;
   select p.role into owner_role from public.participants p
-    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active';
+    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active'
+      and (p.advises is null or exists (select from public.participants a where a.id = p.advises and a.status = 'active'));
   if not found then
-    perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal.');
+    perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal, and so must whom they advise.');
   end if;
   if tg_table_name = 'closing_conditions' and app.has_caller() and owner_role = 'viewer' then
     perform app.refuse('owner_is_viewer',
@@ -12653,8 +12656,9 @@ begin
       end if;
     when 'participant.remove' then
       perform app.queue_event(case when new.details @> '{"left": true}' then 'left' else 'removed' end, new.deal_id, 'participants', about, new.user_id, null);
-      -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were.
-      select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
+      -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were. Who had been invited again took no part.
+      select p.user_id into person from public.participants p
+        where p.id = about and p.joined_at is not null and not new.details @> '{"withdrawn": true}';
       if person is not null then
         perform app.queue_event('removed', null, null, null, new.user_id, person);
       end if;
@@ -15465,17 +15469,20 @@ CREATE OR REPLACE FUNCTION app.remove_advisors()
  SET search_path TO ''
 AS $function$
 declare
-  advisor uuid;
+  advisor record;
+  details jsonb;
 begin
   for advisor in
-    update public.participants p set status = 'removed' where p.advises = new.id and p.status <> 'removed' returning p.id
+    update public.participants p set status = 'removed' from public.participants was
+      where p.advises = new.id and p.status <> 'removed' and was.id = p.id returning p.id, was.status as was
   loop
+    details := case when advisor.was = 'invited' then '{"withdrawn": true}' else '{}' end;
     -- Who declines removes nobody, and the deal's people do not learn whose account it was.
     if old.status = 'invited' and new.user_id = app.user_id() then
-      insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome)
-        values (new.brokerage_id, new.deal_id, 'participant.remove', advisor::text, 'done');
+      insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome, details)
+        values (new.brokerage_id, new.deal_id, 'participant.remove', advisor.id::text, 'done', details);
     else
-      perform app.audit('participant.remove', advisor::text, 'done', null, new.deal_id, null, null, '{}');
+      perform app.audit('participant.remove', advisor.id::text, 'done', null, new.deal_id, null, null, details);
     end if;
   end loop;
   return null;
@@ -16300,7 +16307,8 @@ begin
       when 'contradiction_answers' then return deal = any (app.deals_as('broker', 'seller'));
       when 'released_answers' then return deal = any (app.qoe_deals(false));
       when 'qoe_workspace_members' then
-        return deal = any (app.deals_as('broker', 'seller')) or records && app.principals();
+        return deal = any (app.deals_as('broker', 'seller'))
+          or exists (select from public.participants p where p.id = any (records) and coalesce(p.advises, p.id) = any (app.principals()));
       when 'closing_conditions' then
         return deal = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
           or exists (select from public.deals d where d.id = deal and d.organization_id = any (app.brokerages_as('admin')));
@@ -18811,3 +18819,6 @@ $function$;
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
 -- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
 -- ca96836ea5052323e49e19d26066f2b9b132c2dc6aeb7129c06e12f92f06c383  921_closed_documents_leave_open_pages.sql
+-- 7057027b82d2ab4f4192198dad7cb26bc8184983c1c36fecb7a55471d0a9937e  916_places_of_advisors.sql
+-- 4e7b55ff009e3ad973e7692b9eee97bc5f37ca78849c399a257f54ba44b5f66c  917_owners_who_see_the_deal.sql
+-- f8dc6664dd5c987a04f95107579b95d15502d161f14c141b3ac0d98b3d9ba2be  918_withdrawn_invitations.sql

@@ -229,6 +229,7 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
     });
   for (const [name, role] of [
     ['buyer until 2999', 'reader'],
+    ["buyer's advisor", 'editor'],
     ['buyer whose NDA lapsed', 'editor'],
     ['buyer whose NDA was revoked', 'editor'],
     ['coast viewer', 'editor'],

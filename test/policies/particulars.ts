@@ -400,11 +400,28 @@ check('the QoE workspace is changed by its editors, and needs an NDA of buyers a
   assert.equal(await count('coast viewer', withId('qoe_checklist'), ids['coast checklist']), 1);
   for (const [who, may] of [
     ['coast viewer', 1],
+    ["buyer's advisor", 1],
     ['buyer until 2999', 0],
     ['buyer whose NDA lapsed', 0],
     ['buyer whose NDA was revoked', 0],
   ] as const)
     assert.equal(await count(who, change, ids['coast checklist']), may, who);
+});
+
+check('a place of an advisor in the QoE workspace is shown to them, to their side and to the deal’s', async (stage) => {
+  const { ids, count } = stage;
+  const place = 'select 1 from qoe_workspace_members where participant_id = $1';
+  for (const [who, sees] of [
+    ['coast broker', 1],
+    ["coast seller's advisor", 1],
+    ["buyer's advisor", 1],
+    ['buyer until 2999', 1],
+    ["buyer's former advisor", 0],
+    ['buyer whose NDA lapsed', 0],
+    ['coast viewer', 0],
+    ['coast admin', 0],
+  ] as const)
+    assert.equal(await count(who, place, ids["part of buyer's advisor"]), sees, who);
 });
 
 check(

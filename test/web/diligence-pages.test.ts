@@ -121,6 +121,25 @@ test('an answer is headed "Answer" for the buyer whose advisor asked, and "Sent 
   }
 });
 
+test('an advisor of a buyer without an NDA reads that the buyer signs it', async () => {
+  const { scene, service } = web;
+  await service.sql(
+    `insert into participants (deal_id, user_id, role, status, advises) values ($1, $2, 'advisor', 'active', $3)`,
+    [scene.deal, scene.people['outsider'], scene.participants['new buyer']],
+  );
+  for (const [who, nda, people] of [
+    ['outsider', 'The buyer signs the NDA that the broker sends them.', 'once the buyer’s NDA is active.'],
+    ['new buyer', 'When the broker sends you an NDA, you read and sign it here', 'once your NDA is active.'],
+  ] as const) {
+    const { page, go } = await testPageOf(who);
+    await go(`/deals/${scene.deal}/nda`);
+    await page.getByText(nda).waitFor();
+    await expectAccessible(page);
+    await go(`/deals/${scene.deal}/people`);
+    await page.getByText(people).waitFor();
+  }
+});
+
 test('a question cannot be released without an active seller on the deal, and the page gives the reason', async () => {
   const asked = { category: 'legal', question_text: 'Who owns the yard?' };
   await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
@@ -318,6 +337,17 @@ test('add-backs are shown in the currency of the books, not in that of the deal'
   const dialog = page.getByRole('dialog');
   await dialog.getByText('$', { exact: true }).waitFor();
   expect(await dialog.getByText('€').count()).toBe(0);
+});
+
+// It comes after the other tests with a selected buyer: here the buyer is no longer selected.
+test('a broker is not offered to remind the owner of a condition who no longer sees it', async () => {
+  const page = await at('broker', 'closing');
+  const remind = page.getByRole('button', { name: 'Remind about Lease assigned' });
+  await remind.waitFor();
+  const { status } = await (await web.as('broker')).ask(`/deals/${web.scene.deal}/exclusivity`, undefined, 'DELETE');
+  expect(status).toBe(200);
+  await remind.waitFor({ state: 'detached' });
+  await page.getByText('Lease assigned').waitFor();
 });
 
 // The last test of this file: a withdrawn deal stays withdrawn.

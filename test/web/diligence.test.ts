@@ -162,6 +162,39 @@ describe('findings', () => {
           expect([caller, name, (await owned(caller, name)) === 201]).toEqual([caller, name, offered]);
     }
   });
+
+  test('are not given to an advisor before the person whom they advise has joined, and closing conditions neither', async () => {
+    const { idle } = scene;
+    const invite = async (name: string, role: string, advises: string | null) => {
+      const person = { email: `${name}@example.test`, name, role, advises };
+      const { participant } = (await as('broker').ask(`/deals/${idle}/participants`, person)).body;
+      return participant.id as string;
+    };
+    const join = async (name: string, part: string) => {
+      const person = await signInAs(service, scene.people[name]!);
+      expect((await person.ask(`/invitations/${part}/accept`, {})).status).toBe(200);
+    };
+    const seller = await invite('removed', 'seller', null);
+    const advisor = await invite('outsider', 'advisor', seller);
+    const given = async () => {
+      const { participants } = (await as('broker').ask(`/deals/${idle}`)).body;
+      const shown = participants.find(({ id }: { id: string }) => id === advisor);
+      const owner_user_id = scene.people['outsider'];
+      const made = [
+        await as('broker').ask(`/deals/${idle}/findings`, { ...finding, owner_user_id }),
+        await as('broker').ask(`/deals/${idle}/conditions`, { name: 'Lease assigned', owner_user_id, deadline: null }),
+      ];
+      return [
+        shown.can_own_findings,
+        shown.can_own_conditions,
+        ...made.map(({ status, body }) => (status === 201 ? status : body.error.code)),
+      ];
+    };
+    await join('outsider', advisor);
+    expect(await given()).toEqual([false, false, 'owner_takes_no_part', 'owner_takes_no_part']);
+    await join('removed', seller);
+    expect(await given()).toEqual([true, true, 201, 201]);
+  });
 });
 
 describe('financing', () => {

@@ -167,6 +167,28 @@ test('a move of the deal that rival buyers may not know of is sent only to the p
   for (const stream of streams) stream.stop();
 });
 
+test('the place of an advisor in the QoE workspace is told to them and to whom they advise, when it is given and taken', async () => {
+  const callers = ['broker', 'other buyer', "other buyer's advisor", 'exclusive buyer'];
+  const streams = await Promise.all(callers.map(follow));
+  const broker = await signInAs(service, scene.people['broker']!);
+  const place = `/deals/${scene.deal}/qoe/members/${scene.participants["other buyer's advisor"]}`;
+  expect((await broker.ask(place, { role: 'editor' }, 'PUT')).status).toBe(200);
+  await expect.poll(() => streams[0]!.received.length).toBe(1);
+  expect((await broker.ask(place, undefined, 'DELETE')).status).toBe(204);
+  await expect.poll(() => streams[0]!.received.length).toBe(2);
+  for (const caller of callers) await optIn(caller);
+  const qoe = { topic: 'qoe', deal_id: scene.deal };
+  const own = { topic: 'tools', deal_id: scene.deal };
+  for (const { received } of streams) await expect.poll(() => received).toContainEqual(own);
+  expect(Object.fromEntries(callers.map((caller, index) => [caller, streams[index]!.received]))).toEqual({
+    broker: [qoe, qoe, own],
+    'other buyer': [qoe, qoe, own],
+    "other buyer's advisor": [qoe, qoe, own],
+    'exclusive buyer': [own],
+  });
+  for (const stream of streams) stream.stop();
+});
+
 describe('a stream opened with the time its page was loaded', () => {
   const callers = ['broker', 'other buyer', 'viewer'];
 

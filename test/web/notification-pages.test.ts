@@ -170,6 +170,39 @@ test('an open page leaves a deal that the person was removed from, and shows an 
   await testPage.close();
 });
 
+test('an advisor who joins on the home page before the person they advise reads when the deal shows, and then sees it', async () => {
+  const { deal, participants } = web.scene;
+  const invitation = {
+    email: 'outsider@example.test',
+    name: 'Outsider',
+    role: 'advisor',
+    advises: participants['invited'],
+  };
+  expect((await (await web.as('broker')).ask(`/deals/${deal}/participants`, invitation)).status).toBe(201);
+  const { cookie } = await web.as('outsider');
+  const testPage = await openTestPage(browser, web.service.origin, { cookie });
+  const { page } = testPage;
+  await testPage.go('/');
+  await page.getByRole('button', { name: 'Accept the invitation to Corner bakery' }).click();
+  await page.getByText('The deal shows here once the person whom you advise has joined as well.').first().waitFor();
+  await page.getByText('A deal on which you advise somebody shows once that person has joined, too.').waitFor();
+  await expectAccessible(page);
+  await testPage.visit('/deals');
+  await page.getByText('If you advise somebody, that person must have joined, too.').waitFor();
+  // Whoever would withdraw the invitation of the person they advise is told that they leave with it.
+  const { cookie: ofBroker } = await web.as('broker');
+  const broker = await openTestPage(browser, web.service.origin, { cookie: ofBroker });
+  await broker.go(`/deals/${deal}/people`);
+  await broker.page.getByRole('button', { name: 'Actions for invited' }).click();
+  await broker.page.getByRole('menuitem', { name: 'Withdraw invitation' }).click();
+  await broker.page.getByText('Their link stops working, and their advisors leave the deal with them.').waitFor();
+  await broker.close();
+  const joined = await (await web.as('invited')).ask(`/invitations/${participants['invited']}/accept`, {});
+  expect(joined.status).toBe(200);
+  await page.getByRole('link', { name: 'Corner bakery' }).waitFor();
+  await testPage.close();
+});
+
 test('the notification of a key leads to the keys of its brokerage, whichever was chosen in the browser', async () => {
   const { service, scene } = web;
   const admin = await web.as('admin');

@@ -238,6 +238,15 @@ describe('notifications', () => {
       subject_id: null,
       summary: 'You no longer take part in a deal.',
     });
+    // Who is invited again takes no part until they accept: the invitation is withdrawn without telling them that again.
+    await does('broker', `/deals/${deal}/participants/${participants['invited']}/invitation`, { deliver: 'link' });
+    expect(await notified()).toEqual({ invited: but('broker', whoSees) });
+    await does('broker', `/deals/${deal}/participants/${participants['invited']}`, undefined, 'DELETE');
+    expect(await notified()).toEqual({ removed: but('broker', whoSees) });
+    expect((await trail(web.service, 'participant.remove')).map(({ details }) => details)).toEqual([
+      { withdrawn: true },
+      {},
+    ]);
   });
 
   test('report to the admins, who are not on the deal, that somebody who is no member became its broker', async () => {

@@ -496,6 +496,9 @@ describe('a participant', () => {
     const records = (await trail(web.service, 'participant.remove')).slice(0, 3);
     expect(new Set(records.map(({ subject_id }) => subject_id))).toEqual(new Set([id, part, waiting]));
     expect(new Set(records.map(({ user_id }) => user_id))).toEqual(new Set([web.scene.people['broker']]));
+    expect(records.filter(({ details }) => 'withdrawn' in (details as object))).toMatchObject([
+      { subject_id: waiting },
+    ]);
     expect(await web.service.sql('select from qoe_workspace_members where participant_id = $1', [part])).toEqual([]);
 
     // Nobody can be invited to advise a removed participant.

@@ -342,9 +342,17 @@ test('a buyer and their advisors lose membership with the NDA, and do not regain
     );
   const revoke = (id: string) => as('broker').ask(`/ndas/${id}/revoke`, {});
 
+  const places = async ({ person }: { person: SignedIn }) => {
+    const { items } = (await person.ask(`/deals/${deal}/qoe/members`)).body;
+    return [buyer, advisor].map(
+      ({ part }) => items.find((one: { participant_id: string }) => one.participant_id === part)?.role,
+    );
+  };
+
   const first = await signNext();
   await letIn();
   expect(await edits()).toEqual([true, true, true]);
+  for (const reader of [buyer, advisor]) expect(await places(reader)).toEqual(['editor', 'editor']);
   expect((await revoke(first)).status).toBe(200);
   expect(await edits()).toEqual([false, false, true]);
   const second = await signNext();

@@ -61,11 +61,13 @@ test('documents, answers and offers since the last visit are marked for everybod
   const open = async (who: string, width = 1280) =>
     openTestPage(browser, service.origin, { cookie: (await web.as(who)).cookie, viewport: { width, height: 844 } });
   const [buyer, seller, broker] = [await open('exclusive buyer', 390), await open('seller'), await open('broker')];
+  const advisors = [await open("seller's advisor"), await open("broker's advisor")];
   for (const [testPage, tab] of [
     [buyer, 'documents'],
     [buyer, 'questions'],
     [seller, 'documents'],
     [broker, 'offers'],
+    ...advisors.map((advisor) => [advisor, 'questions'] as const),
   ] as const) {
     const noted = testPage.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
     await come(testPage, tab);
@@ -82,6 +84,8 @@ test('documents, answers and offers since the last visit are marked for everybod
   };
   await done('seller', `/questions/${released}/answer`, { answer_text: 'Yes.' });
   await done('broker', `/questions/${released}/distribute`, { distributed_response: 'Yes, it is.' });
+  await done('seller', `/questions/${scene.unanswered}/answer`, { answer_text: 'No.' });
+  await done('broker', `/questions/${scene.unanswered}/distribute`, { distributed_response: 'No, it is not.' });
   await done('other buyer', `/deals/${scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
 
   const marked = async (testPage: TestPage, tab: string, name: string) => {
@@ -100,7 +104,12 @@ test('documents, answers and offers since the last visit are marked for everybod
   await noted;
   await seller.page.getByText('Lease 2025.pdf').first().waitFor();
   expect(await seller.page.getByText('New since your last visit').count()).toBe(0);
-  for (const testPage of [buyer, seller, broker]) {
+  // What the seller answered and the broker sent is by somebody else for who advises them.
+  for (const advisor of advisors) {
+    await come(advisor, 'questions');
+    await expect.poll(() => advisor.page.getByText('New since your last visit').count()).toBe(3);
+  }
+  for (const testPage of [buyer, seller, broker, ...advisors]) {
     expect(testPage.complaints).toEqual([]);
     await testPage.close();
   }

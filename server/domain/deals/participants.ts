@@ -104,12 +104,12 @@ export interface PersonOfDeal {
   /** Status of the NDA in force, otherwise of the latest; null when the caller may not know it. */
   nda_status: NdaStatus | null;
   /**
-   * Whether the caller can make this person the owner of a closing condition: the person takes part with more than view
-   * access, and the selected buyer, if any, may know of them.
+   * Whether the caller can make this person the owner of a closing condition: the person sees the deal, with more than
+   * view access, and the selected buyer, if any, may know of them.
    */
   can_own_conditions: boolean;
   /**
-   * Whether the caller can make this person the owner of a finding that the caller records: the person takes part, and
+   * Whether the caller can make this person the owner of a finding that the caller records: the person sees the deal, and
    * can open the finding.
    */
   can_own_findings: boolean;
@@ -144,11 +144,12 @@ const personFields = `p.id, p.person_id as user_id, ${participantName} as name, 
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,
   nda.status as nda_status,
   case
-    when p.status <> 'active' or p.role = 'viewer' or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
+    when p.status <> 'active' or advised.status <> 'active' or p.role = 'viewer'
+      or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
     when app.selected_side(p.deal_id) is null then true
     else app.side_knows(app.selected_side(p.deal_id), p.user_id)
   end as can_own_conditions,
-  p.status = 'active' and p.deal_id = any ((select app.diligence_deals())::uuid[])
+  p.status = 'active' and (advised.status <> 'active') is not true and p.deal_id = any ((select app.diligence_deals())::uuid[])
     and app.finding_opens_to(coalesce(advised.role, p.role), coalesce(p.advises, p.id), (select app.principals())) as can_own_findings,
   case when p.status = 'invited' then app.participant_mail_trouble(p.id) end as mail_trouble,
   case when p.status = 'invited' then app.participant_link_until(p.id) end as link_until, p.created_at, p.updated_at`;
@@ -357,8 +358,13 @@ export const renewDealInvitation = (
 const remove = row<{ id: string }>(
   'remove_from_deal',
   `with changed as (
-     update participants set status = 'removed' where id = $4 and deal_id = $3 and status <> 'removed' returning id, deal_id, user_id)
-   select changed.id from changed ${audited('participant.remove', { details: `case when changed.user_id = app.user_id() then '{"left": true}' else '{}' end::jsonb` })}`,
+     update participants p set status = 'removed' from participants was
+     where p.id = $4 and p.deal_id = $3 and p.status <> 'removed' and was.id = p.id
+     returning p.id, p.deal_id, p.user_id, was.status as was)
+   select changed.id from changed ${audited('participant.remove', {
+     details: `case when changed.user_id = app.user_id() then '{"left": true}'
+       when changed.was = 'invited' then '{"withdrawn": true}' else '{}' end::jsonb`,
+   })}`,
 );
 
 /**

@@ -4,7 +4,6 @@ import { MailX, Unlink } from 'lucide-react';
 import { useState } from 'react';
 import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
-import { dealQuery } from '../api/deals.ts';
 import type { Id } from '../api/shapes.ts';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
@@ -16,30 +15,21 @@ import { Notice } from '../components/notice.tsx';
 import { lengths } from '../lib/lengths.ts';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
-import { EmptyState, isMissing, Loaded, Skeleton } from '../components/states.tsx';
-import { toast } from '../components/toast.tsx';
+import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
 import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 import { roleInWords } from '../lib/states.ts';
 import { required, useForm } from '../lib/use-form.ts';
+import { useJoinedDeal } from '../lib/use-joined-deal.ts';
 import { paths } from '../paths.ts';
 
-/**
- * Navigates to the invitation's deal, or to the brokerage's list of deals; home from a deal that an advisor does not see
- * yet, because the person they advise has not joined.
- */
+/** Navigates to the invitation's deal, or to the brokerage's list of deals. */
 function useWelcome() {
   const navigate = useNavigate();
   const client = useQueryClient();
+  const goTo = useJoinedDeal(true);
   return async ({ deal_id: dealId }: { deal_id: Id | null }) => {
     client.clear();
-    if (dealId === null) return navigate({ to: '/deals', replace: true });
-    const isHidden = await client.fetchQuery(dealQuery(dealId)).then(
-      () => false,
-      (error: Error) => isMissing(error),
-    );
-    if (!isHidden) return navigate({ to: '/deals/$dealId', params: { dealId }, replace: true });
-    toast('You have joined. The deal shows here once the person whom you advise has joined as well.');
-    return navigate({ to: '/', replace: true });
+    return dealId === null ? navigate({ to: '/deals', replace: true }) : goTo(dealId);
   };
 }
 

@@ -22,6 +22,7 @@ import { Countdown, Time } from '../components/time.tsx';
 import { toast, toastError } from '../components/toast.tsx';
 import { formatCount, formatDates, formatMultiple, plural } from '../lib/format.ts';
 import { dealPath, dealStates, roleInWords } from '../lib/states.ts';
+import { useJoinedDeal } from '../lib/use-joined-deal.ts';
 
 interface InvitationRowProps {
   /** What the person is invited to. */
@@ -87,13 +88,13 @@ function MembershipRow({ membership: { brokerage_id, brokerage_name, role, expir
 
 function Invitation({ invitation }: { invitation: DealInvitation }) {
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const goTo = useJoinedDeal(false);
   const confirm = useConfirm();
   const accept = useMutation({
     mutationFn: () => acceptInvitation(invitation.participant_id),
     onSuccess: async ({ deal_id: dealId }) => {
       void refreshAll(client);
-      await navigate({ to: '/deals/$dealId', params: { dealId } });
+      await goTo(dealId);
     },
     onError: toastError,
   });
@@ -288,7 +289,7 @@ function NothingYet() {
       >
         {mayOpen
           ? 'Then invite the seller and buyers, send NDAs, and what is waiting for you shows here.'
-          : 'Once someone invites you to a deal, the invitation waits here for you to accept.'}
+          : 'Once someone invites you to a deal, the invitation waits here for you to accept. A deal on which you advise somebody shows once that person has joined, too.'}
       </EmptyState>
     </Card>
   );

@@ -94,7 +94,7 @@ export default function DealsPage() {
               <EmptyState icon={Handshake} title="No deals yet" action={brokerage && openNew}>
                 {brokerage
                   ? 'Open one for a business you are about to sell. It starts as a draft, which nobody outside your brokerage sees until you invite them.'
-                  : 'Deals appear here once someone invites you to one and you accept.'}
+                  : 'Deals appear here once someone invites you to one and you accept. If you advise somebody, that person must have joined, too.'}
               </EmptyState>
             )
           }

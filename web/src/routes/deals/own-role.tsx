@@ -10,7 +10,7 @@ import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { callerRoles, memberRoles, participantRoles } from '../../lib/states.ts';
 
 /** The caller as a participant of the deal; undefined for an admin of the brokerage who looks on. */
-function useOwnPart({ participants }: DealPage) {
+export function useOwnPart({ participants }: DealPage) {
   const { user } = useMe();
   return participants.find(({ user_id, status }) => user_id === user.id && status === 'active');
 }

@@ -51,10 +51,15 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
   const { remove } = useConditionActions(deal.id);
   const confirm = useConfirm();
   const me = useMe().user.id;
+  const owner = participants.find(({ user_id }) => user_id === condition.owner_user_id);
+  const principal = owner?.role === 'advisor' ? participants.find(({ id }) => id === owner.advises) : owner;
+  // A buyer's side sees conditions only while that buyer is selected, and nobody is reminded of what they do not see.
   const waits =
     condition.completed_at === null &&
     condition.owner_user_id !== me &&
-    participants.some(({ user_id, status }) => user_id === condition.owner_user_id && status === 'active');
+    owner?.status === 'active' &&
+    principal?.status === 'active' &&
+    (principal.role !== 'buyer' || principal.user_id === deal.exclusive_buyer_user_id);
   const takeOut = () =>
     confirm(
       {

@@ -14,6 +14,7 @@ import { cx } from '../../../lib/cx.ts';
 import { ndaStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
+import { useOwnPart } from '../own-role.tsx';
 import { NdaDrawer, NdaFacts } from './drawer.tsx';
 import { RemindButton } from '../remind-button.tsx';
 import { SendNdaDialog } from './send-dialog.tsx';
@@ -154,7 +155,9 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
 
 /** The view of a buyer's side: the NDA to sign or in force, and earlier ones. */
 function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
-  const { deal } = useDeal();
+  const page = useDeal();
+  const { deal } = page;
+  const isBuyer = useOwnPart(page)?.role === 'buyer';
   const [opened, setOpened] = useState<Id | null>(null);
   const over = deal.state === 'closed' || deal.state === 'withdrawn';
   const waiting = ndas.find((one) => one.status === 'sent');
@@ -183,8 +186,12 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
             {over
               ? 'NDAs are no longer sent on this deal.'
               : others.length > 0
-                ? 'Your NDA has ended. The broker can send you another; ask them if you need one.'
-                : 'When the broker sends you an NDA, you read and sign it here, and more documents open.'}
+                ? isBuyer
+                  ? 'Your NDA has ended. The broker can send you another; ask them if you need one.'
+                  : 'The buyer’s NDA has ended. The broker can send them another.'
+                : isBuyer
+                  ? 'When the broker sends you an NDA, you read and sign it here, and more documents open.'
+                  : 'The buyer signs the NDA that the broker sends them. It shows here, and once it is signed, more documents open.'}
           </EmptyState>
         </Card>
       )}

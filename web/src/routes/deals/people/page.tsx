@@ -17,6 +17,7 @@ import { ndaStates, participantRoles, mailTroubles, participantStates, sides } f
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
 import { GrantExclusivityDialog, useIsHeld } from '../exclusivity.tsx';
+import { useOwnPart } from '../own-role.tsx';
 import { KeysCard } from './keys-card.tsx';
 import { InvitedToDealDialog, InviteToDealDialog } from './invite-dialog.tsx';
 import { TabPage } from '../tab-page.tsx';
@@ -52,6 +53,7 @@ function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant 
     : ` ${self ? 'You stay the selected buyer until a broker releases you' : 'They stay the selected buyer until a broker releases them'}.`;
   const bound = person.nda_status === 'active' ? ' Your NDA goes on: you stay bound by its terms.' : '';
   const isAdvisor = person.role === 'advisor';
+  const hasAdvisors = participants.some(({ advises, status }) => advises === person.id && status !== 'removed');
   const isActiveBroker = ({ role, status }: Participant) => role === 'broker' && status === 'active';
   const isOnlyBroker =
     deal.state !== 'closed' &&
@@ -77,7 +79,7 @@ function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant 
                       ? 'As an admin of the brokerage you still see the deal, but no longer its offers and questions.'
                       : 'You lose access to the deal at once, in connected clients too.'
                   }${isAdvisor ? '' : ' Your advisors leave with you.'} What you wrote, signed and offered is kept.${bound}${isHolder ? stays : ''} To return, you need a new invitation.`
-                : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`}
+                : `They lose access to the deal at once${isAdvisor ? '' : ', and their advisors leave with them'}. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`}
             </p>
             {isOnlyBroker && (
               <p className="mt-3 font-medium text-ink">
@@ -108,7 +110,7 @@ function PersonItems({ person, mayGrant, mayLink, mayRemove, onInvited, onGrant 
     confirm(
       {
         title: `Withdraw ${person.name}’s invitation?`,
-        body: 'Their link stops working.',
+        body: `Their link stops working${hasAdvisors ? ', and their advisors leave the deal with them' : ''}.`,
         action: 'Withdraw',
         danger: true,
         done: 'Invitation withdrawn',
@@ -200,6 +202,7 @@ export default function PeopleTab() {
   const { deal, participants, capacities, side: own } = page;
   const sellerHidden = own === 'buyer' && deal.needs_nda && participants.every((one) => one.nda_status !== 'active');
   const { user } = useMe();
+  const isAdvising = useOwnPart(page)?.role === 'advisor';
   const isHeld = useIsHeld(deal);
   const names = new Map(participants.map(({ id, name }) => [id, name]));
   const allowed = ({ role, status, user_id }: Participant): Allowed => ({
@@ -235,7 +238,9 @@ export default function PeopleTab() {
           </EmptyState>
         </Card>
       )}
-      {sellerHidden && <Notice>The seller is shown here once your NDA is active.</Notice>}
+      {sellerHidden && (
+        <Notice>The seller is shown here once {isAdvising ? 'the buyer’s' : 'your'} NDA is active.</Notice>
+      )}
       {shown.map(({ side, title, people }) => (
         <Card key={side} title={title} flush>
           <ul className="divide-y divide-line border-t border-line">

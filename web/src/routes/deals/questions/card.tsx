@@ -12,6 +12,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { questionCategories, questionNotAnswered, questionStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
+import { useOwnPart } from '../own-role.tsx';
 import { RemindButton } from '../remind-button.tsx';
 import type { QuestionStep } from './dialogs.tsx';
 
@@ -29,7 +30,10 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const about = { 'aria-describedby': text };
   const { release, withdraw } = useQuestionActions(question.deal_id);
   const can = new Set(question.actions);
-  const { deal, side, capacities, participants } = useDeal();
+  const page = useDeal();
+  const { deal, side, capacities, participants } = page;
+  // Not by the side: what whom they advise wrote is new to an advisor.
+  const own = useOwnPart(page)?.role;
   const isNew = useIsNew(question.deal_id, 'questions');
   const hasSeller = participants.some(({ role, status }) => role === 'seller' && status === 'active');
   const isOver = deal.state === 'closed' || deal.state === 'withdrawn';
@@ -52,7 +56,7 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
         <Said
           draft
           title="The seller’s answer"
-          isNew={isNew(question.answered_at, side === 'seller')}
+          isNew={isNew(question.answered_at, own === 'seller')}
           at={question.answered_at}
           text={question.answer_text}
         />
@@ -60,7 +64,7 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
       {question.distributed_response !== null && (
         <Said
           title={side === 'buyer' ? 'Answer' : 'Sent to the buyer'}
-          isNew={isNew(question.distributed_at, side === 'broker')}
+          isNew={isNew(question.distributed_at, own === 'broker')}
           at={question.distributed_at}
           text={question.distributed_response}
         />
