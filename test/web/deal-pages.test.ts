@@ -984,6 +984,39 @@ test('an NDA shows the hour at which it ends, before and after signing', async (
   await reader.close();
 });
 
+test('terms in Hebrew are set from right to left, and only paragraphs in capitals as headings', async () => {
+  const { deal, buyer } = await withBuyer(web.service, web.scene, 'Terms of an NDA');
+  const broker = await web.as('broker');
+  const terms = 'הסכם סודיות!\n\nCONFIDENTIALITY AGREEMENT (2)\n\nKeep it to yourself!\n\n保密协议 (NDA)';
+  expect((await broker.ask(`/deals/${deal}/ndas`, { participant_id: buyer, terms })).status).toBe(201);
+  const page = await at('new buyer', `/deals/${deal}/nda`);
+  const paragraphs = page.locator('p').filter({ hasText: /סודיות|CONFID|yourself|保密/ });
+  await paragraphs.nth(3).waitFor();
+  // Whether the first character of a paragraph is to the left of its last one, and the weight of the font.
+  const looks = await paragraphs.evaluateAll((all) =>
+    all.map((one) => {
+      const text = one.firstChild!;
+      const leftOf = (place: number) => {
+        const range = one.ownerDocument.createRange();
+        range.setStart(text, place);
+        range.setEnd(text, place + 1);
+        return range.getBoundingClientRect().left;
+      };
+      const last = text.textContent!.length - 1;
+      return [
+        leftOf(0) < leftOf(last) ? 'from left' : 'from right',
+        one.ownerDocument.defaultView!.getComputedStyle(one).fontWeight,
+      ];
+    }),
+  );
+  expect(looks).toEqual([
+    ['from right', '400'],
+    ['from left', '600'],
+    ['from left', '400'],
+    ['from left', '400'],
+  ]);
+});
+
 test('initials consist of whole characters', async () => {
   const { service, scene } = web;
   const { deal } = await withBuyer(service, scene, 'Fox farm');
