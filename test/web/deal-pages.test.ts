@@ -270,6 +270,27 @@ describe('a broker', () => {
     await page.getByText('$980,000').waitFor();
   });
 
+  test('can drop with Escape what an input method composes, and stays in the dialog', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog', { name: 'Edit deal' });
+    const title = dialog.getByLabel('Title');
+    await title.fill('');
+    const keyboard = await page.context().newCDPSession(page);
+    await keyboard.send('Input.imeSetComposition', { text: 'にほん', selectionStart: 3, selectionEnd: 3 });
+    expect(await title.inputValue()).toBe('にほん');
+    await page.keyboard.press('Escape');
+    await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
+    expect(await dialog.isVisible()).toBe(true);
+    expect(await page.getByRole('alertdialog').count()).toBe(0);
+    await keyboard.send('Input.insertText', { text: '日本' });
+    expect(await title.inputValue()).toBe('日本');
+    await page.keyboard.press('Escape');
+    await confirm(page, 'Discard');
+    await dialog.waitFor({ state: 'detached' });
+    await keyboard.detach();
+  });
+
   test("cannot save an amount in another language's format, even from a stored draft", async () => {
     const { cookie } = await web.as('broker');
     const norwegian = await openTestPage(browser, web.service.origin, { cookie, locale: 'nb-NO' });
