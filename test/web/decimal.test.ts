@@ -11,6 +11,7 @@ import {
   sum,
   unreadIn,
 } from '../../web/src/lib/decimal.ts';
+import { formatMoney, formatMultiple, formatShare } from '../../web/src/lib/format.ts';
 
 describe('decimal arithmetic', () => {
   test.each([
@@ -98,4 +99,13 @@ describe('a typed amount', () => {
     expect(asUnread(' ')).toBe('');
     expect(unreadIn('250.000')).toBeNull();
   });
+});
+
+test('what rounds to zero is shown without a minus', () => {
+  expect([formatShare('-0.0004'), formatMultiple('-0.004'), formatMoney('-0.4', 'USD', { rounded: true })]).toEqual([
+    formatShare('0'),
+    formatMultiple('0'),
+    formatMoney('0', 'USD'),
+  ]);
+  expect(formatShare('-0.0006')).not.toBe(formatShare('0.0006'));
 });

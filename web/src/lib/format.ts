@@ -38,7 +38,7 @@ export function formatMoney(
 ): string {
   const format = numberFormat({
     ...(currency && { style: 'currency', currency }),
-    signDisplay: signed ? 'exceptZero' : 'auto',
+    signDisplay: signed ? 'exceptZero' : 'negative',
     ...(short
       ? { notation: 'compact', maximumSignificantDigits: 3 }
       : rounded
@@ -66,7 +66,7 @@ export const formatWaiting = (count: number): string =>
 
 /** "18.4%" for a share between 0 and 1, always with one fraction digit, in the viewer's notation. */
 export function formatShare(share: Decimal, { signed = false } = {}): string {
-  const signDisplay = signed ? 'exceptZero' : 'auto';
+  const signDisplay = signed ? 'exceptZero' : 'negative';
   return numberFormat({ style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay }).format(
     exact(share),
   );
@@ -86,7 +86,7 @@ export function formatPoints(difference: Decimal): string {
 
 /** "4.80×", always with two fraction digits. */
 export function formatMultiple(multiple: Decimal, { signed = false } = {}): string {
-  const signDisplay = signed ? 'exceptZero' : 'auto';
+  const signDisplay = signed ? 'exceptZero' : 'negative';
   return `${numberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay }).format(exact(multiple))}×`;
 }
 
