@@ -11077,7 +11077,7 @@ begin
   end if;
   return query
     with asked as materialized (
-      select g.place, g.type, lower(normalize(g.display_name)) as name, app.folded("left"(g.display_name, 100)) as key, lower(g.email) as email, vault.number_in(g.phone) as digits
+      select g.place, g.type, vault.name_in(g.display_name) as name, app.folded("left"(g.display_name, 100)) as key, lower(g.email) as email, vault.number_in(g.phone) as digits
       from jsonb_to_recordset(given) g (place integer, type text, display_name text, email text, phone text)
     ), namesakes as materialized (
       select distinct on (n.type, n.name, k.digits) n.type, n.name, k.digits, k.id, k.archived
@@ -11085,11 +11085,11 @@ begin
       cross join lateral (
         select c.id, false as archived, vault.number_in(c.phone) as digits from public.contacts c
           where c.brokerage_id = brokerage and c.archived_at is null
-            and app.folded("left"(c.display_name, 100)) = n.key and lower(normalize(c.display_name)) = n.name and c.type = n.type
+            and app.folded("left"(c.display_name, 100)) = n.key and vault.name_in(c.display_name) = n.name and c.type = n.type
         union all
         select c.id, true, vault.number_in(c.phone) from public.contacts c
           where c.brokerage_id = brokerage and c.archived_at is not null
-            and app.folded("left"(c.display_name, 100)) = n.key and lower(normalize(c.display_name)) = n.name and c.type = n.type
+            and app.folded("left"(c.display_name, 100)) = n.key and vault.name_in(c.display_name) = n.name and c.type = n.type
         offset 0) k
       order by n.type, n.name, k.digits, k.archived, k.id
     )
@@ -18306,6 +18306,12 @@ AS $function$
     and (not g.requires_second_factor or app.has_second_factor(d.issued_by)) offset 0) b
 $function$;
 
+CREATE OR REPLACE FUNCTION vault.name_in(display_name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN lower(CASE WHEN (length(display_name) <= 200) THEN NORMALIZE(display_name) ELSE display_name END);
+
 CREATE OR REPLACE FUNCTION vault.number_in(phone text)
  RETURNS text
  LANGUAGE sql
@@ -18806,4 +18812,4 @@ $function$;
 -- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
 -- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
--- a3fd44e146b77a0d2b229c97ac2f524723e75c4a15151550984334c08acfdfaf  924_contacts_known_in_any_script.sql
+-- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
