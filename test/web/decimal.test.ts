@@ -67,6 +67,7 @@ describe('a typed amount', () => {
     ['fa', '1250000.50', '1250000.50'],
     ['ar-EG', '\u061c-٤٥٠٫٥', '-450.5'],
     ['mr', '१२,५०,०००.५', '1250000.5'],
+    ['ja', '￥１，２５０．５', '1250.5'],
   ])('in %s notation, %j is read as %s', (language, typed, read) => expect(readDecimal(typed, language)).toBe(read));
 
   test.each([

@@ -112,11 +112,13 @@ function readAs({ group, point }: Separators, amount: string): string | null {
  * Returns the decimal that a person typed, read as amounts of money, or otherwise numbers, are written in their language
  * ("1,250.5", "1.250,5" or "۱٬۲۵۰٫۵"), or null when it is not one, including when its separators are not where that
  * language puts them. A point before one or two digits, as keypads type it, is accepted where a point is no group
- * separator. The currency, spaces, the apostrophes that group digits in Switzerland, and direction marks are ignored.
+ * separator. The currency, spaces, the apostrophes that group digits in Switzerland, and direction marks are ignored;
+ * full-width characters, as input methods type them, are read like others.
  */
 export function readDecimal(typed: string, locale?: string): string | null {
   const ownDigits = [...new Intl.NumberFormat(locale, { useGrouping: false }).format(9876543210)].toReversed();
   const bare = typed
+    .replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
     .replace(/[\s\u00a0\u202f'’]|[\p{Sc}\p{Cf}]/gu, '')
     .replace('\u2212', '-')
     .replace(/\p{Nd}/gu, (digit) => (ownDigits.includes(digit) ? String(ownDigits.indexOf(digit)) : digit))
