@@ -11085,19 +11085,19 @@ begin
   end if;
   return query
     with asked as materialized (
-      select g.place, g.type, lower(g.display_name) as name, app.folded("left"(g.display_name, 100)) as key, lower(g.email) as email, regexp_replace(coalesce(g.phone, ''), '[^0-9]', '', 'g') as digits
+      select g.place, g.type, vault.name_in(g.display_name) as name, app.folded("left"(g.display_name, 100)) as key, lower(g.email) as email, vault.number_in(g.phone) as digits
       from jsonb_to_recordset(given) g (place integer, type text, display_name text, email text, phone text)
     ), namesakes as materialized (
       select distinct on (n.type, n.name, k.digits) n.type, n.name, k.digits, k.id, k.archived
       from (select distinct a.type, a.name, a.key from asked a where a.email is null) n
       cross join lateral (
-        select c.id, false as archived, regexp_replace(coalesce(c.phone, ''), '[^0-9]', '', 'g') as digits from public.contacts c
+        select c.id, false as archived, vault.number_in(c.phone) as digits from public.contacts c
           where c.brokerage_id = brokerage and c.archived_at is null
-            and app.folded("left"(c.display_name, 100)) = n.key and lower(c.display_name) = n.name and c.type = n.type
+            and app.folded("left"(c.display_name, 100)) = n.key and vault.name_in(c.display_name) = n.name and c.type = n.type
         union all
-        select c.id, true, regexp_replace(coalesce(c.phone, ''), '[^0-9]', '', 'g') from public.contacts c
+        select c.id, true, vault.number_in(c.phone) from public.contacts c
           where c.brokerage_id = brokerage and c.archived_at is not null
-            and app.folded("left"(c.display_name, 100)) = n.key and lower(c.display_name) = n.name and c.type = n.type
+            and app.folded("left"(c.display_name, 100)) = n.key and vault.name_in(c.display_name) = n.name and c.type = n.type
         offset 0) k
       order by n.type, n.name, k.digits, k.archived, k.id
     )
@@ -18323,6 +18323,18 @@ AS $function$
     and (not g.requires_second_factor or app.has_second_factor(d.issued_by)) offset 0) b
 $function$;
 
+CREATE OR REPLACE FUNCTION vault.name_in(display_name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN lower(CASE WHEN (length(display_name) <= 200) THEN NORMALIZE(display_name) ELSE display_name END);
+
+CREATE OR REPLACE FUNCTION vault.number_in(phone text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN COALESCE(NULLIF(regexp_replace(phone, '[^0-9]'::text, ''::text, 'g'::text), ''::text), lower(phone), ''::text);
+
 CREATE OR REPLACE FUNCTION vault.offers_told(deal uuid, side text, principal uuid)
  RETURNS json
  LANGUAGE plpgsql
@@ -18822,3 +18834,4 @@ $function$;
 -- 7057027b82d2ab4f4192198dad7cb26bc8184983c1c36fecb7a55471d0a9937e  916_places_of_advisors.sql
 -- 4e7b55ff009e3ad973e7692b9eee97bc5f37ca78849c399a257f54ba44b5f66c  917_owners_who_see_the_deal.sql
 -- f8dc6664dd5c987a04f95107579b95d15502d161f14c141b3ac0d98b3d9ba2be  918_withdrawn_invitations.sql
+-- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql

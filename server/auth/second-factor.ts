@@ -31,7 +31,7 @@ async function confirm(services: Services, c: Context, typed: string) {
   const secret = services.secrets.open(stored, secretRows.authenticator(caller.user_id));
   const attempts = await attemptsOn(services, c, caller.email);
   await attempts.check();
-  const step = await stepOfCode(secret, typed.replace(/\s/g, ''), services.clock());
+  const step = await stepOfCode(secret, typed, services.clock());
   if (step === null) {
     await attempts.failed();
     throw new Problem(

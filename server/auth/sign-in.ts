@@ -70,7 +70,7 @@ async function finish(services: Services, c: Context, step: string, typed: strin
   const recovery = recoveryDigest(typed);
   const secret = () => secrets.open(owed.secret, secretRows.authenticator(owed.user_id));
   const factor: SecondFactor =
-    recovery === null ? { codeStep: await stepOfCode(secret(), typed.replace(/\s/g, ''), clock()) } : { recovery };
+    recovery === null ? { codeStep: await stepOfCode(secret(), typed, clock()) } : { recovery };
   const { token, session } = freshSession(c);
   const answer = await database.run(
     finishSignIn(tokenDigest(step), factor, deviceDigest(c), session, signInOriginOf(c)),

@@ -107,7 +107,7 @@ const byName: Places = {
     const key = bytes.toString('utf8', idBytes);
     // A key that PostgreSQL does not accept as text was not issued by this service.
     const isText = Buffer.from(key).equals(bytes.subarray(idBytes)) && !key.includes('\0');
-    if (bytes.length <= idBytes || !isText) return null;
+    if (bytes.length < idBytes || !isText) return null;
     return { key, id: uuidAt(bytes, 0) };
   },
 };

@@ -66,6 +66,22 @@ describe('signing in with a second factor', () => {
     expect(await visitor.session()).not.toBeNull();
   });
 
+  it('accepts codes in full-width and Arabic digits, as input methods and keypads type them', async () => {
+    const account = await withSecondFactor();
+    const [recovery = ''] = account.recoveryCodes;
+    const inDigitsFrom = (zero: number, code: string) =>
+      code.replace(/\d/g, (digit) => String.fromCharCode(zero + Number(digit)));
+    for (const zero of [0xff10, 0x0660, 0x06f0]) {
+      const code = inDigitsFrom(zero, await codeNow(account.secret));
+      const visitor = await passwordStep(account);
+      expect([code, (await visitor.json('/api/auth/second-factor', { code })).status]).toEqual([code, 200]);
+      service.clock.advance(30_000);
+    }
+    const visitor = await passwordStep(account);
+    const code = inDigitsFrom(0xff10, recovery).replaceAll('-', '－');
+    expect((await visitor.json('/api/auth/second-factor', { code })).status).toBe(200);
+  });
+
   it('123. accepts each code once, across sign-ins and parallel requests', async () => {
     const account = await withSecondFactor();
     const code = await codeNow(account.secret);

@@ -446,6 +446,14 @@ describe('decimal commas', () => {
     ]);
   });
 
+  test('are points where apostrophes group digits, or commas groups of two as in India', async () => {
+    const file = (first: string, second: string) => `;Jan 2025;Feb 2025\nIncome;;\nSales;${first};${second}\n`;
+    const read = async (first: string, second: string) => (await preview(file(first, second))).body.export.accounts[0];
+    expect(await read('1’234’567.50', "-1'234.25")).toMatchObject({ amount: '1233333.25' });
+    expect(await read('12,34,567.50', '1,00,000')).toMatchObject({ amount: '1334567.5' });
+    expect((await preview(file('1,23,45', '12,34,56'))).body.faults).toHaveLength(2);
+  });
+
   test('are recognized by amounts alone, not by account numbers, titles or customer names', async () => {
     const asked = [expect.stringContaining('may mark thousands or decimals')];
     const messages = async (file: string, type = 'profit_and_loss') => {

@@ -678,7 +678,8 @@ test('the broker compares offers on their page, and computes coverage with terms
     await askedYears.waitFor();
     await askedRate.waitFor();
     for (const field of noteTerms) await field.fill('');
-    await page.getByLabel(/^Loan interest rate/).fill('10');
+    // The keypad of a German phone has no point.
+    await page.getByLabel(/^Loan interest rate/).fill('10,25');
     await page.getByLabel(/^Loan term/).fill('10');
     await page.route('**/offers/worth?*', (route) =>
       route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'Not at the moment.' } } }),
@@ -690,6 +691,7 @@ test('the broker compares offers on their page, and computes coverage with terms
     const years = page.getByRole('region', { name: 'Coverage by year' });
     await years.waitFor();
     await expect.poll(() => years.getByRole('row').count()).toBe(11);
+    await expect.poll(() => page.url()).toMatch(/[?&]rate=[^&]*10\.25/);
     await page.getByText('SBA 7(a) loan rules').waitFor();
 
     // After a reload the page is the same, and so is the link for another person of the deal's side, in the same order.

@@ -47,6 +47,14 @@ async function walk(query: string, limit = 7, ask = get): Promise<ContactRecord[
   return seen;
 }
 
+test('a page may end with a name of which nothing is left to sort by', async () => {
+  const ask = as(await (await brokerage(service)).key(), service.restUrl);
+  for (const displayName of ['b', '\u0301', 'a'])
+    expect((await ask('POST', '/contacts', { type: 'person', displayName })).status).toBe(201);
+  const found = await walk('sort=displayName', 1, ask);
+  expect(found.map(({ displayName }) => displayName)).toEqual(['\u0301', 'a', 'b']);
+});
+
 const since = encodeURIComponent('2026-02-01T01:00:00.008+01:00');
 test.each([
   ['', 'archived_at is null', 'created_at desc, id desc'],

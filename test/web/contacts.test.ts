@@ -622,6 +622,21 @@ describe('importing', () => {
     expect(await wholeList({ search: 'filed' })).toEqual([]);
   });
 
+  test('tells people of one name apart by numbers in any digits, and knows a name however its accents are stored', async () => {
+    const name = 'José Álvarez';
+    const csv = ['name,phone', `${name},۰۹۱۲ ۱۱۱`, `${name},۰۹۱۲ ۲۲۲`, `${name.normalize('NFD')},۰۹۱۲ ۱۱۱`].join('\n');
+    const first = (await send('broker', '/contacts/import', csv)).body;
+    expect(first.rows.map(({ same_as }: { same_as: number | null }) => same_as)).toEqual([null, null, 2]);
+    expect(first.imported).toBe(2);
+    const again = (await send('broker', '/contacts/import', csv.normalize('NFD').replace('۲۲۲', '۳۳۳'))).body;
+    expect(again.rows.map(({ duplicate_of }: { duplicate_of: string | null }) => duplicate_of === null)).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(again.imported).toBe(1);
+  });
+
   test('of one file at once stores each contact once', async () => {
     const csv = `name,email\n${Array.from({ length: 300 }, (_, n) => `At Once ${n},${n % 2 ? '' : `once${n}@example.test`}`).join('\n')}`;
     const answers = await Promise.all([1, 2, 3].map(() => send('broker', '/contacts/import', csv)));

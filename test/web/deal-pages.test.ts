@@ -270,6 +270,27 @@ describe('a broker', () => {
     await page.getByText('$980,000').waitFor();
   });
 
+  test('can drop with Escape what an input method composes, and stays in the dialog', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog', { name: 'Edit deal' });
+    const title = dialog.getByLabel('Title');
+    await title.fill('');
+    const keyboard = await page.context().newCDPSession(page);
+    await keyboard.send('Input.imeSetComposition', { text: 'にほん', selectionStart: 3, selectionEnd: 3 });
+    expect(await title.inputValue()).toBe('にほん');
+    await page.keyboard.press('Escape');
+    await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
+    expect(await dialog.isVisible()).toBe(true);
+    expect(await page.getByRole('alertdialog').count()).toBe(0);
+    await keyboard.send('Input.insertText', { text: '日本' });
+    expect(await title.inputValue()).toBe('日本');
+    await page.keyboard.press('Escape');
+    await confirm(page, 'Discard');
+    await dialog.waitFor({ state: 'detached' });
+    await keyboard.detach();
+  });
+
   test("cannot save an amount in another language's format, even from a stored draft", async () => {
     const { cookie } = await web.as('broker');
     const norwegian = await openTestPage(browser, web.service.origin, { cookie, locale: 'nb-NO' });
@@ -982,6 +1003,39 @@ test('an NDA shows the hour at which it ends, before and after signing', async (
   await reader.go(`/deals/${deal}/nda`);
   await reader.page.getByText(/as New Buyer, ends May 20, 2031, 9:00.PM/).waitFor();
   await reader.close();
+});
+
+test('terms in Hebrew are set from right to left, and only paragraphs in capitals as headings', async () => {
+  const { deal, buyer } = await withBuyer(web.service, web.scene, 'Terms of an NDA');
+  const broker = await web.as('broker');
+  const terms = 'הסכם סודיות!\n\nCONFIDENTIALITY AGREEMENT (2)\n\nKeep it to yourself!\n\n保密协议 (NDA)';
+  expect((await broker.ask(`/deals/${deal}/ndas`, { participant_id: buyer, terms })).status).toBe(201);
+  const page = await at('new buyer', `/deals/${deal}/nda`);
+  const paragraphs = page.locator('p').filter({ hasText: /סודיות|CONFID|yourself|保密/ });
+  await paragraphs.nth(3).waitFor();
+  // Whether the first character of a paragraph is to the left of its last one, and the weight of the font.
+  const looks = await paragraphs.evaluateAll((all) =>
+    all.map((one) => {
+      const text = one.firstChild!;
+      const leftOf = (place: number) => {
+        const range = one.ownerDocument.createRange();
+        range.setStart(text, place);
+        range.setEnd(text, place + 1);
+        return range.getBoundingClientRect().left;
+      };
+      const last = text.textContent!.length - 1;
+      return [
+        leftOf(0) < leftOf(last) ? 'from left' : 'from right',
+        one.ownerDocument.defaultView!.getComputedStyle(one).fontWeight,
+      ];
+    }),
+  );
+  expect(looks).toEqual([
+    ['from right', '400'],
+    ['from left', '600'],
+    ['from left', '400'],
+    ['from left', '400'],
+  ]);
 });
 
 test('initials consist of whole characters', async () => {

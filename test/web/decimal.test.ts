@@ -11,6 +11,7 @@ import {
   sum,
   unreadIn,
 } from '../../web/src/lib/decimal.ts';
+import { formatMoney, formatMultiple, formatShare } from '../../web/src/lib/format.ts';
 
 describe('decimal arithmetic', () => {
   test.each([
@@ -58,10 +59,15 @@ describe('a typed amount', () => {
     ['de', '1.250.000,5', '1250000.5'],
     ['fr', '1 250 000,5 €', '1250000.5'],
     ['fr', '1250.50', '1250.50'],
+    ['fr-CH', '1250,50', '1250.50'],
+    ['de-AT', '250.000', '250000'],
+    ['de-CH', "1'250'000.50", '1250000.50'],
+    ['de-CH', '1’250’000.50', '1250000.50'],
     ['fa', '۱٬۲۵۰٬۰۰۰٫۵۰', '1250000.50'],
     ['fa', '1250000.50', '1250000.50'],
     ['ar-EG', '\u061c-٤٥٠٫٥', '-450.5'],
     ['mr', '१२,५०,०००.५', '1250000.5'],
+    ['ja', '￥１，２５０．５', '1250.5'],
   ])('in %s notation, %j is read as %s', (language, typed, read) => expect(readDecimal(typed, language)).toBe(read));
 
   test.each([
@@ -76,9 +82,16 @@ describe('a typed amount', () => {
     ['fr', '1 250.500'],
     ['fa', '250.000'],
     ['pl', '250.000'],
-    ['de-AT', '250.000'],
   ])('in %s notation, %j is rejected rather than misread', (language, typed) =>
     expect(readDecimal(typed, language)).toBeNull(),
+  );
+
+  test.each(['de-AT', 'de-CH', 'fr-CH', 'en-DE', 'en-IN', 'es', 'fa', 'nb', 'pl', 'sv'])(
+    'in %s notation, an amount is read as pages print it',
+    (language) => {
+      const euros = new Intl.NumberFormat(language, { style: 'currency', currency: 'EUR' });
+      expect(readDecimal(euros.format(-1234567.8), language)).toBe('-1234567.80');
+    },
   );
 
   test('is kept as typed and counts as invalid if it cannot be read', () => {
@@ -87,4 +100,13 @@ describe('a typed amount', () => {
     expect(asUnread(' ')).toBe('');
     expect(unreadIn('250.000')).toBeNull();
   });
+});
+
+test('what rounds to zero is shown without a minus', () => {
+  expect([formatShare('-0.0004'), formatMultiple('-0.004'), formatMoney('-0.4', 'USD', { rounded: true })]).toEqual([
+    formatShare('0'),
+    formatMultiple('0'),
+    formatMoney('0', 'USD'),
+  ]);
+  expect(formatShare('-0.0006')).not.toBe(formatShare('0.0006'));
 });

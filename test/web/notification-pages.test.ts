@@ -264,6 +264,27 @@ test('rapid changes of notification settings are all saved', async () => {
   await testPage.close();
 });
 
+test('a time zone of the browser that the service does not know is not saved, and not complained about', async () => {
+  const { cookie, ask: request } = await web.as('broker');
+  const testPage = await openTestPage(browser, web.service.origin, { cookie, alone: true });
+  const { page } = testPage;
+  await page.addInitScript(`
+    const { resolvedOptions } = Intl.DateTimeFormat.prototype;
+    Intl.DateTimeFormat.prototype.resolvedOptions = function () {
+      return { ...resolvedOptions.call(this), timeZone: 'Etc/Unknown' };
+    };
+  `);
+  const refused = page.waitForResponse(
+    (answer) => answer.request().method() === 'PUT' && answer.url().endsWith('/notifications/settings'),
+  );
+  await testPage.go('/notifications');
+  expect((await refused).status()).toBe(400);
+  await page.getByText('Nothing yet').waitFor();
+  expect(await page.getByText('Choose a time zone from the list.').count()).toBe(0);
+  expect((await request('/notifications/choices')).body.settings).toBeNull();
+  await testPage.close();
+});
+
 test('notification settings are saved: per kind, per deal, the digest hour and the calendar link', async () => {
   const { cookie } = await web.as('seller');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });

@@ -1,4 +1,4 @@
-/** Lists by name are sorted as people expect, regardless of case. */
+/** Lists by name are sorted as people expect, regardless of case and accents. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
@@ -55,6 +55,15 @@ test('the deals with notification choices are sorted by title regardless of case
 test('the members of a QoE workspace are sorted by name regardless of case', async () => {
   const { items } = (await person.ask(`/deals/${deals[0]}/qoe/members`)).body;
   expect(named(items, 'name')).toEqual(['Ada', 'bertha', 'Carl']);
+});
+
+test('the members of a brokerage are sorted by name regardless of accents', async () => {
+  const [{ brokerage_id: id }] = (await person.ask('/me')).body.memberships;
+  for (const name of ['zoe', 'Ágnes']) await addPerson(service, name, { brokerage: id, role: 'broker' });
+  const { items } = (await person.ask(`/brokerages/${id}/members`)).body;
+  expect(named(items, 'name')).toEqual(['Ada', 'Ágnes', 'zoe']);
+  const people = (await person.ask(`/audit/people?brokerage_id=${id}`)).body.items;
+  expect(named(people, 'name')).toEqual(['Ada', 'Ágnes', 'zoe']);
 });
 
 test('the brokerages that require a second factor are sorted by name regardless of case', async () => {

@@ -20,6 +20,15 @@ whenSessionEnds(async () => {
   return false;
 });
 
+// Escape ends what an input method composes, as for Japanese or Chinese; a dialog stays open, a search keeps its words.
+window.addEventListener(
+  'keydown',
+  (event) => {
+    if (event.key === 'Escape' && (event.isComposing || event.keyCode === 229)) event.stopPropagation();
+  },
+  true,
+);
+
 const root = document.getElementById('root');
 if (!root) throw new Error('the page has no #root');
 createRoot(root).render(

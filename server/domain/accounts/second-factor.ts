@@ -15,11 +15,19 @@ export const mintSecret = (): string => generateSecret();
 export const authenticatorUri = (email: string, secret: string): string =>
   generateURI({ issuer: 'Dealkeep', label: email, secret });
 
+/** The code as it was meant: without spaces, and in ASCII. Input methods type full-width digits, some keypads Arabic ones. */
+const codeIn = (typed: string): string =>
+  typed
+    .normalize('NFKC')
+    .replace(/\s/g, '')
+    .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) & 15));
+
 /**
- * Returns the 30-second time step of a code, at most one step before or after `now`; null when the code is wrong. The
- * database accepts each step once.
+ * Returns the 30-second time step of a typed code, at most one step before or after `now`; null when the code is wrong.
+ * The database accepts each step once.
  */
-export async function stepOfCode(secret: string, code: string, now: Date): Promise<string | null> {
+export async function stepOfCode(secret: string, typed: string, now: Date): Promise<string | null> {
+  const code = codeIn(typed);
   if (!/^\d{6}$/.test(code)) return null;
   const epoch = Math.floor(now.getTime() / 1000);
   const result = await verify({ secret, token: code, epoch, period, epochTolerance: period });
@@ -41,7 +49,7 @@ export function mintRecoveryCodes(): string[] {
  * Returns the digest of a recovery code, ignoring case, spaces and hyphens; null when the text is not a recovery code.
  */
 export function recoveryDigest(typed: string): Buffer | null {
-  const code = typed.toLowerCase().replace(/[\s-]/g, '');
+  const code = codeIn(typed).toLowerCase().replaceAll('-', '');
   return /^[a-km-np-z2-9]{28}$/.test(code) ? createHash('sha256').update(code).digest() : null;
 }
 

@@ -125,7 +125,7 @@ export function plainName(name: string): string {
   // Most names are ASCII, where this path is several times faster.
   const isPlain = /^[ -~]*$/.test(name);
   const written = (isPlain ? name : name.normalize('NFKC')).toLowerCase().replace(/[.'’]/g, '');
-  const words = written.split(isPlain ? /[^a-z0-9]+/ : /[^\p{L}\p{N}]+/u).filter((word) => word !== '');
+  const words = written.split(isPlain ? /[^a-z0-9]+/ : /[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== '');
   while (words.length > 1 && legalForms.has(words.at(-1) ?? '')) words.pop();
   return words.join('');
 }

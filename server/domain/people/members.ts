@@ -150,7 +150,7 @@ export const mostMembers = 2000;
  */
 export const membersOf = rows<MemberOfBrokerage, [brokerageId: string]>(
   'members_of',
-  `${person} order by lower(${nameOf}), m.person_id limit ${mostMembers}`,
+  `${person} order by app.folded(${nameOf}), m.person_id limit ${mostMembers}`,
 );
 
 /** Somebody who is, or was, a member of a brokerage. */
@@ -170,7 +170,7 @@ export const presentAndFormerMembers = rows<PresentOrFormerMember, [brokerageId:
    from members m join users u on u.id = m.user_id
    where m.brokerage_id = $1 and m.joined_at is not null and m.status in ('active', 'removed')
      and $1::uuid = any ((select app.brokerages_as('admin'))::uuid[])
-   order by m.status, lower(${nameWith('m', 'u')}), m.user_id limit ${mostMembers}`,
+   order by m.status, app.folded(${nameWith('m', 'u')}), m.user_id limit ${mostMembers}`,
 );
 
 /** One member of a brokerage by user id, or null. */

@@ -123,9 +123,15 @@ function valuesOf(
   };
 }
 
-/** What two rows for one contact have in common. */
+/** What a phone number is compared by: its digits, or where there are none from 0 to 9, all of it. */
+const numberIn = (phone: string): string => phone.replace(/[^0-9]/g, '') || phone.toLowerCase();
+
+/** What a name is compared by; normalizing takes time that grows with the square of the number of marks. */
+const nameIn = (name: string): string => (name.length <= 200 ? name.normalize() : name).toLowerCase();
+
+/** What two rows for one contact have in common (`app.known_contacts` compares in the same way). */
 const whoIs = ({ type, display_name, email, phone }: ContactInput): string =>
-  email?.toLowerCase() ?? JSON.stringify([type, display_name.toLowerCase(), phone?.replace(/[^0-9]/g, '') ?? '']);
+  email?.toLowerCase() ?? JSON.stringify([type, nameIn(display_name), numberIn(phone ?? '')]);
 
 const tooMany = beyond('put quotation marks around a cell that contains a comma or semicolon.');
 

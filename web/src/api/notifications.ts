@@ -117,5 +117,11 @@ export function useNotificationActions() {
       update: (choices, settings) => ({ ...choices, settings }),
       send: (json) => api.put('/web/notifications/settings', { json }),
     }),
+    /** The first settings. Nobody asked for them, so nothing is said when they are refused. */
+    setFirst: useMutation({
+      mutationFn: (json: NonNullable<NotificationChoices['settings']>) =>
+        api.put('/web/notifications/settings', { json }),
+      onSuccess: again,
+    }),
   };
 }

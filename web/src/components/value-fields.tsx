@@ -4,6 +4,7 @@ import type { Day, Decimal, Instant } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
 import { instantOf, localTime } from '../lib/local-time.ts';
 import { asUnread, isDecimal, readDecimal, unreadIn } from '../lib/decimal.ts';
+import { formatPlaces } from '../lib/format.ts';
 import { useControl } from './field.tsx';
 
 type Rest = Omit<InputHTMLAttributes<HTMLInputElement>, 'value' | 'onChange' | 'type' | 'min' | 'max'>;
@@ -27,9 +28,7 @@ function grouped(amount: Decimal): string {
   if (amount.length > longestTyped) return amount;
   const fraction = amount.split('.')[1] ?? '';
   const places = /[1-9]/.test(fraction) ? fraction.length : 0;
-  return new Intl.NumberFormat(undefined, { minimumFractionDigits: places, maximumFractionDigits: places }).format(
-    amount as Intl.StringNumericLiteral,
-  );
+  return formatPlaces(amount, places);
 }
 
 interface MoneyFieldProps extends Rest {
@@ -42,7 +41,7 @@ interface MoneyFieldProps extends Rest {
   currency: string;
 }
 
-/** Input of an amount of money: reads it in the user's number format and returns a decimal string with every digit. */
+/** Input of an amount of money: reads it as the user's language writes amounts and returns a decimal string with every digit. */
 export function MoneyField({ value, onChange, currency, className, ...rest }: MoneyFieldProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const read = (text: string) => readDecimal(text) ?? asUnread(text);

@@ -78,23 +78,26 @@ export const asUnread = (typed: string): string => (typed.trim() === '' ? '' : u
 /** Returns the text from which {@link asUnread} made a value; null for any other value. */
 export const unreadIn = (value: string): string | null => (value.startsWith(unreadMark) ? value.slice(1) : null);
 
+interface Separators {
+  readonly group: string;
+  readonly point: string;
+}
+
 /**
- * Returns the decimal that a person typed, read in the number format of their language ("1,250.5", "1.250,5" or
- * "۱٬۲۵۰٫۵"), or null when it is not one, including when its separators are not where that language puts them. A point
- * before one or two digits, as keypads type it, is accepted where a point is no group separator. Currency signs, spaces
- * and direction marks are ignored.
+ * The separators of amounts of money, or of other numbers: in Austrian German and some others they differ. The currency
+ * makes no difference.
  */
-export function readDecimal(typed: string, locale?: string): string | null {
-  const parts = new Intl.NumberFormat(locale).formatToParts(1234567.8);
-  const point = parts.find((part) => part.type === 'decimal')?.value ?? '.';
-  const group = parts.find((part) => part.type === 'group')?.value ?? ',';
-  const ownDigits = [...new Intl.NumberFormat(locale, { useGrouping: false }).format(9876543210)].toReversed();
-  const bare = typed
-    .replace(/[\s\u00a0\u202f]|[\p{Sc}\p{Cf}]/gu, '')
-    .replace('\u2212', '-')
-    .replace(/\p{Nd}/gu, (digit) => (ownDigits.includes(digit) ? String(ownDigits.indexOf(digit)) : digit));
-  const sign = bare.startsWith('-') ? '-' : '';
-  const amount = bare.slice(sign.length);
+export function separatorsOf(style: 'currency' | 'decimal', locale?: string): Separators {
+  const format = new Intl.NumberFormat(locale, style === 'currency' ? { style, currency: 'EUR' } : {});
+  const parts = format.formatToParts(1234567.8);
+  return {
+    group: parts.find((part) => part.type === 'group')?.value ?? ',',
+    point: parts.find((part) => part.type === 'decimal')?.value ?? '.',
+  };
+}
+
+/** Reads digits with these separators; null when the separators are not where they belong. */
+function readAs({ group, point }: Separators, amount: string): string | null {
   const isByKeypad = group !== '.' && /^\d+\.\d{1,2}$/.test(amount);
   const [whole = '', fraction = '', ...more] = amount.split(isByKeypad ? '.' : point);
   const groups = whole.split(group);
@@ -102,5 +105,26 @@ export function readDecimal(typed: string, locale?: string): string | null {
   const digits = groups.join('');
   if (more.length > 0 || !wellGrouped || !/^\d*$/.test(digits) || !/^\d*$/.test(fraction)) return null;
   if (digits === '' && fraction === '') return null;
-  return `${sign}${digits.replace(/^0+(?=\d)/, '') || '0'}${fraction === '' ? '' : `.${fraction}`}`;
+  return `${digits.replace(/^0+(?=\d)/, '') || '0'}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+/**
+ * Returns the decimal that a person typed, read as amounts of money, or otherwise numbers, are written in their language
+ * ("1,250.5", "1.250,5" or "۱٬۲۵۰٫۵"), or null when it is not one, including when its separators are not where that
+ * language puts them. A point before one or two digits, as keypads type it, is accepted where a point is no group
+ * separator. The currency, spaces, the apostrophes that group digits in Switzerland, and direction marks are ignored;
+ * full-width characters, as input methods type them, are read like others.
+ */
+export function readDecimal(typed: string, locale?: string): string | null {
+  const ownDigits = [...new Intl.NumberFormat(locale, { useGrouping: false }).format(9876543210)].toReversed();
+  const bare = typed
+    .replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
+    .replace(/[\s\u00a0\u202f'’]|[\p{Sc}\p{Cf}]/gu, '')
+    .replace('\u2212', '-')
+    .replace(/\p{Nd}/gu, (digit) => (ownDigits.includes(digit) ? String(ownDigits.indexOf(digit)) : digit))
+    .replace(/^(-?)[A-Z]{3}(?=\D?\d)|(?<=\d)[A-Z]{3}$/, '$1');
+  const sign = bare.startsWith('-') ? '-' : '';
+  const amount = bare.slice(sign.length);
+  const read = readAs(separatorsOf('currency', locale), amount) ?? readAs(separatorsOf('decimal', locale), amount);
+  return read === null ? null : sign + read;
 }

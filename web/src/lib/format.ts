@@ -1,5 +1,6 @@
 /** Formats amounts, times and sizes in the viewer's language and time zone, amounts in their own currency. */
 import type { Day, Decimal, Instant } from '../api/shapes.ts';
+import { separatorsOf } from './decimal.ts';
 import { wholeNumber } from './whole-number.ts';
 
 /** Intl accepts decimal strings and keeps every digit; its type requires a cast, since ours are known to be numeric. */
@@ -16,15 +17,28 @@ function numberFormat(options: Intl.NumberFormatOptions): Intl.NumberFormat {
   return format;
 }
 
+const ofMoney = separatorsOf('currency');
+
+/** A number with the separators of amounts of money. */
+const withSeparators = (format: Intl.NumberFormat, amount: Decimal): string =>
+  format
+    .formatToParts(exact(amount))
+    .map(({ type, value }) => (type === 'group' ? ofMoney.group : type === 'decimal' ? ofMoney.point : value))
+    .join('');
+
+/** "1,250,000.5": an amount without its currency, with exactly these decimal places. */
+export const formatPlaces = (amount: Decimal, places: number): string =>
+  withSeparators(numberFormat({ minimumFractionDigits: places, maximumFractionDigits: places }), amount);
+
 /** "$1,250,000", with cents (of yen none, of dinars three digits) only when there are any; `short` gives "$1.25M", `rounded` never gives cents. */
 export function formatMoney(
   amount: Decimal,
   currency: string | null | undefined,
   { short = false, rounded = false, signed = false } = {},
 ): string {
-  return numberFormat({
+  const format = numberFormat({
     ...(currency && { style: 'currency', currency }),
-    signDisplay: signed ? 'exceptZero' : 'auto',
+    signDisplay: signed ? 'exceptZero' : 'negative',
     ...(short
       ? { notation: 'compact', maximumSignificantDigits: 3 }
       : rounded
@@ -34,7 +48,8 @@ export function formatMoney(
             maximumFractionDigits: 40,
             ...(!currency && { minimumFractionDigits: 2 }),
           }),
-  }).format(exact(amount));
+  });
+  return currency ? format.format(exact(amount)) : withSeparators(format, amount);
 }
 
 /** "12,480" */
@@ -51,7 +66,7 @@ export const formatWaiting = (count: number): string =>
 
 /** "18.4%" for a share between 0 and 1, always with one fraction digit, in the viewer's notation. */
 export function formatShare(share: Decimal, { signed = false } = {}): string {
-  const signDisplay = signed ? 'exceptZero' : 'auto';
+  const signDisplay = signed ? 'exceptZero' : 'negative';
   return numberFormat({ style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay }).format(
     exact(share),
   );
@@ -71,7 +86,7 @@ export function formatPoints(difference: Decimal): string {
 
 /** "4.80×", always with two fraction digits. */
 export function formatMultiple(multiple: Decimal, { signed = false } = {}): string {
-  const signDisplay = signed ? 'exceptZero' : 'auto';
+  const signDisplay = signed ? 'exceptZero' : 'negative';
   return `${numberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay }).format(exact(multiple))}×`;
 }
 

@@ -4,16 +4,19 @@ import { Bell as BellIcon } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { unreadQuery, useNotificationActions } from '../api/notifications.ts';
 
-/** Saves the browser's time zone on a person's first visit, until they choose one: their daily mail is sent by it. */
+/**
+ * Saves the browser's time zone on a person's first visit, until they choose one: their daily mail is sent by it. A zone
+ * that the service does not know, newer than its own list or "Etc/Unknown", is not saved.
+ */
 export function useFirstZone(): void {
   const zone = useQuery(unreadQuery).data?.time_zone;
-  const { set } = useNotificationActions();
+  const { setFirst } = useNotificationActions();
   const tried = useRef(false);
   useEffect(() => {
     if (zone !== null || tried.current) return;
     tried.current = true;
-    set.mutate({ time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone, digest_hour: 8 });
-  }, [zone, set]);
+    setFirst.mutate({ time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone, digest_hour: 8 });
+  }, [zone, setFirst]);
 }
 
 /** A link to the person's notifications, with the number of new ones. */

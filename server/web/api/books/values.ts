@@ -13,9 +13,12 @@ export const notAnAmount = 'Enter an amount with at most 16 digits before the po
 /** The decimal mark of a file: a point, a comma, or unknown (`open`), so that "1.234" may be more than a thousand. */
 export type Marks = 'point' | 'comma' | 'open';
 
-/** The amount without signs, parentheses, spaces and currency symbols, and whether it is negative. */
+/**
+ * The amount without signs, parentheses, spaces, currency symbols and the apostrophes that group digits in Switzerland,
+ * and whether it is negative.
+ */
 function bareAmount(written: string): { text: string; negative: boolean } {
-  const text = written.replaceAll(/[\s\u00a0\u202f']|\p{Sc}/gu, '').replaceAll(/[\u2212\u2013\u2014]/g, '-');
+  const text = written.replaceAll(/[\s\u00a0\u202f'’]|\p{Sc}/gu, '').replaceAll(/[\u2212\u2013\u2014]/g, '-');
   const bracketed = /^\((.*)\)$/.exec(text);
   if (bracketed) return { text: bracketed[1] ?? '', negative: true };
   const signed = /^-(.+)$|^(.+)-$/.exec(text);
@@ -42,7 +45,8 @@ const thousands = /^[1-9]\d{0,2}\.\d{3}$/;
 const thousandsByComma = /^[1-9]\d{0,2},\d{3}$/;
 /** Amounts whose comma can only be the decimal mark; a group of thousands does not begin with a zero. */
 const decimalsByComma = /^[1-9]\d{0,2}(\.\d{3})+,\d+$|^\d+,\d{1,2}$|^0,\d+$/;
-const groupsByComma = /^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/;
+/** Also as in India: "12,34,567.5". */
+const groupsByComma = /^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$|^[1-9]\d?(,\d{2})+,\d{3}(\.\d*)?$/;
 const groupsByPoint = /^[1-9]\d{0,2}(\.\d{3}){2,}$/;
 
 /**

@@ -71,6 +71,9 @@ function missingTerms(
   });
 }
 
+/** A typed term, with a decimal point: keypads of many languages have only a comma, which in terms groups nothing. */
+const termOf = (typed: string): string => typed.trim().replace(/^(\d+),(\d+)$/, '$1.$2');
+
 /** The form for loan terms to try out; they are kept only in the page's address. */
 function TermsForm({ offerId, typed, onTyped, currency }: TermsFormProps) {
   const { deal } = useDeal();
@@ -78,7 +81,7 @@ function TermsForm({ offerId, typed, onTyped, currency }: TermsFormProps) {
   const withTerms = (values: typeof nothing): TypedTerms => ({
     ...(typed.period_label && { period_label: typed.period_label }),
     ...Object.fromEntries(
-      Object.entries(values).flatMap(([name, value]) => (value.trim() === '' ? [] : [[name, value.trim()]])),
+      Object.entries(values).flatMap(([name, value]) => (value.trim() === '' ? [] : [[name, termOf(value)]])),
     ),
   });
   const form = useForm({
