@@ -16307,8 +16307,7 @@ begin
       when 'contradiction_answers' then return deal = any (app.deals_as('broker', 'seller'));
       when 'released_answers' then return deal = any (app.qoe_deals(false));
       when 'qoe_workspace_members' then
-        return deal = any (app.deals_as('broker', 'seller'))
-          or exists (select from public.participants p where p.id = any (records) and coalesce(p.advises, p.id) = any (app.principals()));
+        return deal = any (app.deals_as('broker', 'seller')) or records && app.principals();
       when 'closing_conditions' then
         return deal = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
           or exists (select from public.deals d where d.id = deal and d.organization_id = any (app.brokerages_as('admin')));
@@ -18829,9 +18828,9 @@ $function$;
 -- 8951a826f27565f2ed2d5da06ef5c8cbfcb9ff18fd20b9c177119ebe3b0eae4e  913_keys_that_stop_without_a_factor.sql
 -- 3339b6d5c4f2e1ed5abee9ea72f56a57e11bade7d0ce261f1a8999c0104a0a8d  914_deletions_told_to_who_joins.sql
 -- 43aa2fc57a3ee1bbd8d4268b4c3c5ab6a8d46992bd08baa158b923492984c531  915_slow_webhooks_of_a_brokerage.sql
--- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
--- ca96836ea5052323e49e19d26066f2b9b132c2dc6aeb7129c06e12f92f06c383  921_closed_documents_leave_open_pages.sql
 -- 7057027b82d2ab4f4192198dad7cb26bc8184983c1c36fecb7a55471d0a9937e  916_places_of_advisors.sql
 -- 4e7b55ff009e3ad973e7692b9eee97bc5f37ca78849c399a257f54ba44b5f66c  917_owners_who_see_the_deal.sql
 -- f8dc6664dd5c987a04f95107579b95d15502d161f14c141b3ac0d98b3d9ba2be  918_withdrawn_invitations.sql
+-- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
+-- ca96836ea5052323e49e19d26066f2b9b132c2dc6aeb7129c06e12f92f06c383  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
