@@ -43,7 +43,8 @@ begin
       when 'contradiction_answers' then return deal = any (app.deals_as('broker', 'seller'));
       when 'released_answers' then return deal = any (app.qoe_deals(false));
       when 'qoe_workspace_members' then
-        return deal = any (app.deals_as('broker', 'seller')) or records && app.principals();
+        return deal = any (app.deals_as('broker', 'seller'))
+          or exists (select from public.participants p where p.id = any (records) and coalesce(p.advises, p.id) = any (app.principals()));
       when 'closing_conditions' then
         return deal = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
           or exists (select from public.deals d where d.id = deal and d.organization_id = any (app.brokerages_as('admin')));
