@@ -16307,7 +16307,8 @@ begin
       when 'contradiction_answers' then return deal = any (app.deals_as('broker', 'seller'));
       when 'released_answers' then return deal = any (app.qoe_deals(false));
       when 'qoe_workspace_members' then
-        return deal = any (app.deals_as('broker', 'seller')) or records && app.principals();
+        return deal = any (app.deals_as('broker', 'seller'))
+          or exists (select from public.participants p where p.id = any (records) and coalesce(p.advises, p.id) = any (app.principals()));
       when 'closing_conditions' then
         return deal = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
           or exists (select from public.deals d where d.id = deal and d.organization_id = any (app.brokerages_as('admin')));
@@ -18832,5 +18833,5 @@ $function$;
 -- 4e7b55ff009e3ad973e7692b9eee97bc5f37ca78849c399a257f54ba44b5f66c  917_owners_who_see_the_deal.sql
 -- f8dc6664dd5c987a04f95107579b95d15502d161f14c141b3ac0d98b3d9ba2be  918_withdrawn_invitations.sql
 -- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
--- ca96836ea5052323e49e19d26066f2b9b132c2dc6aeb7129c06e12f92f06c383  921_closed_documents_leave_open_pages.sql
+-- cf9b4814073a4cc62c55fee6b3347a7f55ee0d526afa411dd4c04623282adb9d  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
