@@ -22,5 +22,11 @@ export const isBlank = (text: string): boolean => !/[^\s\p{Z}\p{Cc}\p{Cf}]/u.tes
 /** Whether a text is a single line of visible characters. */
 export const isVisible = (text: string): boolean => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
 
-/** The text on one line, trimmed, with single spaces. */
-export const onOneLine = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
+/** Longer text is not normalized: it takes time that grows with the square of the number of combining marks. */
+const mostNormalized = 1_000;
+
+/** The text on one line, trimmed, with single spaces, and with accented letters as single characters (NFC). */
+export function onOneLine(text: string): string {
+  const line = text.trim().replaceAll(/\s+/g, ' ');
+  return line.length <= mostNormalized ? line.normalize() : line;
+}

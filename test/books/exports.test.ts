@@ -397,6 +397,12 @@ describe('the account lines chosen by one side', () => {
   });
 });
 
+test('a customer is the same, however an upload stores the accents of the name', async () => {
+  const file = `customer;month;revenue\nCafé;2025-01;10\n${'Café'.normalize('NFD')};2025-01;20\nCafe;2025-01;30\n`;
+  const { body } = await preview(file, 'broker', 'customer_revenue');
+  expect(body.faults).toEqual([{ row: 3, column: 'customer_name', message: 'Duplicate of row 2: list each once.' }]);
+});
+
 describe('decimal commas', () => {
   const rows = 'Profit and Loss;;\n;Jan 2025;Feb 2025\nIncome;;\nSales;1.234;12.500\nTotal Income;1.234;12.500\n';
   const amounts = async (file: string) =>

@@ -512,10 +512,11 @@ test('each of several people invited gets the own name, however they are written
     'max@own.example.',
     'Ray, Eva <eva@own.example>, Fox, Tim <tim@own.example>',
     'joe@own.example, Joe Ash, lou@own.example, Lou Elm',
+    '王芳＜wang@own.example＞；田中、yuki＠own.example',
   ];
   await dialog.getByLabel('People').fill(lines.join('\n'));
   await dialog.getByRole('button', { name: 'Invite' }).click();
-  await page.getByRole('dialog', { name: '9 people are invited' }).waitFor();
+  await page.getByRole('dialog', { name: '11 people are invited' }).waitFor();
   await testPage.close();
   const invited = await service.sql<{ who: string }>(
     `select invited_name || ' ' || invited_email as who from members where brokerage_id = $1 and status = 'invited' and invited_email like '%own.example%' order by invited_email`,
@@ -530,6 +531,8 @@ test('each of several people invited gets the own name, however they are written
     'Lou lou@own.example',
     'Max max@own.example',
     'Fox, Tim tim@own.example',
+    '王芳 wang@own.example',
+    '田中 yuki@own.example',
     'Zoe zoe@own.example',
   ]);
 });

@@ -137,7 +137,10 @@ describe('by keyboard', () => {
 
   test('the palette opens a deal, whose title is announced', async () => {
     const { page } = await visit('broker', '/');
-    await page.keyboard.press('Control+k');
+    // As on a Russian keyboard.
+    await page.evaluate(
+      `dispatchEvent(new KeyboardEvent('keydown', { key: 'л', code: 'KeyK', ctrlKey: true, cancelable: true }))`,
+    );
     await page.getByRole('dialog').getByRole('combobox').fill('hvac');
     await page.getByRole('option', { name: /HVAC/ }).and(page.locator('[aria-selected=true]')).waitFor();
     // The last entry leads to the list of deals, and is no result.

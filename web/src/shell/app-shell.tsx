@@ -26,13 +26,17 @@ const SignInAgain = lazyPart(() => import('./sign-in-again.tsx'));
 
 const isMac = navigator.platform.startsWith('Mac');
 
+/** Whether the key is K: in the layouts of other scripts, such as Cyrillic, the one in its place. */
+const isK = ({ key, code }: KeyboardEvent): boolean =>
+  /^[a-z]$/i.test(key) ? key.toLowerCase() === 'k' : code === 'KeyK';
+
 /** Opens the command palette on Ctrl-K or Cmd-K, unless the page is `veiled`; its code is loaded on first use. */
 function usePalette(veiled: boolean) {
   const [open, setOpen] = useOpenHere();
   const [wanted, setWanted] = useState(false);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(isMac ? event.metaKey : event.ctrlKey) || event.shiftKey) return;
+      if (!isK(event) || !(isMac ? event.metaKey : event.ctrlKey) || event.shiftKey) return;
       event.preventDefault();
       if (veiled) return;
       setWanted(true);

@@ -7,6 +7,18 @@ export interface TypedPerson {
 
 const address = /[^\s<>,;:"()[\]]+@[^\s<>,;:"()[\]]*[^\s<>,;:"()[\].]/g;
 
+/** The punctuation of other scripts that separates people, and its counterpart in ASCII. */
+const marks: Readonly<Record<string, string>> = {
+  '，': ',',
+  '、': ',',
+  '،': ',',
+  '；': ';',
+  '؛': ';',
+  '＜': '<',
+  '＞': '>',
+  '＠': '@',
+};
+
 /** The name in a text beside an address, without marks of a list; empty when there is none. */
 function tidied(text: string): string {
   const words = text.replaceAll(/[\s"<>()]+/g, ' ').replaceAll(/^[\s,.]+|[\s,]+$/g, '');
@@ -44,7 +56,8 @@ function nameIn(email: string): string {
 export function readPeople(text: string): { people: TypedPerson[]; unread: string[] } {
   const people = new Map<string, TypedPerson>();
   const unread: string[] = [];
-  for (const line of text.replaceAll(/mailto:/gi, ' ').split(/[\n;]/)) {
+  const plain = text.replaceAll(/[，、،；؛＜＞＠]/g, (mark) => marks[mark] ?? mark).replaceAll(/mailto:/gi, ' ');
+  for (const line of plain.split(/[\n;]/)) {
     const found = line.match(address) ?? [];
     if (found.length === 0 && line.trim() !== '') unread.push(line.trim());
     const texts = line.split(address);
