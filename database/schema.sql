@@ -10073,7 +10073,7 @@ declare
   elsewhere record;
   other uuid;
   part record;
-  waits constant text := 'An invitation to this address is waiting already, in another role: withdraw it on the deal’s page first, then invite them again.';
+  waits constant text := 'An invitation to this address is waiting already, in another role or to advise somebody else: withdraw it on the deal’s page first, then invite them again.';
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
   if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
@@ -18811,3 +18811,4 @@ $function$;
 -- 7057027b82d2ab4f4192198dad7cb26bc8184983c1c36fecb7a55471d0a9937e  916_places_of_advisors.sql
 -- 4e7b55ff009e3ad973e7692b9eee97bc5f37ca78849c399a257f54ba44b5f66c  917_owners_who_see_the_deal.sql
 -- f8dc6664dd5c987a04f95107579b95d15502d161f14c141b3ac0d98b3d9ba2be  918_withdrawn_invitations.sql
+-- 3b08e35c03be139f0785c5835bc5fcb6f620e10a0b096bff26866a1ded2175f6  919_invited_to_advise_somebody_else.sql
