@@ -10078,7 +10078,7 @@ declare
   elsewhere record;
   other uuid;
   part record;
-  waits constant text := 'An invitation to this address is waiting already, in another role: withdraw it on the deal’s page first, then invite them again.';
+  waits constant text := 'An invitation to this address is waiting already, in another role or to advise somebody else: withdraw it on the deal’s page first, then invite them again.';
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
   if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
@@ -18835,3 +18835,4 @@ $function$;
 -- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
 -- cf9b4814073a4cc62c55fee6b3347a7f55ee0d526afa411dd4c04623282adb9d  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
+-- 3b08e35c03be139f0785c5835bc5fcb6f620e10a0b096bff26866a1ded2175f6  919_invited_to_advise_somebody_else.sql

@@ -208,6 +208,12 @@ describe('an invitation', () => {
     }
     const chain = await broker.ask(path, person('x@example.test', 'advisor', participants["seller's advisor"]));
     expect(chain.body.error.code).toBe('advisor_of_advisor');
+    // Who waits as an advisor of somebody else waits in the same role.
+    const other = await broker.ask(path, person('counsel@example.test', 'advisor', participants['viewer']));
+    expect(other).toMatchObject({ status: 409, body: { error: { code: 'already_invited' } } });
+    expect(other.body.error.message).toContain(
+      'waiting already, in another role or to advise somebody else: withdraw it',
+    );
     const nobody = await broker.ask(path, person('x@example.test', 'advisor', randomUUID()));
     expect(nobody).toMatchObject({ status: 400, body: { error: { details: [{ path: 'advises' }] } } });
     // The error does not reveal whether such an advisor exists on another deal.
