@@ -323,19 +323,19 @@ test('add-backs are shown in the currency of the books, not in that of the deal'
 test('an owner who has left the deal is marked on findings and closing conditions', async () => {
   const { service, scene } = web;
   const broker = await web.as('broker');
-  const owner_user_id = scene.people["seller's advisor"]!;
+  const owner_user_id = scene.people["broker's advisor"]!;
   const finding = { category: 'lease', title: 'The lease ends in June', severity: 'major', owner_user_id };
   expect((await broker.ask(`/deals/${scene.deal}/findings`, finding)).status).toBe(201);
   await insert(service, 'closing_conditions', { deal_id: scene.deal, name: 'Lease renewed', owner_user_id });
   const page = await at('broker', 'findings');
   const card = page.getByRole('listitem').filter({ hasText: finding.title });
-  await card.getByText("Owner: seller's advisor", { exact: true }).waitFor();
-  const leaving = `/deals/${scene.deal}/participants/${scene.participants["seller's advisor"]}`;
+  await card.getByText("Owner: broker's advisor", { exact: true }).waitFor();
+  const leaving = `/deals/${scene.deal}/participants/${scene.participants["broker's advisor"]}`;
   expect((await broker.ask(leaving, undefined, 'DELETE')).status).toBe(200);
-  await card.getByText("Owner: seller's advisor (left the deal)", { exact: true }).waitFor();
+  await card.getByText("Owner: broker's advisor (left the deal)", { exact: true }).waitFor();
   await page.getByRole('link', { name: /^Closing/ }).click();
   const condition = page.getByRole('listitem').filter({ hasText: 'Lease renewed' });
-  await condition.getByText("seller's advisor (left the deal)", { exact: true }).waitFor();
+  await condition.getByText("broker's advisor (left the deal)", { exact: true }).waitFor();
 });
 
 // The last test of this file: a withdrawn deal stays withdrawn.
