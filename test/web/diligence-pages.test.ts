@@ -339,6 +339,24 @@ test('add-backs are shown in the currency of the books, not in that of the deal'
   expect(await dialog.getByText('€').count()).toBe(0);
 });
 
+test('an owner who has left the deal is marked on findings and closing conditions', async () => {
+  const { service, scene } = web;
+  const broker = await web.as('broker');
+  const owner_user_id = scene.people["broker's advisor"]!;
+  const finding = { category: 'lease', title: 'The lease ends in June', severity: 'major', owner_user_id };
+  expect((await broker.ask(`/deals/${scene.deal}/findings`, finding)).status).toBe(201);
+  await insert(service, 'closing_conditions', { deal_id: scene.deal, name: 'Lease renewed', owner_user_id });
+  const page = await at('broker', 'findings');
+  const card = page.getByRole('listitem').filter({ hasText: finding.title });
+  await card.getByText("Owner: broker's advisor", { exact: true }).waitFor();
+  const leaving = `/deals/${scene.deal}/participants/${scene.participants["broker's advisor"]}`;
+  expect((await broker.ask(leaving, undefined, 'DELETE')).status).toBe(200);
+  await card.getByText("Owner: broker's advisor (left the deal)", { exact: true }).waitFor();
+  await page.getByRole('link', { name: /^Closing/ }).click();
+  const condition = page.getByRole('listitem').filter({ hasText: 'Lease renewed' });
+  await condition.getByText("broker's advisor (left the deal)", { exact: true }).waitFor();
+});
+
 // It comes after the other tests with a selected buyer: here the buyer is no longer selected.
 test('a broker is not offered to remind the owner of a condition who no longer sees it', async () => {
   const page = await at('broker', 'closing');

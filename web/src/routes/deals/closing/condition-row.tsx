@@ -10,7 +10,7 @@ import { StatusSelect } from '../../../components/status-select.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { conditionStates, optionsOf } from '../../../lib/states.ts';
 import { useMe } from '../../../api/me.ts';
-import { useDeal } from '../context.ts';
+import { useDeal, useOwnerName } from '../context.ts';
 import { RemindButton } from '../remind-button.tsx';
 
 function StatusControl({ condition }: { condition: ClosingCondition }) {
@@ -35,11 +35,6 @@ function StatusControl({ condition }: { condition: ClosingCondition }) {
   );
 }
 
-/** The owner's name; buyers do not get the names of the other side's advisors. */
-function ownerOf({ has_owner, owner_name }: ClosingCondition): string {
-  return owner_name ?? (has_owner ? 'Someone else on the deal' : 'Unassigned');
-}
-
 interface ConditionRowProps {
   condition: ClosingCondition;
   onEdit: () => void;
@@ -51,6 +46,7 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
   const { remove } = useConditionActions(deal.id);
   const confirm = useConfirm();
   const me = useMe().user.id;
+  const ownerName = useOwnerName();
   const owner = participants.find(({ user_id }) => user_id === condition.owner_user_id);
   const principal = owner?.role === 'advisor' ? participants.find(({ id }) => id === owner.advises) : owner;
   // A buyer's side sees conditions only while that buyer is selected, and nobody is reminded of what they do not see.
@@ -74,7 +70,8 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
   return (
     <ConditionLine
       condition={condition}
-      owner={ownerOf(condition)}
+      // Buyers do not get the names of the other side's advisors.
+      owner={ownerName(condition) ?? (condition.has_owner ? 'Someone else on the deal' : 'Unassigned')}
       menu={
         capacities.can_edit_conditions && (
           <Menu

@@ -101,7 +101,7 @@ type Open = { what: Exclude<DocumentAction, 'remove'>; document: DealDocument } 
 
 /** The “Documents” tab of a deal: the documents that the caller may open, latest first. */
 export default function DocumentsTab() {
-  const { deal, capacities } = useDeal();
+  const { deal, capacities, participants } = useDeal();
   useVisit(deal.id, 'documents');
   const mayUpload = capacities.can_upload_documents;
   const [uploading, setUploading] = useState(false);
@@ -153,7 +153,7 @@ export default function DocumentsTab() {
       description={
         mayUpload
           ? 'You choose who may open each one: everyone, buyers under an NDA, or the exclusive buyer.'
-          : capacities.can_sign_nda
+          : capacities.can_sign_nda && participants.every((one) => one.nda_status !== 'active')
             ? 'What the brokers and sellers share with you. Sign the NDA to open the documents under NDA.'
             : 'What the brokers and sellers share with you.'
       }

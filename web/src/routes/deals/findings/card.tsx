@@ -14,6 +14,7 @@ import { plural } from '../../../lib/format.ts';
 import { lengths } from '../../../lib/lengths.ts';
 import { findingSeverities, findingStates } from '../../../lib/states.ts';
 import { required, useForm, type Form } from '../../../lib/use-form.ts';
+import { useOwnerName } from '../context.ts';
 import { FindingStatusDialog } from './dialogs.tsx';
 
 /** One finding, with its comments and history in an expandable part. */
@@ -21,6 +22,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
   const [changing, setChanging] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const { comment_count: comments } = finding;
+  const owner = useOwnerName()(finding);
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
@@ -35,7 +37,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
       {finding.description !== null && (
         <p className="mt-1 max-w-3xl break-words whitespace-pre-wrap text-soft">{finding.description}</p>
       )}
-      {finding.owner_name !== null && <p className="mt-2 text-sm text-faint">Owner: {finding.owner_name}</p>}
+      {owner !== null && <p className="mt-2 text-sm text-faint">Owner: {owner}</p>}
       {finding.status_notes !== null && (
         <p className="mt-3 max-w-3xl border-l-2 border-accent pl-4 break-words whitespace-pre-wrap text-ink">
           {finding.status_notes}
