@@ -1,6 +1,7 @@
 -- compatible: nodes pass on a further kind of change as they do any other.
 --
--- A document that is closed to some stays on their open pages until these hear of it. As after a removal, whoever could open it before is told.
+-- A document that is closed to some stays on their open pages until these hear of it. As after a removal, whoever could open it before is told. So is an advisor, and whom they
+-- advise, of the advisor's place in the QoE workspace (916_places_of_advisors.sql).
 
 create or replace function app.announce()
   returns trigger
