@@ -31,6 +31,8 @@ export interface Program {
   /** What `serve --json` prints once it is ready; rejects when the process ends before. */
   readonly ready: Promise<Addresses>;
   readonly ended: Promise<Ended>;
+  /** Returns what the process has written so far. */
+  written(): Pick<Ended, 'stdout' | 'stderr'>;
   /** Returns the process id of the server itself, which bin/dealkeep.js starts. */
   serverPid(): Promise<number>;
 }
@@ -130,7 +132,7 @@ function started(args: readonly string[], env: Readonly<Record<string, string>>,
   // A test that does not wait for the program to be ready does not handle the rejection.
   ready.catch(() => {});
   const serverPid = async () => Number(await readFile(path.join(env['DATA_DIR'] ?? '', 'dealkeep.pid'), 'utf8'));
-  return { child, ready, ended, serverPid };
+  return { child, ready, ended, written: () => ({ stdout, stderr }), serverPid };
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   type BackupLine,
   type Backups,
 } from './backups.ts';
-import { newDataDir, run, serve } from './program.ts';
+import { newDataDir, run, serve, type Program } from './program.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -38,6 +38,11 @@ async function foundAboutBackups(variables: Record<string, string>): Promise<str
   return findings.list.map(worded);
 }
 
+/** Returns a function that gives everything that a program has written so far. */
+function logOf({ written }: Program): () => string {
+  return () => Object.values(written()).join('');
+}
+
 const worded = ({ level, message }: Finding) => `${level}: ${message}`;
 
 test('the service makes a backup when the latest is too old, and doctor reports its age and failures', async () => {
@@ -52,10 +57,8 @@ test('the service makes a backup when the latest is too old, and doctor reports 
     BACKUP_EVERY: '1d',
     BACKUP_KEEP: '2',
   });
-  let log = '';
-  program.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  program.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  await expect.poll(() => log, { timeout: 60_000 }).toContain('"msg":"made a backup that lacks documents"');
+  const log = logOf(program);
+  await expect.poll(log, { timeout: 60_000 }).toContain('"msg":"made a backup that lacks documents"');
   expect((await readdir(place, { recursive: true })).filter((name) => name.endsWith('/manifest'))).toHaveLength(1);
   program.child.kill('SIGTERM');
   await program.ended;
@@ -123,11 +126,9 @@ test('a service that cannot check a recent backup has not failed to make one', a
       DATA_DIR: backups.service.config.dataDir,
       BACKUP_EVERY: '1d',
     });
-    let log = '';
-    program.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    program.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    await expect.poll(() => log, { timeout: 60_000 }).toContain('no backup was made');
-    expect(log).toContain('could not be checked');
+    const log = logOf(program);
+    await expect.poll(log, { timeout: 60_000 }).toContain('no backup was made');
+    expect(log()).toContain('could not be checked');
     program.child.kill('SIGTERM');
     await program.ended;
     expect(await backups.noted()).toEqual(before);
@@ -136,6 +137,7 @@ test('a service that cannot check a recent backup has not failed to make one', a
   }
 });
 
+/** Renames a plain backup as if the clock had been wrong; returns its new name. */
 async function redated(place: string, name: string, at: Date): Promise<string> {
   const stamp = at.toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const early = name.replace(/\d{8}T\d{6}Z/, stamp);
@@ -192,11 +194,9 @@ test('a place with backups of another database or of a copy is reported by docto
     `fault: ${made.name}, the latest backup in ${place}, was made from a copy of this database, or before its documents were adopted: none of this one are made there.`,
   ]);
   const node = serve({ ...copy.env, BACKUP_TO: place, BACKUP_EVERY: '1d' });
-  let log = '';
-  node.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  node.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  await expect.poll(() => log, { timeout: 60_000 }).toContain('no backup was made');
-  expect(log).toContain('dealkeep backup --continue');
+  const log = logOf(node);
+  await expect.poll(log, { timeout: 60_000 }).toContain('no backup was made');
+  expect(log()).toContain('dealkeep backup --continue');
   node.child.kill('SIGTERM');
   await node.ended;
 

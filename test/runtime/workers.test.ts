@@ -22,12 +22,10 @@ interface Line {
 }
 
 /** Returns a function that returns the lines logged so far. */
-function logOf({ child }: Program): () => Line[] {
-  let text = '';
-  child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()));
+function logOf({ written }: Program): () => Line[] {
   return () =>
-    text
-      .split('\n')
+    written()
+      .stdout.split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Line);
 }
