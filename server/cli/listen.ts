@@ -95,7 +95,7 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
 
   /**
    * Refuses, bypassing Node.js, a request that has no response object or whose handler waits for the body; then closes
-   * the connection.
+   * the connection. Only closes it when a response has begun.
    */
   async function refuse(socket: Duplex, url: string, refused: Problem): Promise<void> {
     const bytes = await refusalBy(known, socket, url, refused)
@@ -130,7 +130,7 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
         response.setHeader('Connection', 'close');
       }
       request.headers.host = ourName;
-      enforceBodyRate(request, response, rate, () => void refuse(request.socket, url, refusedWith(408)));
+      enforceBodyRate(request, rate, () => void refuse(request.socket, url, refusedWith(408)));
       answer(request, response);
     };
 

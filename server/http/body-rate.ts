@@ -1,6 +1,6 @@
 /** Ends requests whose body arrives too slowly, so that idle senders cannot hold connections. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
 interface BodyRate {
   /** Time between two checks, in milliseconds. */
@@ -23,15 +23,9 @@ function announcesBody({ rawHeaders }: IncomingMessage): boolean {
 
 /**
  * Checks the rate at which the body of a request arrives, however long the body is. If it is too slow, `tooSlow` is
- * called, or, when the response has begun, the connection is closed. A body that waits for the service to read it is
- * not too slow.
+ * called, once. A body that waits for the service to read it is not too slow.
  */
-export function enforceBodyRate(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { every, least }: BodyRate,
-  tooSlow: () => void,
-): void {
+export function enforceBodyRate(request: IncomingMessage, { every, least }: BodyRate, tooSlow: () => void): void {
   if (!announcesBody(request)) return;
   const { socket } = request;
   let before = socket.bytesRead;
@@ -47,8 +41,7 @@ export function enforceBodyRate(
     before = socket.bytesRead;
     if (waitsForUs || hadToWait || came >= least) return;
     clearInterval(looking);
-    if (response.headersSent) socket.destroySoon();
-    else tooSlow();
+    tooSlow();
   };
   const looking = setInterval(look, every).unref();
   request.once('close', () => clearInterval(looking));

@@ -8,7 +8,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type tls from 'node:tls';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import {
   faultOfUrl,
   guardedFetch,
@@ -17,6 +17,7 @@ import {
   NotFetched,
   type Guard,
 } from '../../server/http/guarded-fetch.ts';
+import { openReceivers } from '../../server/webhooks/connections.ts';
 import { canCertify, certificateFor } from '../certificate.ts';
 
 const closers: (() => void)[] = [];
@@ -241,6 +242,29 @@ describe('kept-alive connections', () => {
     await expect.poll(() => taken.every(({ destroyed }) => destroyed)).toBe(true);
   });
 
+  test('go to the address found for their host within the last five seconds, which is then resolved again', async () => {
+    const port = await listening(http.createServer((_request, response) => response.end('ok')));
+    const kept = new KeptConnections();
+    closers.push(() => kept.close());
+    let looks = 0;
+    const resolve = async () => {
+      looks += 1;
+      return ['127.0.0.1'];
+    };
+    const ask = () => guardedFetch(`http://localhost:${port}/`, post, { ...local, kept, resolve });
+    await ask();
+    await ask();
+    expect(looks).toBe(1);
+    const later = performance.now() + 5_000;
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(later);
+    try {
+      await ask();
+    } finally {
+      clock.mockRestore();
+    }
+    expect(looks).toBe(2);
+  });
+
   test('are not reused for another host or for a forbidden address', async () => {
     const asked: string[] = [];
     const answer: http.RequestListener = (request, response) => {
@@ -261,10 +285,36 @@ describe('kept-alive connections', () => {
   });
 });
 
+test('connections are kept for the 64 webhooks that were used last, and for those in use', () => {
+  const receivers = openReceivers();
+  const use = (webhook: string): KeptConnections => {
+    const { kept, giveBack } = receivers.of(webhook);
+    giveBack();
+    return kept;
+  };
+  const inUse = receivers.of('in use');
+  const [first, second] = [use('0'), use('1')];
+  for (let nth = 2; nth < 63; nth += 1) use(`${nth}`);
+  expect(use('0')).toBe(first);
+  use('63');
+  expect(use('0')).toBe(first);
+  expect(use('in use')).toBe(inUse.kept);
+  expect(use('1')).not.toBe(second);
+
+  // More in use than are kept.
+  for (let nth = 0; nth < 65; nth += 1) receivers.of(`busy ${nth}`);
+  expect(use('in use')).toBe(inUse.kept);
+  inUse.giveBack();
+  expect(use('in use')).not.toBe(inUse.kept);
+  receivers.close();
+});
+
 describe('the response to a guarded request', () => {
-  test('is cut after 64 kB', async () => {
+  test('is cut after 64 kB, and its connection closed', async () => {
     let sent = 0;
+    const closed = Promise.withResolvers<void>();
     const server = http.createServer((_request, response) => {
+      response.on('close', () => closed.resolve());
       const part = Buffer.alloc(65_536, 'a');
       const more = () => {
         while (!response.destroyed && sent < 100_000_000) {
@@ -277,6 +327,7 @@ describe('the response to a guarded request', () => {
     const port = await listening(server);
     const answer = await guardedFetch(`http://127.0.0.1:${port}/`, post, local);
     expect([answer.status, answer.body.length, answer.isCut]).toEqual([200, 65_536, true]);
+    await closed.promise;
     expect(sent).toBeLessThan(100_000_000);
   });
 
@@ -338,5 +389,17 @@ describe('the response to a guarded request', () => {
   test('is abandoned when the host name is never resolved', async () => {
     const resolve = () => new Promise<never>(() => {});
     expect(await refused('https://hooks.example.com/', { ...strict, resolve, millis: 100 })).toMatch(/within 0.1/);
+  });
+
+  test('is not asked for when the host name is resolved too late', async () => {
+    let connections = 0;
+    const server = http.createServer((_request, response) => response.end('ok'));
+    const port = await listening(server.on('connection', () => (connections += 1)));
+    const found = Promise.withResolvers<string[]>();
+    const late = refused(`http://localhost:${port}/`, { ...local, resolve: () => found.promise, millis: 100 });
+    expect(await late).toMatch(/within 0.1/);
+    found.resolve(['127.0.0.1']);
+    await guardedFetch(`http://127.0.0.1:${port}/`, post, local);
+    expect(connections).toBe(1);
   });
 });

@@ -25,6 +25,8 @@ beforeAll(async () => {
     for await (const part of c.req.raw.body ?? []) size += part.byteLength;
     return c.text(String(size));
   });
+  app.post('/answers-first', (c) => c.body(new ReadableStream({ start: (answer) => answer.enqueue('so far') })));
+  app.post('/answers-at-once', (c) => c.text('so far'));
   app.get('/', (c) => c.text('hello'));
   listener.answerWith(app);
 });
@@ -76,6 +78,17 @@ test('a body that stops arriving gets a 408', async () => {
   socket.write(`${head(40_000)}${'x'.repeat(5000)}`);
   expect(await said).toMatch(/^HTTP\/1\.1 408 /);
 });
+
+test.each(['/answers-first', '/answers-at-once'])(
+  'a body that stops arriving once %s has begun to answer ends the connection, without a second response',
+  async (path) => {
+    const { socket, said } = open();
+    socket.write(`${head(40_000, path).replace('Connection: close\r\n', '')}${'x'.repeat(5000)}`);
+    const answer = await said;
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*so far/);
+    expect(answer).not.toContain('408');
+  },
+);
 
 test('a body that waits for the server to read it is not late', async () => {
   const { socket, said } = open();
