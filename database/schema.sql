@@ -148,7 +148,7 @@ CREATE POLICY workspace_reads ON public.accounting_snapshots FOR SELECT TO dealk
 CREATE POLICY editors_add ON public.accounting_snapshots FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
 CREATE POLICY editors_change ON public.accounting_snapshots FOR UPDATE TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])) AND (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[])));
 CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('100', 'requested_by', 'requested_at', 'snapshots');
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.accounting_snapshots FOR EACH ROW WHEN (new.status <> 'failed'::text) EXECUTE FUNCTION app.keep_closed();
@@ -407,9 +407,9 @@ CREATE POLICY all_but_other_buyers_see_it ON public.closing_conditions FOR SELEC
 CREATE POLICY brokers_add ON public.closing_conditions FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'conditions:write'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY brokers_and_owners_change ON public.closing_conditions FOR UPDATE TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'conditions:write'::text]) AS deals_acting_as))::uuid[])) OR owner_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text, 'buyer'::text, 'advisor'::text]) AS deals_acting_as))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['conditions:write'::text]) AS deals_acting_as))::uuid[])) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['conditions:read'::text]) AS deals_acting_as))::uuid[])) OR owner_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text, 'buyer'::text, 'advisor'::text]) AS deals_acting_as))::uuid[])) AND ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[]))));
 CREATE POLICY brokers_take_out ON public.closing_conditions FOR DELETE TO dealkeep_server
-    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'conditions:write'::text]) AS deals_acting_as))::uuid[]));
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['conditions:write'::text]) AS deals_acting_as))::uuid[])) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['conditions:read'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_has_room BEFORE INSERT ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'closing conditions');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.announce('conditions', 'id');
@@ -520,7 +520,7 @@ CREATE POLICY members_and_keys_see_them ON public.contacts FOR SELECT TO dealkee
 CREATE POLICY members_and_keys_add_them ON public.contacts FOR INSERT TO dealkeep_server
     WITH CHECK (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
 CREATE POLICY members_and_keys_change_them ON public.contacts FOR UPDATE TO dealkeep_server
-    USING (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
+    USING ((brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[])) AND (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:read'::text) AS brokerages_for))::uuid[])));
 CREATE TRIGGER note_changed AFTER UPDATE ON public.contacts REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER note_new AFTER INSERT ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.note_new_contact('5000');
 CREATE TRIGGER note_removed AFTER DELETE ON public.contacts REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
@@ -724,7 +724,7 @@ CREATE POLICY as_owner ON public.deals TO CURRENT_USER
 CREATE POLICY participants_and_admins_see_it ON public.deals FOR SELECT TO dealkeep_server
     USING (app.deal_is_visible(id, organization_id, ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'buyer'::text, 'viewer'::text, 'deals:read'::text]) AS deals_as), ( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as)));
 CREATE POLICY brokers_change_it ON public.deals FOR UPDATE TO dealkeep_server
-    USING (id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'deals:write'::text]) AS deals_acting_as))::uuid[]));
+    USING ((id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'deals:write'::text]) AS deals_acting_as))::uuid[])) AND (id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'deals:read'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.state = 'closed'::text AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE ON public.deals FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'id');
 CREATE TRIGGER announce_update AFTER UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.announce('deal', 'id');
@@ -926,7 +926,7 @@ CREATE POLICY deal_side_and_own_side ON public.financing_sources FOR SELECT TO d
 CREATE POLICY those_in_diligence_add ON public.financing_sources FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY those_in_diligence_change ON public.financing_sources FOR UPDATE TO dealkeep_server
-    USING (deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[]));
+    USING ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[]))));
 CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'sources of financing');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.announce('financing', 'id');
@@ -1045,7 +1045,7 @@ CREATE POLICY deal_side_and_own_side ON public.findings FOR SELECT TO dealkeep_s
 CREATE POLICY those_in_diligence_add ON public.findings FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY those_in_diligence_change ON public.findings FOR UPDATE TO dealkeep_server
-    USING (deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[]));
+    USING ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[]))));
 CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'findings');
 CREATE TRIGGER a_has_room_today_update BEFORE UPDATE OF status, status_notes ON public.findings FOR EACH ROW WHEN (new.status IS DISTINCT FROM old.status OR new.status_notes IS DISTINCT FROM old.status_notes) EXECUTE FUNCTION app.limit_a_day('1000', 'changed_by', 'changed_at', 'changes of findings', 'vault.changes_of_findings');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
@@ -1650,7 +1650,7 @@ CREATE POLICY each_sees_their_part ON public.questions FOR SELECT TO dealkeep_se
 CREATE POLICY buyers_under_nda_ask ON public.questions FOR INSERT TO dealkeep_server
     WITH CHECK (asked_by = (( SELECT app.user_id() AS user_id)) AND status = 'pending_broker_review'::text AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) AND (deal_id = ANY ((( SELECT app.deals_under_nda() AS deals_under_nda))::uuid[])));
 CREATE POLICY each_moves_it_on ON public.questions FOR UPDATE TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])) OR asked_by = (( SELECT app.user_id() AS user_id)));
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR (status = ANY (ARRAY['with_seller'::text, 'answered'::text, 'distributed'::text])) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text]) AS deals_acting_as))::uuid[])) OR asked_by = (( SELECT app.user_id() AS user_id)) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'asked_by', 'asked_at', 'questions');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'id');
@@ -18836,3 +18836,4 @@ $function$;
 -- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
 -- f893c251a36b167bf057b37368d3928d3ad5119006bdc42467096ca4c916704b  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
+-- 61e0314ed11ef141de0d401bcfd083d5ec6da18335fac2219442c21b8177c660  955_changes_of_what_is_seen.sql

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import type { Check, Stage } from './scene.ts';
+import { enterAsKey } from './stage.ts';
 
 type Sent = [text: string, values?: unknown[]];
 
@@ -294,4 +296,67 @@ check('an identity sealed with everything but the secret is nobody', async ({ se
     assert.equal(await deals(), 0);
     await server.query('rollback');
   }
+});
+
+check('a change that reads no column reaches no more than one that reads', async (stage) => {
+  const { owner, server, scene } = stage;
+  // A change that reads a column is held to the policies of SELECT, too.
+  const { rows: changes } = await owner.query<{ change: string; column: string }>(
+    `select format(case p.cmd when 'DELETE' then 'delete from %I' else 'update %1$I set %I = default' end, p.tablename, a.attname) as change,
+       (select k.attname from pg_attribute k where k.attrelid = a.attrelid and k.attnum = 1) as column
+     from (select distinct cmd, tablename from pg_policies
+       where schemaname = 'public' and cmd in ('UPDATE', 'DELETE') and 'dealkeep_server' = any (roles)) p
+     join pg_attribute a on a.attrelid = format('public.%I', p.tablename)::regclass and a.attnum > 0 and not a.attisdropped
+     where case p.cmd when 'DELETE' then a.attnum = 1 else has_column_privilege('dealkeep_server', a.attrelid, a.attnum, 'UPDATE') end
+     order by 1`,
+  );
+  assert.ok(changes.length > 30);
+  const reached = async (text: string): Promise<string> => {
+    await server.query('savepoint before');
+    try {
+      return String((await server.query(text)).rowCount);
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) throw error;
+      return `${error.code} ${error.message}`;
+    } finally {
+      await server.query('rollback to savepoint before');
+    }
+  };
+  const entering: [string, () => Promise<unknown>][] = [
+    ...Object.entries(scene.people).map(([caller, id]): [string, () => Promise<unknown>] => [
+      caller,
+      () => server.query('select app.enter_as($1)', [id]),
+    ]),
+    ...keyScopes
+      .filter((scope) => scope.endsWith(':write'))
+      .map((scope): [string, () => Promise<unknown>] => [`a key for ${scope}`, () => enterAsKey(stage, [scope])]),
+  ];
+  // Records that somebody who no longer sees them asked or owns.
+  const { rows: left } = await owner.query<{ id: string }>(
+    `insert into questions (deal_id, participant_id, asked_by, category, question_text) values ($1, $2, $3, 'tax', 'Which?') returning id`,
+    [scene.deal, scene.participants['removed'], scene.people['removed']],
+  );
+  const { rows: owned } = await owner.query<{ id: string }>(
+    `insert into closing_conditions (deal_id, name, owner_user_id) values ($1, 'C', $2) returning id`,
+    [scene.deal, scene.people['other buyer']],
+  );
+  const further: string[] = [];
+  try {
+    for (const [caller, enter] of entering) {
+      await server.query('begin');
+      try {
+        await enter();
+        for (const { change, column } of changes) {
+          const [blind, reading] = [await reached(change), await reached(`${change} where true or ${column} is null`)];
+          if (blind !== reading) further.push(`${caller}: ${change}: ${blind} instead of ${reading}`);
+        }
+      } finally {
+        await server.query('rollback');
+      }
+    }
+  } finally {
+    await owner.query('delete from questions where id = $1', [left[0]?.id]);
+    await owner.query('delete from closing_conditions where id = $1', [owned[0]?.id]);
+  }
+  assert.deepEqual(further, []);
 });
