@@ -251,8 +251,8 @@ const completed = (values: string[], total = values.length): CompleteResult => (
 });
 
 /**
- * Completions of a prompt's argument that begin with the typed text: titles of the caller's deals, or days. Resource
- * templates have no completions.
+ * Completions of a prompt's argument: titles of the caller's deals that contain the typed text, or days that begin with
+ * it. Resource templates have no completions.
  */
 export async function completeArgument(
   context: RequestContext,

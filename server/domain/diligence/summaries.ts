@@ -83,8 +83,10 @@ export function earningsInShort(books: Books, sight: AnswersInSight) {
   const { open, explained } = contradictionsSummary(books, sight);
   const all = [...open, ...explained];
   let length = 0;
-  const named = [...Map.groupBy(all, ({ kind }) => kind).values()]
-    .flatMap((its) => its.slice(0, brief.ofKind))
+  const ofEachKind = [...Map.groupBy(all, ({ kind }) => kind).values()].flatMap((its) => its.slice(0, brief.ofKind));
+  const chosen = new Set(ofEachKind);
+  const named = all
+    .filter((one) => chosen.has(one))
     .slice(0, brief.contradictions)
     .map(inWords)
     .filter((text, place) => (length += text.length) <= brief.characters || place === 0);
