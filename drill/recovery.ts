@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, chmodSync, chownSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { freePort } from '../bench/free-port.ts';
@@ -14,6 +14,14 @@ import { migrate } from '../server/database/migrate.ts';
 import { preparedHome } from '../server/database/postgres-home.ts';
 import type { Drill } from './drill.ts';
 import { ask, debianEngine } from './postgres.ts';
+
+/** The statements that the page has run in the recovered database. */
+function lastStep(): string[] {
+  const page = readFileSync(new URL('../docs/recovery.md', import.meta.url), 'utf8');
+  const statements = page.match(/^ {7}(?:update|delete from) vault\..+;$/gm) ?? [];
+  if (statements.length < 2) throw new Error('docs/recovery.md has no statements for the recovered database.');
+  return statements;
+}
 
 async function run(directory: string, say: (line: string) => void): Promise<boolean> {
   chmodSync(directory, 0o711);
@@ -105,7 +113,7 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
       if (Date.now() > giveUp) throw new Error('The recovery did not end.');
     const found = await ask(owner, `select count(*)::int from contacts where display_name = 'Before the mistake'`);
     say(`${String(found)} of 1 contacts of the moment before the mistake is there`);
-    await ask(owner, 'update vault.change_stream set history = gen_random_uuid() returning 1');
+    for (const statement of lastStep()) await ask(owner, statement);
     const isAnew = (await ask(owner, history)) !== before;
     say(isAnew ? 'cursors from before are told that they have expired' : 'cursors from before are still taken');
     return found === 1 && isAnew;

@@ -86,6 +86,21 @@ const knownAs: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+/** Names of what keeps macros in archives: of Office, and of OpenDocument, whose lists of libraries may be empty. */
+const officeMacros = /(^|\/)vbaProject\.bin$/i;
+const openMacros = /^(Basic|Scripts)\/[^/]+\/(?!(script|dialog)-lb\.xml$)./i;
+/** The same in the directory of an older Office file, which may lie behind the bytes in `head`. */
+const compoundMacros = Buffer.from('_VBA_PROJECT', 'utf16le');
+
+/** Whether a file of this kind has macros, as far as its beginning shows; `names` are those of its parts. */
+function hasMacros({ media, content }: Kind, head: Uint8Array, names: readonly string[]): boolean {
+  if (names.some((name) => officeMacros.test(name))) return true;
+  if (media.startsWith(open)) return names.some((name) => openMacros.test(name));
+  // A mail only carries what is attached to it.
+  if (content !== compound || media === 'application/vnd.ms-outlook') return false;
+  return Buffer.from(head.buffer, head.byteOffset, head.byteLength).includes(compoundMacros);
+}
+
 /** Returns the part of a name after the last dot, in lower case; '' without one. */
 export const endingOf = (filename: string): string => /\.([^.]+)$/.exec(filename)?.[1]?.toLowerCase() ?? '';
 
@@ -123,10 +138,9 @@ export async function kindOf(filename: string, head: Uint8Array, whole: boolean)
   if (kind.content === 'text') checkText(head, whole, ending);
   else {
     const found = (await fileTypeFromBuffer(head))?.mime;
-    if (found?.includes('macroenabled'))
-      throw new NotTaken('This file contains macros. Save it without them, or as PDF.');
-    const names = found === 'application/zip' || kind.folder ? [...zipNames(head)] : [];
-    if (names.some((name) => /(^|\/)vbaProject\.bin$/i.test(name)))
+    const isArchive = found === 'application/zip' || kind.folder !== undefined || kind.media.startsWith(open);
+    const names = isArchive ? [...zipNames(head)] : [];
+    if (found?.includes('macroenabled') || hasMacros(kind, head, names))
       throw new NotTaken('This file contains macros. Save it without them, or as PDF.');
     // Some programs write an archive's type at its end, after the bytes in `head`.
     const byFolder = found === 'application/zip' && names.some((name) => kind.folder && name.startsWith(kind.folder));

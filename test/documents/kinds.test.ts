@@ -14,6 +14,9 @@ const contentTypes = (main: string) =>
 const spreadsheet = 'vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const compound = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(1000)]);
 const large = Buffer.alloc(headBytes, 'x');
+const openText = ['mimetype', 'application/vnd.oasis.opendocument.text'] as const;
+/** An older Office file with a project of macros in its directory. */
+const withProject = Buffer.concat([compound, Buffer.from('_VBA_PROJECT_CUR', 'utf16le'), Buffer.alloc(1000)]);
 
 describe('an accepted file gets the media type of its content', () => {
   test.each([
@@ -26,12 +29,14 @@ describe('an accepted file gets the media type of its content', () => {
       `application/${spreadsheet}`,
     ],
     ['Books.xlsx', aZip(['xl/workbook.xml', 'a'], ['xl/media/1.png', large]), `application/${spreadsheet}`],
+    ['Letter.odt', aZip(openText), 'application/vnd.oasis.opendocument.text'],
     [
       'Letter.odt',
-      aZip(['mimetype', 'application/vnd.oasis.opendocument.text']),
+      aZip(openText, ['Basic/Standard/script-lb.xml', 'a'], ['Scripts/', '']),
       'application/vnd.oasis.opendocument.text',
     ],
     ['Old.xls', compound, 'application/vnd.ms-excel'],
+    ['With an attachment.msg', withProject, 'application/vnd.ms-outlook'],
     ['Photos.zip', aZip(['a.png', aPng()]), 'application/zip'],
     ['Letter.rtf', String.raw`{\rtf1\ansi Dear}`, 'application/rtf'],
     ['Staff.csv', 'Name,Wage\r\nÅsa,36.25\r\n', 'text/csv'],
@@ -77,6 +82,8 @@ describe('a file is rejected with an explanation', () => {
       aZip(['xl/workbook.xml', 'a'], ['xl/vbaProject.bin', 'a']),
       /macros/,
     ],
+    ['macros in an older workbook', 'Old.xls', withProject, /macros/],
+    ['macros in an OpenDocument text', 'Letter.odt', aZip(openText, ['Basic/Standard/Module1.xml', 'a']), /macros/],
     ['a page', 'page.html', '<!doctype html><p>Hello', /\.html are not accepted/],
     ['a page called text', 'page.txt', '\n\n<!-- hello --> <HTML><script>alert(1)</script>', /web page or a program/],
     [

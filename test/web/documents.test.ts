@@ -105,6 +105,17 @@ describe('adding documents', () => {
     expect(await web.service.sql('select from vault.uploads')).toHaveLength(0);
   });
 
+  test('rejects an older workbook with macros with 415, and stores nothing of it', async () => {
+    const before = await stored();
+    const project = Buffer.from('_VBA_PROJECT_CUR', 'utf16le');
+    const workbook = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(1000), project]);
+    expect(await add('broker', workbook, { filename: 'Books.xls' })).toMatchObject({
+      status: 415,
+      body: { error: { code: 'unsupported_type', message: expect.stringContaining('contains macros') } },
+    });
+    expect(await stored()).toEqual(before);
+  });
+
   test('requires a name, a category and a confidentiality', async () => {
     const person = await web.as('broker');
     const empty = await person.ask(roomOf(), {});
