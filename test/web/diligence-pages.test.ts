@@ -339,6 +339,35 @@ test('add-backs are shown in the currency of the books, not in that of the deal'
   expect(await dialog.getByText('€').count()).toBe(0);
 });
 
+test('another owner is chosen for a finding, and an open page follows', async () => {
+  const { scene } = web;
+  const finding = { category: 'lease', title: 'The lease has no option', severity: 'minor', owner_user_id: null };
+  const path = `/deals/${scene.deal}/findings`;
+  expect((await (await web.as('exclusive buyer')).ask(path, finding)).status).toBe(201);
+  const theirs = await at('exclusive buyer', 'findings');
+  const page = await at('broker', 'findings');
+  const cardOn = (one: Page) => one.getByRole('listitem').filter({ hasText: finding.title });
+  const change = cardOn(page).getByRole('button', { name: `Change owner of ${finding.title}` });
+  const dialog = page.getByRole('dialog', { name: 'Change the owner' });
+  const owner = dialog.getByLabel('Owner');
+  await change.click();
+  await owner.waitFor();
+  expect((await owner.locator('option').allTextContents()).toSorted()).toEqual(
+    ['Unassigned', 'broker', 'exclusive buyer', "exclusive buyer's advisor", 'seller'].toSorted(),
+  );
+  await owner.selectOption('seller');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  for (const one of [page, theirs]) await cardOn(one).getByText('Owner: seller', { exact: true }).waitFor();
+  await change.click();
+  await owner.selectOption('Unassigned');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  for (const one of [page, theirs])
+    await cardOn(one)
+      .getByText(/^Owner:/)
+      .waitFor({ state: 'detached' });
+});
+
 test('an owner who has left the deal is marked on findings and closing conditions', async () => {
   const { service, scene } = web;
   const broker = await web.as('broker');

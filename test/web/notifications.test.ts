@@ -132,13 +132,21 @@ describe('notifications', () => {
     expect(await notified()).toEqual({ condition_assigned: ['seller'] });
     await does('broker', `/conditions/${id}`, { owner_user_id: people['broker'] }, 'PATCH');
     expect(await notified()).toEqual({});
-    await does('exclusive buyer', `/deals/${deal}/findings`, {
+    const finding = await does('exclusive buyer', `/deals/${deal}/findings`, {
       category: 'tax',
       title: 'Sales tax',
       severity: 'minor',
       owner_user_id: people["exclusive buyer's advisor"],
     });
     expect(await notified()).toEqual({ finding_assigned: ["exclusive buyer's advisor"] });
+    for (const [owner, told] of [
+      ['seller', { finding_assigned: ['seller'] }],
+      ['seller', {}],
+      ['exclusive buyer', {}],
+    ] as const) {
+      await does('exclusive buyer', `/findings/${finding.id}/owner`, { owner_user_id: people[owner] });
+      expect([owner, await notified()]).toEqual([owner, told]);
+    }
   });
 
   test('remind the responsible person of an NDA, question or condition, once a day', async () => {
