@@ -1578,6 +1578,7 @@ CREATE TABLE public.question_answers (
     answered_by uuid DEFAULT app.user_id(),
     answered_at timestamp with time zone DEFAULT app.now() NOT NULL,
     brokerage_id uuid NOT NULL,
+    corrected_at timestamp with time zone,
     CONSTRAINT question_answers_pkey PRIMARY KEY (question_id),
     CONSTRAINT question_answers_answered_by_fkey FOREIGN KEY (answered_by) REFERENCES public.users(id),
     CONSTRAINT question_answers_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1607,6 +1608,7 @@ CREATE TRIGGER note_changed AFTER UPDATE ON public.question_answers REFERENCING 
 CREATE TRIGGER note_new AFTER INSERT ON public.question_answers REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('question', 'question_id');
 CREATE TRIGGER note_removed AFTER DELETE ON public.question_answers REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('question', 'question_id');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER stamp_correction BEFORE UPDATE OF answer_text ON public.question_answers FOR EACH ROW WHEN (new.answer_text <> old.answer_text) EXECUTE FUNCTION app.stamp_correction();
 GRANT INSERT (question_id, deal_id, answer_text), SELECT, UPDATE (answer_text) ON public.question_answers TO dealkeep_server;
 
 CREATE TABLE public.questions (
@@ -16864,6 +16866,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.stamp_correction()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  new.corrected_at := app.now();
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.standing(person uuid, barred uuid[], administered uuid[], deal uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -17288,6 +17300,10 @@ begin
     from app.who_could_open(people, event.subject, event.subject_id, event.deal_id) p (id)
     cross join lateral (select app.delivery_of(p.id, event.kind, event.deal_id) as delivery offset 0) d
     where d.delivery <> 'off'
+      -- Whoever has not seen yet that there is an answer finds the corrected one.
+      and not (event.kind = 'question_answered' and exists (select from vault.notifications n
+        where n.user_id = p.id and n.read_at is null and n.at > event.at - interval '1 day'
+          and n.kind = event.kind and n.subject_id = event.subject_id))
     on conflict (event_id, user_id) do nothing;
 end
 $function$;
@@ -18837,3 +18853,4 @@ $function$;
 -- f893c251a36b167bf057b37368d3928d3ad5119006bdc42467096ca4c916704b  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
 -- cb91d0d0da889da3268a32f823b84609095d34d7bb7eaf1ba2d3feadc1c570d0  925_owners_of_findings.sql
+-- 4d6146c4c5b9046a99623bd71c3968e5392aabbb454ff645ed19dc91b751ac9a  926_corrected_answers.sql

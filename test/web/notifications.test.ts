@@ -40,6 +40,10 @@ describe('notifications', () => {
     await does('seller', `/questions/${id}/answer`, { answer_text: 'Yes.' });
     // The asker does not see the answer before it is distributed to them.
     expect(await notified()).toEqual({ question_answered: ['broker', "broker's advisor", "seller's advisor"] });
+    // Corrected twice before anybody looks: each is told once, as of the first answer.
+    for (const answer_text of ['Yes, from June.', 'Yes, from July.'])
+      await does('seller', `/questions/${id}/answer`, { answer_text });
+    expect(await notified()).toEqual({ question_answered: ['broker', "broker's advisor", "seller's advisor"] });
     await does('broker', `/questions/${id}/distribute`, { distributed_response: 'Yes, it is.' });
     expect(await notified()).toEqual({
       answer_distributed: ["broker's advisor", ...asker, 'seller', "seller's advisor"],

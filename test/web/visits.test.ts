@@ -115,6 +115,38 @@ test('documents, answers and offers since the last visit are marked for everybod
   }
 });
 
+test('a corrected answer is new again, and says that it was corrected', async () => {
+  const { service, scene } = web;
+  const answer = async (answer_text: string) => {
+    const { status } = await (await web.as('seller')).ask(`/questions/${scene.unanswered}/answer`, { answer_text });
+    expect(status).toBe(200);
+  };
+  const testPage = await openTestPage(browser, service.origin, { cookie: (await web.as('broker')).cookie });
+  const waiting = testPage.page.getByRole('region', { name: 'Waiting for you' });
+  const said = waiting.getByText(/^The seller’s answer, /);
+  const comeAgain = async () => {
+    const noted = testPage.page.waitForResponse((response) => response.url().endsWith('/visits'));
+    await come(testPage, 'questions');
+    await noted;
+    await said.waitFor();
+    return said.innerText();
+  };
+  await answer('From June.');
+  await comeAgain();
+  service.clock.advance(40 * minute);
+  expect(await comeAgain()).not.toMatch(/corrected|New/);
+  // The same words again are no correction.
+  await answer('From June.');
+  service.clock.advance(40 * minute);
+  expect(await comeAgain()).not.toMatch(/corrected|New/);
+  await answer('From July.');
+  service.clock.advance(40 * minute);
+  expect(await comeAgain()).toMatch(/, corrected .*New/s);
+  await expectAccessible(testPage.page);
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
 test('a reconnected page reloads its data without beginning a new visit', async () => {
   const { service, scene } = web;
   const testPage = await openTestPage(browser, service.origin, { cookie: (await web.as('viewer')).cookie });

@@ -75,6 +75,8 @@ type QuestionAction = 'release' | 'reject' | 'answer' | 'distribute' | 'withdraw
 interface QuestionOnPage extends Question {
   deal_id: string;
   asked_by_name: string | null;
+  /** When the seller's answer was last corrected; null if it stands as it was first given. */
+  corrected_at: string | null;
   mine: boolean;
   actions: QuestionAction[];
 }
@@ -83,7 +85,8 @@ interface QuestionOnPage extends Question {
 // functions.
 const select = `
   select q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, ${knownName('asker')} as asked_by_name, a.answer_text,
-    a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason, q.asked_by = (select app.user_id()) as mine,
+    a.answered_at, a.corrected_at, q.distributed_response, q.distributed_at, q.rejection_reason,
+    q.asked_by = (select app.user_id()) as mine,
     array_remove(array[
       case when open and broker and q.status = 'pending_broker_review' then 'release' end,
       case when open and broker and q.status = 'pending_broker_review' then 'reject' end,
@@ -238,7 +241,7 @@ export const readAnswers = row<unknown, [dealId: string]>(
 );
 
 /** A question as the REST API and webhooks return it. */
-type QuestionResource = Omit<QuestionOnPage, 'mine' | 'actions'>;
+type QuestionResource = Omit<QuestionOnPage, 'corrected_at' | 'mine' | 'actions'>;
 
 const inOrder = {
   columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, ${knownName('asker')} as asked_by_name, a.answer_text,

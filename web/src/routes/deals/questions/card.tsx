@@ -56,8 +56,9 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
         <Said
           draft
           title="The seller’s answer"
-          isNew={isNew(question.answered_at, own === 'seller')}
+          isNew={isNew(question.corrected_at ?? question.answered_at, own === 'seller')}
           at={question.answered_at}
+          correctedAt={question.corrected_at}
           text={question.answer_text}
         />
       )}
@@ -140,13 +141,14 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
 interface SaidProps {
   title: string;
   at: string | null;
+  correctedAt?: string | null;
   text: string;
   isNew?: boolean;
   /** Whether the buyer does not read the text in this form. */
   draft?: boolean;
 }
 
-function Said({ title, at, text, isNew = false, draft = false }: SaidProps) {
+function Said({ title, at, correctedAt = null, text, isNew = false, draft = false }: SaidProps) {
   return (
     <div className={cx('mt-4 max-w-3xl border-l-2 pl-4', draft ? 'border-edge' : 'border-accent')}>
       <p className="text-sm text-faint">
@@ -154,6 +156,11 @@ function Said({ title, at, text, isNew = false, draft = false }: SaidProps) {
         {at !== null && (
           <>
             , <Time at={at} />
+          </>
+        )}
+        {correctedAt !== null && (
+          <>
+            , corrected <Time at={correctedAt} />
           </>
         )}
         {isNew && <NewBadge className="ml-2" />}
