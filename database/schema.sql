@@ -786,6 +786,8 @@ CREATE TABLE public.documents (
     removed_at timestamp with time zone,
     body_cleared_at timestamp with time zone,
     brokerage_id uuid NOT NULL,
+    confidentiality_before text,
+    confidentiality_changed_at timestamp with time zone,
     CONSTRAINT documents_pkey PRIMARY KEY (id),
     CONSTRAINT documents_storage_key_key UNIQUE (storage_key),
     CONSTRAINT documents_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -822,11 +824,12 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.documents FOR
 CREATE TRIGGER finish_upload AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.documents FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'documents', '100000000');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('document');
+CREATE TRIGGER note_confidentiality BEFORE UPDATE OF confidentiality ON public.documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.note_confidentiality();
 CREATE TRIGGER note_new AFTER INSERT ON public.documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
 CREATE TRIGGER note_removed AFTER DELETE ON public.documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
 CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
-GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at), UPDATE (filename, category, confidentiality) ON public.documents TO dealkeep_server;
+GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, confidentiality_before, confidentiality_changed_at), UPDATE (filename, category, confidentiality) ON public.documents TO dealkeep_server;
 
 CREATE TABLE public.exclusivities (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -1447,6 +1450,8 @@ CREATE TABLE public.production_documents (
     body_cleared_at timestamp with time zone,
     diligence_request text NOT NULL,
     brokerage_id uuid NOT NULL,
+    confidentiality_before text,
+    confidentiality_changed_at timestamp with time zone,
     CONSTRAINT production_documents_pkey PRIMARY KEY (id),
     CONSTRAINT production_documents_storage_key_key UNIQUE (storage_key),
     CONSTRAINT production_documents_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1484,11 +1489,12 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.production_do
 CREATE TRIGGER finish_upload AFTER INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.production_documents FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'documents', '100000000');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.production_documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('production_document');
+CREATE TRIGGER note_confidentiality BEFORE UPDATE OF confidentiality ON public.production_documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.note_confidentiality();
 CREATE TRIGGER note_new AFTER INSERT ON public.production_documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
 CREATE TRIGGER note_removed AFTER DELETE ON public.production_documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
 CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.production_documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
-GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key, diligence_request), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, diligence_request), UPDATE (filename, category, confidentiality) ON public.production_documents TO dealkeep_server;
+GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key, diligence_request), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, diligence_request, confidentiality_before, confidentiality_changed_at), UPDATE (filename, category, confidentiality) ON public.production_documents TO dealkeep_server;
 
 CREATE TABLE public.qoe_checklist (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -10531,6 +10537,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.is_wider(one text, than text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (array_position('{selected_buyer_only,nda_gated,public}'::text[], one) > array_position('{selected_buyer_only,nda_gated,public}'::text[], than));
+
 CREATE OR REPLACE FUNCTION app.is_without_broker(deal_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -12421,6 +12433,21 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.note_confidentiality()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- Whoever could open it within the last day knows it.
+  new.confidentiality_before := case
+    when old.confidentiality_changed_at > app.now() - interval '1 day' and app.is_wider(old.confidentiality_before, old.confidentiality)
+    then old.confidentiality_before else old.confidentiality end;
+  new.confidentiality_changed_at := app.now();
+  return new;
+end $function$;
 
 CREATE OR REPLACE FUNCTION app.note_contacts()
  RETURNS trigger
@@ -14697,14 +14724,13 @@ CREATE OR REPLACE FUNCTION app.queue_opened_document()
 AS $function$
 begin
   -- One that waits is told to everybody who may open it by then.
-  if app.has_caller() and not exists (select from vault.events e
+  if app.has_caller() and app.is_wider(new.confidentiality, new.confidentiality_before) and not exists (select from vault.events e
     where e.deal_id = new.deal_id and e.kind = 'document_added' and e.subject = tg_table_name and e.subject_id = new.id)
   then
-    perform app.queue_event('document_added', new.deal_id, tg_table_name, new.id, app.user_id(), null, old.confidentiality);
+    perform app.queue_event('document_added', new.deal_id, tg_table_name, new.id, app.user_id(), null, new.confidentiality_before);
   end if;
   return null;
-end
-$function$;
+end $function$;
 
 CREATE OR REPLACE FUNCTION app.queue_reminders()
  RETURNS integer
@@ -18854,3 +18880,4 @@ $function$;
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
 -- cb91d0d0da889da3268a32f823b84609095d34d7bb7eaf1ba2d3feadc1c570d0  925_owners_of_findings.sql
 -- 4d6146c4c5b9046a99623bd71c3968e5392aabbb454ff645ed19dc91b751ac9a  926_corrected_answers.sql
+-- 17cfecf082fabcd11ec92aa1b3bd114daa34d11682f06c2c0d95995136bd5719  927_when_documents_were_opened.sql
