@@ -4052,7 +4052,7 @@ begin
       return query
         select p.user_id from public.questions q
         join public.participants p on p.deal_id = q.deal_id and p.role = 'seller' and p.status = 'active'
-        where q.id = record and q.status = 'with_seller' and p.user_id is distinct from app.user_id();
+        where q.id = record and q.status = 'with_seller' and p.user_id is distinct from app.user_id() and app.is_buyer_still(q.participant_id);
     when 'closing_conditions' then
       return query
         select c.owner_user_id from public.closing_conditions c
@@ -5668,7 +5668,8 @@ begin
     warnings := array_append(warnings, 'Nobody has an active NDA.');
   end if;
   select count(*) into questions from public.questions q
-    where q.deal_id = closing_warnings.deal_id and q.status in ('pending_broker_review', 'with_seller', 'answered');
+    where q.deal_id = closing_warnings.deal_id and q.status in ('pending_broker_review', 'with_seller', 'answered')
+      and app.is_buyer_still(q.participant_id);
   if questions = 1 then
     warnings := array_append(warnings, 'A question is still without its answer.');
   elsif questions > 1 then
@@ -6612,8 +6613,10 @@ begin
       (case
           -- Nobody has to do anything about these any more; what was distributed can still be read.
           when d.state in ('closed', 'withdrawn') then 0
-          when own.role = 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered'))
-          when own.role = 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller')
+          when own.role = 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered')
+            and app.is_buyer_still(q.participant_id))
+          when own.role = 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller'
+            and app.is_buyer_still(q.participant_id))
           else 0
         end
         + (select count(*) from public.questions q
@@ -9808,7 +9811,8 @@ begin
         where d.side in ('broker', 'seller') or t.participant_id = d.principal_id
         group by t.deal_id),
     first as materialized (select w.*, app.end_of(w.due_on) as due_at from waiting w order by coalesce(app.end_of(w.due_on), w.since), w.deal_id, w.kind limit 200),
-    -- Of these, what is of somebody who was a buyer and has another role by now: nobody has to do anything about it. It is looked for last, being rare.
+    -- Of these, what is of somebody who was a buyer and has another role by now, and the questions of those who left: nobody has to do anything about it. It is
+    -- looked for last, being rare.
     not_buyers as materialized (
       select 'offers_to_consider' as kind, o.deal_id, count(*) as count
         from (select o.deal_id, o.participant_id from public.offers o
@@ -9825,7 +9829,16 @@ begin
           where n.status = 'sent' and (n.expires_at is null or n.expires_at > now)
             and n.deal_id = any (array(select f.deal_id from first f where f.kind = 'ndas_unsigned')) offset 0) n
         where (select p.role <> 'buyer' and p.status <> 'removed' from public.participants p where p.id = n.participant_id)
-        group by n.deal_id),
+        group by n.deal_id
+      union all
+      select q.kind, q.deal_id, count(*)
+        from (select case q.status when 'pending_broker_review' then 'questions_to_review' when 'with_seller' then 'questions_to_answer'
+            else 'answers_to_distribute' end as kind, q.deal_id, q.participant_id
+          from public.questions q
+          where q.status in ('pending_broker_review', 'with_seller', 'answered') and q.deal_id = any (array(
+            select f.deal_id from first f where f.kind in ('questions_to_review', 'questions_to_answer', 'answers_to_distribute'))) offset 0) q
+        where not app.is_buyer_still(q.participant_id)
+        group by q.kind, q.deal_id),
     -- Of a deal without a stage everybody sees the same state.
     staged as materialized (
       select s.id, s.state as state_for_all, s.expires_at,
@@ -10197,6 +10210,12 @@ CREATE OR REPLACE FUNCTION app.is_administered(deal uuid, administered uuid[])
  LANGUAGE sql
  STABLE
 RETURN (EXISTS (SELECT FROM public.deals d WHERE ((d.id = is_administered.deal) AND (d.organization_id = ANY (is_administered.administered)))));
+
+CREATE OR REPLACE FUNCTION app.is_buyer_still(participant uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (SELECT ((p.role = 'buyer'::text) AND (p.status <> 'removed'::text)) FROM public.participants p WHERE (p.id = is_buyer_still.participant));
 
 CREATE OR REPLACE FUNCTION app.is_contact(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, external_id text, merged_into uuid)
  RETURNS boolean
@@ -18881,3 +18900,4 @@ $function$;
 -- cb91d0d0da889da3268a32f823b84609095d34d7bb7eaf1ba2d3feadc1c570d0  925_owners_of_findings.sql
 -- 4d6146c4c5b9046a99623bd71c3968e5392aabbb454ff645ed19dc91b751ac9a  926_corrected_answers.sql
 -- 17cfecf082fabcd11ec92aa1b3bd114daa34d11682f06c2c0d95995136bd5719  927_when_documents_were_opened.sql
+-- e9fae938520718724a3c52d38e3585ce5cb990fc78257f395b27f5d93b027cf2  928_questions_of_those_who_left.sql

@@ -475,6 +475,7 @@ check(
 
 const as = (role: string): string => `any ((select app.deals_acting_as('${role}'))::uuid[])`;
 const unsigned = `t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now())`;
+const awaited = `exists (select from participants p where p.id = t.participant_id and p.role = 'buyer' and p.status <> 'removed')`;
 const waiting = (kind: string, since: string, what: string): string =>
   `select '${kind}' as kind, t.deal_id, count(*)::int as count, null::timestamptz as due_at, min(${since}) as waiting_since
    from ${what} group by t.deal_id`;
@@ -486,17 +487,17 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
      waiting(
        'questions_to_review',
        't.asked_at',
-       `questions t where t.status = 'pending_broker_review' and t.deal_id = ${as('broker')}`,
+       `questions t where ${awaited} and t.status = 'pending_broker_review' and t.deal_id = ${as('broker')}`,
      ),
      waiting(
        'questions_to_answer',
        't.updated_at',
-       `questions t where t.status = 'with_seller' and t.deal_id = ${as('seller')}`,
+       `questions t where ${awaited} and t.status = 'with_seller' and t.deal_id = ${as('seller')}`,
      ),
      waiting(
        'answers_to_distribute',
        't.updated_at',
-       `questions t where t.status = 'answered' and t.deal_id = ${as('broker')}`,
+       `questions t where ${awaited} and t.status = 'answered' and t.deal_id = ${as('broker')}`,
      ),
      waiting(
        'answers_to_read',

@@ -158,6 +158,26 @@ test('a question cannot be released without an active seller on the deal, and th
   }
 });
 
+test('a question of a buyer who has left waits for nobody, and says so', async () => {
+  const asked = { category: 'legal', question_text: 'Who owns the sign?' };
+  expect((await (await web.as('other buyer')).ask(`/deals/${web.scene.deal}/questions`, asked)).status).toBe(201);
+  const setStatus = (status: string) =>
+    web.service.sql('update participants set status = $2 where id = $1', [
+      web.scene.participants['other buyer'],
+      status,
+    ]);
+  await setStatus('removed');
+  try {
+    const page = await at('broker', 'questions');
+    const card = page.getByRole('listitem').filter({ hasText: asked.question_text });
+    await card.getByText('The buyer has left: nobody waits for an answer.').waitFor();
+    expect(await page.getByRole('region', { name: 'Waiting for you' }).getByText(asked.question_text).count()).toBe(0);
+    await expectAccessible(page);
+  } finally {
+    for (const status of ['invited', 'active']) await setStatus(status);
+  }
+});
+
 test('a typed rejection reason stays in the dialog when another session releases the question', async () => {
   const asked = { category: 'legal', question_text: 'Who owns the building?' };
   const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);

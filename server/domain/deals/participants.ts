@@ -140,6 +140,10 @@ export const accountOf = 'left join users u on u.id = p.person_id';
 export const participantName = `case when p.joined_at is null then p.invited_name else ${nameWith('p', 'u')} end`;
 const participantEmail = `case when p.joined_at is null then p.invited_email else ${emailWith('p', 'u')} end`;
 
+/** SQL: whether the side of record `r` is of somebody who is a buyer of the deal, and has not left it. */
+export const isBuyerStill = (r: string) =>
+  `exists (select from participants side where side.id = ${r}.participant_id and side.status <> 'removed' and side.role = 'buyer')`;
+
 /** SQL: whether participant `p` and whom they advise, `advised`, have joined and are still on the deal. */
 export const seesDeal = `p.status = 'active' and (advised.status <> 'active') is not true`;
 

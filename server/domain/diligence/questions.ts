@@ -5,7 +5,7 @@ import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { cut } from '../cut.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
-import { knownName, knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
+import { isBuyerStill, knownName, knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const questionCategories = [
@@ -77,6 +77,8 @@ interface QuestionOnPage extends Question {
   asked_by_name: string | null;
   /** When the seller's answer was last corrected; null if it stands as it was first given. */
   corrected_at: string | null;
+  /** Whether somebody would read an answer: the side that asked is still on the deal. */
+  is_awaited: boolean;
   mine: boolean;
   actions: QuestionAction[];
 }
@@ -86,7 +88,7 @@ interface QuestionOnPage extends Question {
 const select = `
   select q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, ${knownName('asker')} as asked_by_name, a.answer_text,
     a.answered_at, a.corrected_at, q.distributed_response, q.distributed_at, q.rejection_reason,
-    q.asked_by = (select app.user_id()) as mine,
+    ${isBuyerStill('q')} as is_awaited, q.asked_by = (select app.user_id()) as mine,
     array_remove(array[
       case when open and broker and q.status = 'pending_broker_review' then 'release' end,
       case when open and broker and q.status = 'pending_broker_review' then 'reject' end,
@@ -241,7 +243,7 @@ export const readAnswers = row<unknown, [dealId: string]>(
 );
 
 /** A question as the REST API and webhooks return it. */
-type QuestionResource = Omit<QuestionOnPage, 'corrected_at' | 'mine' | 'actions'>;
+type QuestionResource = Omit<QuestionOnPage, 'corrected_at' | 'is_awaited' | 'mine' | 'actions'>;
 
 const inOrder = {
   columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, ${knownName('asker')} as asked_by_name, a.answer_text,

@@ -38,7 +38,9 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const hasSeller = participants.some(({ role, status }) => role === 'seller' && status === 'active');
   const isOver = deal.state === 'closed' || deal.state === 'withdrawn';
   const isOpen = question.status === 'pending_broker_review' || question.status === 'with_seller';
-  const waits = capacities.can_review_questions && question.status === 'with_seller' && hasSeller;
+  const isUnawaited = (isOpen || question.status === 'answered') && !question.is_awaited;
+  const waits =
+    capacities.can_review_questions && question.status === 'with_seller' && hasSeller && question.is_awaited;
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
@@ -47,6 +49,7 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
         <span>
           {question.mine ? 'You' : (question.asked_by_name ?? 'A buyer')} asked <Time at={question.asked_at} />
         </span>
+        {isUnawaited && <span>The buyer has left: nobody waits for an answer.</span>}
         {isNew(question.asked_at, question.mine) && <NewBadge />}
       </div>
       <p id={text} className="mt-3 max-w-3xl break-words whitespace-pre-wrap text-ink">
