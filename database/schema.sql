@@ -5684,6 +5684,19 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.closing_warnings(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.condition_has_owner(condition uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.closing_conditions c
+    join public.participants p on p.deal_id = c.deal_id and p.user_id = c.owner_user_id and p.status = 'active'
+    where c.id = condition_has_owner.condition and c.deal_id = any (app.deals_as_selected_buyer()));
+end $function$;
+GRANT EXECUTE ON FUNCTION app.condition_has_owner(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.confirm_second_factor(session bytea, code_step bigint, code_digests bytea[], token bytea, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -9788,7 +9801,7 @@ begin
           and exists (select from decided c where c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
         group by change.kind, t.deal_id
       union all
-      -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
+      -- A week ahead: one's own, and for brokers those that nobody has, or somebody who left, or that nobody has met in time.
       select 'conditions_due', t.deal_id, count(*), min(t.deadline), null
         from (
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
@@ -9801,7 +9814,8 @@ begin
           union
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
           where c.deal_id = any ((select l.run from lists l)::uuid[]) and c.status in ('open', 'in_progress') and c.deadline <= due_by
-            and (c.owner_user_id is null or c.deadline <= overdue_by)) t
+            and (c.owner_user_id is null or c.deadline <= overdue_by
+              or (select p.status <> 'active' from public.participants p where p.deal_id = c.deal_id and p.user_id = c.owner_user_id))) t
         group by t.deal_id
       union all
       select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
@@ -18901,3 +18915,4 @@ $function$;
 -- 4d6146c4c5b9046a99623bd71c3968e5392aabbb454ff645ed19dc91b751ac9a  926_corrected_answers.sql
 -- 17cfecf082fabcd11ec92aa1b3bd114daa34d11682f06c2c0d95995136bd5719  927_when_documents_were_opened.sql
 -- e9fae938520718724a3c52d38e3585ce5cb990fc78257f395b27f5d93b027cf2  928_questions_of_those_who_left.sql
+-- 3e785b9637627794a602d2e15d989e54c553e06d3cbab5be7ce68a27c7f0027d  929_conditions_of_those_who_left.sql

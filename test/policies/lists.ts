@@ -531,7 +531,8 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
       from closing_conditions t
       where t.status in ('open', 'in_progress') and app.end_of(t.deadline) <= app.now() + interval '7 days'
         and (t.owner_user_id = (select app.user_id())
-          or (t.deal_id = ${as('broker')} and (t.owner_user_id is null or app.end_of(t.deadline) <= app.now())))
+          or (t.deal_id = ${as('broker')} and (t.owner_user_id is null or app.end_of(t.deadline) <= app.now()
+            or exists (select from participants p where p.deal_id = t.deal_id and p.user_id = t.owner_user_id and p.status <> 'active'))))
       group by t.deal_id`,
      waiting(
        'findings_open',
