@@ -4174,7 +4174,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.begin_to_clear(text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.begin_upload(deal_id uuid, storage_key text)
+CREATE OR REPLACE FUNCTION app.begin_upload(deal_id uuid, storage_key text, of_table text DEFAULT NULL::text)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4185,11 +4185,14 @@ begin
     return false;
   end if;
   perform app.refuse_if_closed(begin_upload.deal_id);
+  -- What arrives meanwhile is counted once more when the document is added.
+  if of_table in ('documents', 'production_documents') then
+    perform app.refuse_if_full_today('public.' || of_table, 'uploaded_by', 'uploaded_at', 'documents', 1000, begin_upload.deal_id);
+  end if;
   insert into vault.uploads (storage_key) values (begin_upload.storage_key);
   return true;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.begin_upload(uuid,text) TO dealkeep_server;
+end $function$;
+GRANT EXECUTE ON FUNCTION app.begin_upload(uuid,text,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.bodies_to_clear()
  RETURNS SETOF text
@@ -11351,8 +11354,6 @@ CREATE OR REPLACE FUNCTION app.limit_a_day()
 AS $function$
 declare
   person constant uuid := app.user_id();
-  most constant int := tg_argv[0];
-  last_in_the_way timestamptz;
 begin
   if not app.has_caller() then
     return new;  -- the owner, loading data
@@ -11363,16 +11364,10 @@ begin
   else
     perform from public.users u where u.id = person for no key update;
   end if;
-  execute format('select %3$I from %1$s where deal_id = $1 and %2$I %4$s and %3$I > $3 order by %3$I desc offset $4 limit 1',
-      coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2], case when person is null then 'is null' else '= $2' end)
-    into last_in_the_way using new.deal_id, person, app.now() - interval '1 day', most - 1;
-  if last_in_the_way is not null then
-    perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: continue after %%s.', to_char(most, 'FM999,999'), tg_argv[3],
-      case when person is null then 'brokerage''s keys' else 'person' end), last_in_the_way + interval '1 day');
-  end if;
+  perform app.refuse_if_full_today(coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2], tg_argv[3], tg_argv[0]::int,
+    new.deal_id);
   return new;
-end
-$function$;
+end $function$;
 
 CREATE OR REPLACE FUNCTION app.limit_comments()
  RETURNS trigger
@@ -15329,6 +15324,25 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.refuse_if_full_today(of_table text, author text, at text, what text, most integer, deal uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+  last_in_the_way timestamptz;
+begin
+  execute format('select %3$I from %1$s where deal_id = $1 and %2$I %4$s and %3$I > $3 order by %3$I desc offset $4 limit 1',
+      of_table, author, at, case when person is null then 'is null' else '= $2' end)
+    into last_in_the_way using deal, person, app.now() - interval '1 day', most - 1;
+  if last_in_the_way is not null then
+    perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: continue after %%s.', to_char(most, 'FM999,999'), what,
+      case when person is null then 'brokerage''s keys' else 'person' end), last_in_the_way + interval '1 day');
+  end if;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.refuse_mail(part text, message text)
  RETURNS void
  LANGUAGE plpgsql
@@ -18916,3 +18930,4 @@ $function$;
 -- 17cfecf082fabcd11ec92aa1b3bd114daa34d11682f06c2c0d95995136bd5719  927_when_documents_were_opened.sql
 -- e9fae938520718724a3c52d38e3585ce5cb990fc78257f395b27f5d93b027cf2  928_questions_of_those_who_left.sql
 -- 3e785b9637627794a602d2e15d989e54c553e06d3cbab5be7ce68a27c7f0027d  929_conditions_of_those_who_left.sql
+-- 2aa8ad6aff563f9f0df624a95bb112a40238e6069390219ed3697857a1b9b29d  930_no_room_before_a_body.sql

@@ -220,17 +220,17 @@ export const documentOnPage = bySource((source) =>
   ),
 );
 
-const begin = row<{ brokerage: string | null }, [dealId: string, storageKey: string]>(
+const begin = row<{ brokerage: string | null }, [dealId: string, storageKey: string, table: string]>(
   'begin_upload',
-  'select case when app.begin_upload($1, $2) then (select d.organization_id from deals d where d.id = $1) end as brokerage',
+  'select case when app.begin_upload($1, $2, $3) then (select d.organization_id from deals d where d.id = $1) end as brokerage',
 );
 
 /**
  * Registers the body of a document before any of it is read. Returns the deal's brokerage, or null when the caller may
- * not add documents to the deal.
+ * not add documents to the deal. Refused with `too_many_today` or `deal_closed`.
  */
-export const beginUpload = (dealId: string, storageKey: string): Statement<string | null> =>
-  mapped(begin(dealId, storageKey), (found) => found?.brokerage ?? null);
+export const beginUpload = (dealId: string, storageKey: string, source: DocumentSource): Statement<string | null> =>
+  mapped(begin(dealId, storageKey, tables[source]), (found) => found?.brokerage ?? null);
 
 interface NewDocument {
   readonly filename: string;
