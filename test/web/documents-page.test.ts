@@ -154,6 +154,7 @@ test('many files are uploaded with few requests for the lists, and wait while ot
   const refused = page.waitForResponse((response) => response.status() === 429);
   await send(60, 66);
   await refused;
+  await uploads.getByText('Too many files are being sent: this one follows.').first().waitFor();
   for (const { end } of elsewhere) end();
   await expect.poll(() => uploads.getByText('Uploaded').count(), { timeout: 20_000 }).toBe(66);
   expect(await uploads.getByText('Failed').count()).toBe(0);
