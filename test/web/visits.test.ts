@@ -165,6 +165,7 @@ test('a document is new to those for whom it was opened since their last visit, 
     // By then the page has drawn what it was told of the visit.
     await testPage.page.evaluate(`fetch('/api/web/me').then((answer) => answer.text())`);
     const is = (await row.getByText('New since your last visit').count()) > 0;
+    if (is) expect(await row.innerText()).toContain(', opened to you ');
     await testPage.close();
     return is;
   };

@@ -54,6 +54,11 @@ function DocumentRowView({ document, onAction }: DocumentRowProps) {
           <span>
             {document.uploaded_by_name !== null && `${document.uploaded_by_name}, `}
             <Time at={document.uploaded_at} />
+            {document.opened_at !== document.uploaded_at && (
+              <>
+                , opened to you <Time at={document.opened_at} />
+              </>
+            )}
           </span>
           {opened !== null && (
             <button
