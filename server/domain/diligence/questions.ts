@@ -55,7 +55,7 @@ const newest = rows<
 >(
   'questions',
   `select q.id, q.category, q.status, q.asked_at, q.question_text, q.distributed_response, q.distributed_at, a.answer_text,
-     a.answered_at, q.rejection_reason, q.asker_person ->> 0 as asked_by, q.asker_person
+     coalesce(a.corrected_at, a.answered_at) as answered_at, q.rejection_reason, q.asker_person ->> 0 as asked_by, q.asker_person
    from (select q.*, ${personOnDeal('$1', 'q.asked_by')} as asker_person from questions q
      where q.deal_id = ${seenDeal('$1')} and ($2::text is null or q.status = $2)
      order by q.asked_at desc, q.id desc limit ${mostListedQuestions + 1}) q
@@ -65,7 +65,7 @@ const newest = rows<
 
 /**
  * The questions on a deal that the caller may read, newest first, at most {@link mostListedQuestions}; `status` is
- * optional.
+ * optional. Answers have the time since when they stand as they are.
  */
 export const questions = (dealId: string, status: string | null) =>
   mapped(newest(dealId, status), (found) => cut(found, mostListedQuestions));
