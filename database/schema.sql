@@ -5687,19 +5687,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.closing_warnings(uuid) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.condition_has_owner(condition uuid)
- RETURNS boolean
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  return exists (select from public.closing_conditions c
-    join public.participants p on p.deal_id = c.deal_id and p.user_id = c.owner_user_id and p.status = 'active'
-    where c.id = condition_has_owner.condition and c.deal_id = any (app.deals_as_selected_buyer()));
-end $function$;
-GRANT EXECUTE ON FUNCTION app.condition_has_owner(uuid) TO dealkeep_server;
-
 CREATE OR REPLACE FUNCTION app.confirm_second_factor(session bytea, code_step bigint, code_digests bytea[], token bytea, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -18929,5 +18916,5 @@ $function$;
 -- 4d6146c4c5b9046a99623bd71c3968e5392aabbb454ff645ed19dc91b751ac9a  926_corrected_answers.sql
 -- 17cfecf082fabcd11ec92aa1b3bd114daa34d11682f06c2c0d95995136bd5719  927_when_documents_were_opened.sql
 -- e9fae938520718724a3c52d38e3585ce5cb990fc78257f395b27f5d93b027cf2  928_questions_of_those_who_left.sql
--- 3e785b9637627794a602d2e15d989e54c553e06d3cbab5be7ce68a27c7f0027d  929_conditions_of_those_who_left.sql
+-- 882ccd001a81e59e8aa8a37902db9add4ddb803ea214770a40f7a7e30e4d6617  929_conditions_of_those_who_left.sql
 -- 2aa8ad6aff563f9f0df624a95bb112a40238e6069390219ed3697857a1b9b29d  930_no_room_before_a_body.sql

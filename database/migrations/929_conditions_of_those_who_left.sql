@@ -1,16 +1,6 @@
--- compatible: a new function, and one with the same parameters.
+-- compatible: a function with the same parameters.
 --
--- A closing condition whose owner has left the deal came to the home page of its brokers only once it was overdue, unlike one without an owner. The selected buyer, who is not told who the
--- owner was, read that it was somebody on the deal.
-
-create function app.condition_has_owner(condition uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return exists (select from public.closing_conditions c
-    join public.participants p on p.deal_id = c.deal_id and p.user_id = c.owner_user_id and p.status = 'active'
-    where c.id = condition_has_owner.condition and c.deal_id = any (app.deals_as_selected_buyer()));
-end $$;
-grant execute on function app.condition_has_owner(uuid) to dealkeep_server;
+-- A closing condition whose owner has left the deal came to the home page of its brokers only once it was overdue, unlike one without an owner.
 
 CREATE OR REPLACE FUNCTION app.home(with_findings boolean)
  RETURNS TABLE(part text, kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone, id uuid, at timestamp with time zone, user_id uuid, client_id uuid, action text, subject_id text, outcome text, details jsonb, is_own boolean, due_on date)

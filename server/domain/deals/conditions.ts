@@ -26,9 +26,6 @@ export interface ClosingCondition {
 /** The maximum number of closing conditions in one list. */
 export const mostConditions = 100;
 
-/** SQL: whether condition `c`, whose owner the caller may not know of, is still somebody's. */
-const hasHiddenOwner = 'c.owner_user_id is not null and app.condition_has_owner(c.id)';
-
 const latest = rows<
   ClosingCondition & { overdue: boolean; has_owner: true | null; owner_person: Mentioned | null },
   [dealId: string]
@@ -36,7 +33,7 @@ const latest = rows<
   'closing_conditions',
   `select c.id, c.name, c.status, c.owner_person ->> 0 as owner_user_id, c.deadline, c.completed_at,
      app.is_overdue(c.status, c.deadline) as overdue,
-     case when c.owner_person is null and ${hasHiddenOwner} then true end as has_owner, c.owner_person
+     case when c.owner_person is null and c.owner_user_id is not null then true end as has_owner, c.owner_person
    from (
      select c.*, ${personOnDeal('$1', 'c.owner_user_id')} as owner_person from closing_conditions c
      where c.deal_id = ${seenDeal('$1')} 
@@ -56,7 +53,7 @@ export const closingConditions = (dealId: string) =>
 interface DealCondition extends ClosingCondition {
   deal_id: string;
   owner_name: string | null;
-  /** Whether it has an owner: one whom the caller may know of, or somebody else who is still on the deal. */
+  /** Whether it has an owner, including one whom the caller may not know of. */
   has_owner: boolean;
   created_at: string;
   /** Whether its deadline has passed and it is not met. */
@@ -69,7 +66,7 @@ interface DealCondition extends ClosingCondition {
 }
 
 const fields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, ${knownName('owner')} as owner_name,
-  owner.id is not null or (${hasHiddenOwner}) as has_owner, c.deadline, c.completed_at, c.created_at,
+  c.owner_user_id is not null as has_owner, c.deadline, c.completed_at, c.created_at,
   app.is_overdue(c.status, c.deadline) as overdue,
   array(select m.to_state from app.moves m
     where m.subject = 'closing_condition' and m.from_state = c.status and ${onOpenDeal('c')}
