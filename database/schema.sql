@@ -786,6 +786,8 @@ CREATE TABLE public.documents (
     removed_at timestamp with time zone,
     body_cleared_at timestamp with time zone,
     brokerage_id uuid NOT NULL,
+    confidentiality_before text,
+    confidentiality_changed_at timestamp with time zone,
     CONSTRAINT documents_pkey PRIMARY KEY (id),
     CONSTRAINT documents_storage_key_key UNIQUE (storage_key),
     CONSTRAINT documents_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -822,11 +824,12 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.documents FOR
 CREATE TRIGGER finish_upload AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.documents FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'documents', '100000000');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('document');
+CREATE TRIGGER note_confidentiality BEFORE UPDATE OF confidentiality ON public.documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.note_confidentiality();
 CREATE TRIGGER note_new AFTER INSERT ON public.documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
 CREATE TRIGGER note_removed AFTER DELETE ON public.documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
 CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
-GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at), UPDATE (filename, category, confidentiality) ON public.documents TO dealkeep_server;
+GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, confidentiality_before, confidentiality_changed_at), UPDATE (filename, category, confidentiality) ON public.documents TO dealkeep_server;
 
 CREATE TABLE public.exclusivities (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -1447,6 +1450,8 @@ CREATE TABLE public.production_documents (
     body_cleared_at timestamp with time zone,
     diligence_request text NOT NULL,
     brokerage_id uuid NOT NULL,
+    confidentiality_before text,
+    confidentiality_changed_at timestamp with time zone,
     CONSTRAINT production_documents_pkey PRIMARY KEY (id),
     CONSTRAINT production_documents_storage_key_key UNIQUE (storage_key),
     CONSTRAINT production_documents_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1484,11 +1489,12 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.production_do
 CREATE TRIGGER finish_upload AFTER INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.production_documents FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'documents', '100000000');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.production_documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('production_document');
+CREATE TRIGGER note_confidentiality BEFORE UPDATE OF confidentiality ON public.production_documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.note_confidentiality();
 CREATE TRIGGER note_new AFTER INSERT ON public.production_documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
 CREATE TRIGGER note_removed AFTER DELETE ON public.production_documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
 CREATE TRIGGER queue_opened AFTER UPDATE OF confidentiality ON public.production_documents FOR EACH ROW WHEN (new.confidentiality <> old.confidentiality) EXECUTE FUNCTION app.queue_opened_document();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
-GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key, diligence_request), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, diligence_request), UPDATE (filename, category, confidentiality) ON public.production_documents TO dealkeep_server;
+GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key, diligence_request), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, diligence_request, confidentiality_before, confidentiality_changed_at), UPDATE (filename, category, confidentiality) ON public.production_documents TO dealkeep_server;
 
 CREATE TABLE public.qoe_checklist (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -1578,6 +1584,7 @@ CREATE TABLE public.question_answers (
     answered_by uuid DEFAULT app.user_id(),
     answered_at timestamp with time zone DEFAULT app.now() NOT NULL,
     brokerage_id uuid NOT NULL,
+    corrected_at timestamp with time zone,
     CONSTRAINT question_answers_pkey PRIMARY KEY (question_id),
     CONSTRAINT question_answers_answered_by_fkey FOREIGN KEY (answered_by) REFERENCES public.users(id),
     CONSTRAINT question_answers_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1607,6 +1614,7 @@ CREATE TRIGGER note_changed AFTER UPDATE ON public.question_answers REFERENCING 
 CREATE TRIGGER note_new AFTER INSERT ON public.question_answers REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('question', 'question_id');
 CREATE TRIGGER note_removed AFTER DELETE ON public.question_answers REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('question', 'question_id');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER stamp_correction BEFORE UPDATE OF answer_text ON public.question_answers FOR EACH ROW WHEN (new.answer_text <> old.answer_text) EXECUTE FUNCTION app.stamp_correction();
 GRANT INSERT (question_id, deal_id, answer_text), SELECT, UPDATE (answer_text) ON public.question_answers TO dealkeep_server;
 
 CREATE TABLE public.questions (
@@ -4044,7 +4052,7 @@ begin
       return query
         select p.user_id from public.questions q
         join public.participants p on p.deal_id = q.deal_id and p.role = 'seller' and p.status = 'active'
-        where q.id = record and q.status = 'with_seller' and p.user_id is distinct from app.user_id();
+        where q.id = record and q.status = 'with_seller' and p.user_id is distinct from app.user_id() and app.is_buyer_still(q.participant_id);
     when 'closing_conditions' then
       return query
         select c.owner_user_id from public.closing_conditions c
@@ -4166,7 +4174,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.begin_to_clear(text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.begin_upload(deal_id uuid, storage_key text)
+CREATE OR REPLACE FUNCTION app.begin_upload(deal_id uuid, storage_key text, of_table text DEFAULT NULL::text)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4177,11 +4185,14 @@ begin
     return false;
   end if;
   perform app.refuse_if_closed(begin_upload.deal_id);
+  -- What arrives meanwhile is counted once more when the document is added.
+  if of_table in ('documents', 'production_documents') then
+    perform app.refuse_if_full_today('public.' || of_table, 'uploaded_by', 'uploaded_at', 'documents', 1000, begin_upload.deal_id);
+  end if;
   insert into vault.uploads (storage_key) values (begin_upload.storage_key);
   return true;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.begin_upload(uuid,text) TO dealkeep_server;
+end $function$;
+GRANT EXECUTE ON FUNCTION app.begin_upload(uuid,text,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.bodies_to_clear()
  RETURNS SETOF text
@@ -5660,7 +5671,8 @@ begin
     warnings := array_append(warnings, 'Nobody has an active NDA.');
   end if;
   select count(*) into questions from public.questions q
-    where q.deal_id = closing_warnings.deal_id and q.status in ('pending_broker_review', 'with_seller', 'answered');
+    where q.deal_id = closing_warnings.deal_id and q.status in ('pending_broker_review', 'with_seller', 'answered')
+      and app.is_buyer_still(q.participant_id);
   if questions = 1 then
     warnings := array_append(warnings, 'A question is still without its answer.');
   elsif questions > 1 then
@@ -6604,8 +6616,10 @@ begin
       (case
           -- Nobody has to do anything about these any more; what was distributed can still be read.
           when d.state in ('closed', 'withdrawn') then 0
-          when own.role = 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered'))
-          when own.role = 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller')
+          when own.role = 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered')
+            and app.is_buyer_still(q.participant_id))
+          when own.role = 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller'
+            and app.is_buyer_still(q.participant_id))
           else 0
         end
         + (select count(*) from public.questions q
@@ -9777,7 +9791,7 @@ begin
           and exists (select from decided c where c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
         group by change.kind, t.deal_id
       union all
-      -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
+      -- A week ahead: one's own, and for brokers those that nobody has, or somebody who left, or that nobody has met in time.
       select 'conditions_due', t.deal_id, count(*), min(t.deadline), null
         from (
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
@@ -9790,7 +9804,8 @@ begin
           union
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
           where c.deal_id = any ((select l.run from lists l)::uuid[]) and c.status in ('open', 'in_progress') and c.deadline <= due_by
-            and (c.owner_user_id is null or c.deadline <= overdue_by)) t
+            and (c.owner_user_id is null or c.deadline <= overdue_by
+              or (select p.status <> 'active' from public.participants p where p.deal_id = c.deal_id and p.user_id = c.owner_user_id))) t
         group by t.deal_id
       union all
       select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
@@ -9800,7 +9815,8 @@ begin
         where d.side in ('broker', 'seller') or t.participant_id = d.principal_id
         group by t.deal_id),
     first as materialized (select w.*, app.end_of(w.due_on) as due_at from waiting w order by coalesce(app.end_of(w.due_on), w.since), w.deal_id, w.kind limit 200),
-    -- Of these, what is of somebody who was a buyer and has another role by now: nobody has to do anything about it. It is looked for last, being rare.
+    -- Of these, what is of somebody who was a buyer and has another role by now, and the questions of those who left: nobody has to do anything about it. It is
+    -- looked for last, being rare.
     not_buyers as materialized (
       select 'offers_to_consider' as kind, o.deal_id, count(*) as count
         from (select o.deal_id, o.participant_id from public.offers o
@@ -9817,7 +9833,16 @@ begin
           where n.status = 'sent' and (n.expires_at is null or n.expires_at > now)
             and n.deal_id = any (array(select f.deal_id from first f where f.kind = 'ndas_unsigned')) offset 0) n
         where (select p.role <> 'buyer' and p.status <> 'removed' from public.participants p where p.id = n.participant_id)
-        group by n.deal_id),
+        group by n.deal_id
+      union all
+      select q.kind, q.deal_id, count(*)
+        from (select case q.status when 'pending_broker_review' then 'questions_to_review' when 'with_seller' then 'questions_to_answer'
+            else 'answers_to_distribute' end as kind, q.deal_id, q.participant_id
+          from public.questions q
+          where q.status in ('pending_broker_review', 'with_seller', 'answered') and q.deal_id = any (array(
+            select f.deal_id from first f where f.kind in ('questions_to_review', 'questions_to_answer', 'answers_to_distribute'))) offset 0) q
+        where not app.is_buyer_still(q.participant_id)
+        group by q.kind, q.deal_id),
     -- Of a deal without a stage everybody sees the same state.
     staged as materialized (
       select s.id, s.state as state_for_all, s.expires_at,
@@ -10190,6 +10215,12 @@ CREATE OR REPLACE FUNCTION app.is_administered(deal uuid, administered uuid[])
  STABLE
 RETURN (EXISTS (SELECT FROM public.deals d WHERE ((d.id = is_administered.deal) AND (d.organization_id = ANY (is_administered.administered)))));
 
+CREATE OR REPLACE FUNCTION app.is_buyer_still(participant uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (SELECT ((p.role = 'buyer'::text) AND (p.status <> 'removed'::text)) FROM public.participants p WHERE (p.id = is_buyer_still.participant));
+
 CREATE OR REPLACE FUNCTION app.is_contact(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, external_id text, merged_into uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -10528,6 +10559,12 @@ begin
     and not exists (select from app.hold_on_person(account));
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.is_wider(one text, than text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (array_position('{selected_buyer_only,nda_gated,public}'::text[], one) > array_position('{selected_buyer_only,nda_gated,public}'::text[], than));
 
 CREATE OR REPLACE FUNCTION app.is_without_broker(deal_id uuid)
  RETURNS boolean
@@ -11304,8 +11341,6 @@ CREATE OR REPLACE FUNCTION app.limit_a_day()
 AS $function$
 declare
   person constant uuid := app.user_id();
-  most constant int := tg_argv[0];
-  last_in_the_way timestamptz;
 begin
   if not app.has_caller() then
     return new;  -- the owner, loading data
@@ -11316,16 +11351,10 @@ begin
   else
     perform from public.users u where u.id = person for no key update;
   end if;
-  execute format('select %3$I from %1$s where deal_id = $1 and %2$I %4$s and %3$I > $3 order by %3$I desc offset $4 limit 1',
-      coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2], case when person is null then 'is null' else '= $2' end)
-    into last_in_the_way using new.deal_id, person, app.now() - interval '1 day', most - 1;
-  if last_in_the_way is not null then
-    perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: continue after %%s.', to_char(most, 'FM999,999'), tg_argv[3],
-      case when person is null then 'brokerage''s keys' else 'person' end), last_in_the_way + interval '1 day');
-  end if;
+  perform app.refuse_if_full_today(coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2], tg_argv[3], tg_argv[0]::int,
+    new.deal_id);
   return new;
-end
-$function$;
+end $function$;
 
 CREATE OR REPLACE FUNCTION app.limit_comments()
  RETURNS trigger
@@ -12419,6 +12448,21 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.note_confidentiality()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- Whoever could open it within the last day knows it.
+  new.confidentiality_before := case
+    when old.confidentiality_changed_at > app.now() - interval '1 day' and app.is_wider(old.confidentiality_before, old.confidentiality)
+    then old.confidentiality_before else old.confidentiality end;
+  new.confidentiality_changed_at := app.now();
+  return new;
+end $function$;
 
 CREATE OR REPLACE FUNCTION app.note_contacts()
  RETURNS trigger
@@ -14695,14 +14739,13 @@ CREATE OR REPLACE FUNCTION app.queue_opened_document()
 AS $function$
 begin
   -- One that waits is told to everybody who may open it by then.
-  if app.has_caller() and not exists (select from vault.events e
+  if app.has_caller() and app.is_wider(new.confidentiality, new.confidentiality_before) and not exists (select from vault.events e
     where e.deal_id = new.deal_id and e.kind = 'document_added' and e.subject = tg_table_name and e.subject_id = new.id)
   then
-    perform app.queue_event('document_added', new.deal_id, tg_table_name, new.id, app.user_id(), null, old.confidentiality);
+    perform app.queue_event('document_added', new.deal_id, tg_table_name, new.id, app.user_id(), null, new.confidentiality_before);
   end if;
   return null;
-end
-$function$;
+end $function$;
 
 CREATE OR REPLACE FUNCTION app.queue_reminders()
  RETURNS integer
@@ -15267,6 +15310,25 @@ begin
   end if;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.refuse_if_full_today(of_table text, author text, at text, what text, most integer, deal uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+  last_in_the_way timestamptz;
+begin
+  execute format('select %3$I from %1$s where deal_id = $1 and %2$I %4$s and %3$I > $3 order by %3$I desc offset $4 limit 1',
+      of_table, author, at, case when person is null then 'is null' else '= $2' end)
+    into last_in_the_way using deal, person, app.now() - interval '1 day', most - 1;
+  if last_in_the_way is not null then
+    perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: continue after %%s.', to_char(most, 'FM999,999'), what,
+      case when person is null then 'brokerage''s keys' else 'person' end), last_in_the_way + interval '1 day');
+  end if;
+end $function$;
 
 CREATE OR REPLACE FUNCTION app.refuse_mail(part text, message text)
  RETURNS void
@@ -16864,6 +16926,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.stamp_correction()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  new.corrected_at := app.now();
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.standing(person uuid, barred uuid[], administered uuid[], deal uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -16989,7 +17061,7 @@ CREATE OR REPLACE FUNCTION app.subject_of(action text, details jsonb)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (action = ANY (ARRAY['document.upload'::text, 'document.change'::text, 'document.restore'::text])) THEN CASE (details ->> 'source'::text) WHEN 'production'::text THEN 'production_documents'::text ELSE 'documents'::text END WHEN (action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.distribute'::text])) THEN 'questions'::text WHEN (action = 'question.answer'::text) THEN 'question_answers'::text WHEN (action = ANY (ARRAY['nda.send'::text, 'nda.sign'::text, 'nda.revoke'::text])) THEN 'ndas'::text WHEN (action = ANY (ARRAY['offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'offer.decline_change'::text])) THEN 'offers'::text WHEN (action = ANY (ARRAY['condition.add'::text, 'condition.change'::text])) THEN 'closing_conditions'::text WHEN (action = ANY (ARRAY['finding.add'::text, 'finding.status'::text])) THEN 'findings'::text WHEN (action = ANY (ARRAY['participant.invite'::text, 'participant.remove'::text, 'invitation.accept'::text])) THEN 'participants'::text WHEN (action = 'deal.move'::text) THEN CASE WHEN ((details ->> 'to'::text) = ANY (ARRAY['listed'::text, 'closed'::text, 'withdrawn'::text])) THEN 'deals'::text ELSE 'deal_stages'::text END WHEN (action = ANY (ARRAY['exclusivity.grant'::text, 'exclusivity.extend'::text, 'exclusivity.lapse'::text, 'exclusivity.release'::text])) THEN 'exclusive_buyers'::text ELSE NULL::text END;
+RETURN CASE WHEN (action = ANY (ARRAY['document.upload'::text, 'document.change'::text, 'document.restore'::text])) THEN CASE (details ->> 'source'::text) WHEN 'production'::text THEN 'production_documents'::text ELSE 'documents'::text END WHEN (action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.distribute'::text])) THEN 'questions'::text WHEN (action = 'question.answer'::text) THEN 'question_answers'::text WHEN (action = ANY (ARRAY['nda.send'::text, 'nda.sign'::text, 'nda.revoke'::text])) THEN 'ndas'::text WHEN (action = ANY (ARRAY['offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'offer.decline_change'::text])) THEN 'offers'::text WHEN (action = ANY (ARRAY['condition.add'::text, 'condition.change'::text])) THEN 'closing_conditions'::text WHEN (action = ANY (ARRAY['finding.add'::text, 'finding.assign'::text, 'finding.status'::text])) THEN 'findings'::text WHEN (action = ANY (ARRAY['participant.invite'::text, 'participant.remove'::text, 'invitation.accept'::text])) THEN 'participants'::text WHEN (action = 'deal.move'::text) THEN CASE WHEN ((details ->> 'to'::text) = ANY (ARRAY['listed'::text, 'closed'::text, 'withdrawn'::text])) THEN 'deals'::text ELSE 'deal_stages'::text END WHEN (action = ANY (ARRAY['exclusivity.grant'::text, 'exclusivity.extend'::text, 'exclusivity.lapse'::text, 'exclusivity.release'::text])) THEN 'exclusive_buyers'::text ELSE NULL::text END;
 GRANT EXECUTE ON FUNCTION app.subject_of(text,jsonb) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.sweep()
@@ -17288,6 +17360,10 @@ begin
     from app.who_could_open(people, event.subject, event.subject_id, event.deal_id) p (id)
     cross join lateral (select app.delivery_of(p.id, event.kind, event.deal_id) as delivery offset 0) d
     where d.delivery <> 'off'
+      -- Whoever has not seen yet that there is an answer finds the corrected one.
+      and not (event.kind = 'question_answered' and exists (select from vault.notifications n
+        where n.user_id = p.id and n.read_at is null and n.at > event.at - interval '1 day'
+          and n.kind = event.kind and n.subject_id = event.subject_id))
     on conflict (event_id, user_id) do nothing;
 end
 $function$;
@@ -18837,3 +18913,9 @@ $function$;
 -- f893c251a36b167bf057b37368d3928d3ad5119006bdc42467096ca4c916704b  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
 -- 61e0314ed11ef141de0d401bcfd083d5ec6da18335fac2219442c21b8177c660  955_changes_of_what_is_seen.sql
+-- cb91d0d0da889da3268a32f823b84609095d34d7bb7eaf1ba2d3feadc1c570d0  925_owners_of_findings.sql
+-- 4d6146c4c5b9046a99623bd71c3968e5392aabbb454ff645ed19dc91b751ac9a  926_corrected_answers.sql
+-- 17cfecf082fabcd11ec92aa1b3bd114daa34d11682f06c2c0d95995136bd5719  927_when_documents_were_opened.sql
+-- e9fae938520718724a3c52d38e3585ce5cb990fc78257f395b27f5d93b027cf2  928_questions_of_those_who_left.sql
+-- 882ccd001a81e59e8aa8a37902db9add4ddb803ea214770a40f7a7e30e4d6617  929_conditions_of_those_who_left.sql
+-- 2aa8ad6aff563f9f0df624a95bb112a40238e6069390219ed3697857a1b9b29d  930_no_room_before_a_body.sql

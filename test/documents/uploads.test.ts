@@ -143,6 +143,32 @@ test('slow uploads are limited per key, per brokerage and in total, and rejected
     .toBe(201);
 });
 
+test('who has added all the documents of a day is refused before the file is read, for each kind of documents', async () => {
+  const { service, scene } = web;
+  const onPage = `/api/web/deals/${scene.deal}/documents${aboutRest}`;
+  const refused = { status: 409, text: expect.stringContaining('"too_many_today"') };
+  const fill = (person: string | null) =>
+    service.sql(
+      `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, uploaded_by)
+       select $1, 'Full.pdf', 'legal', 'nda_gated', 1, 'application/pdf', gen_random_uuid()::text, $2 from generate_series(1, 1000)`,
+      [scene.deal, person],
+    );
+  const { headers } = await web.as('seller');
+  const key = bearer(await newKey());
+  await fill(scene.people['seller']!);
+  await fill(null);
+  try {
+    expect(await sendSlowly(onPage, headers)).toMatchObject(refused);
+    expect(await sendSlowly(restPath(scene.deal), key)).toMatchObject(refused);
+    expect(await begin(1, `${onPage}&diligence_request=Leases`, headers)).toEqual([]);
+    expect(await begin(1, `${restPath(scene.deal)}&diligenceRequest=Leases`, key)).toEqual([]);
+    expect(await begin(1, onPage, (await web.as('broker')).headers)).toEqual([]);
+  } finally {
+    await stopAll();
+    await service.sql(`delete from documents where filename = 'Full.pdf'`);
+  }
+});
+
 test('slow downloads are limited per key, per brokerage and in total, until one of them ends', async () => {
   /** Begins downloads, of which only the beginning is sent; returns their statuses, and a function that ends them. */
   async function download(count: number, id: string, headers: Record<string, string>, page = false) {

@@ -339,6 +339,7 @@ const bodies: Readonly<Record<string, (ids: Ids) => unknown>> = {
   'POST /api/web/questions/:id/distribute': () => ({ distributed_response: 'A' }),
   'POST /api/web/deals/:id/findings': () => ({ category: 'tax', title: 'F', severity: 'minor', description: null }),
   'POST /api/web/findings/:id/status': () => ({ status: 'resolved', status_notes: null }),
+  'POST /api/web/findings/:id/owner': () => ({ owner_user_id: null }),
   'POST /api/web/findings/:id/comments': () => ({ body: 'B' }),
   'POST /api/web/deals/:id/financing': () => ({
     source_type: 'other',
@@ -407,6 +408,7 @@ export function failingMentions(pair: Pair, ids: Ids): Ask[] {
         description: null,
         owner_user_id,
       }),
+      ...ids.on(deal, 'findings').map((finding) => post(`/api/web/findings/${finding}/owner`, { owner_user_id })),
     ]),
     ...ids.answeredOn(deal).flatMap((key): Ask[] => {
       const at = `/api/web/deals/${deal}/qoe/contradictions/${key}`;

@@ -475,6 +475,7 @@ check(
 
 const as = (role: string): string => `any ((select app.deals_acting_as('${role}'))::uuid[])`;
 const unsigned = `t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now())`;
+const awaited = `exists (select from participants p where p.id = t.participant_id and p.role = 'buyer' and p.status <> 'removed')`;
 const waiting = (kind: string, since: string, what: string): string =>
   `select '${kind}' as kind, t.deal_id, count(*)::int as count, null::timestamptz as due_at, min(${since}) as waiting_since
    from ${what} group by t.deal_id`;
@@ -486,17 +487,17 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
      waiting(
        'questions_to_review',
        't.asked_at',
-       `questions t where t.status = 'pending_broker_review' and t.deal_id = ${as('broker')}`,
+       `questions t where ${awaited} and t.status = 'pending_broker_review' and t.deal_id = ${as('broker')}`,
      ),
      waiting(
        'questions_to_answer',
        't.updated_at',
-       `questions t where t.status = 'with_seller' and t.deal_id = ${as('seller')}`,
+       `questions t where ${awaited} and t.status = 'with_seller' and t.deal_id = ${as('seller')}`,
      ),
      waiting(
        'answers_to_distribute',
        't.updated_at',
-       `questions t where t.status = 'answered' and t.deal_id = ${as('broker')}`,
+       `questions t where ${awaited} and t.status = 'answered' and t.deal_id = ${as('broker')}`,
      ),
      waiting(
        'answers_to_read',
@@ -530,7 +531,8 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
       from closing_conditions t
       where t.status in ('open', 'in_progress') and app.end_of(t.deadline) <= app.now() + interval '7 days'
         and (t.owner_user_id = (select app.user_id())
-          or (t.deal_id = ${as('broker')} and (t.owner_user_id is null or app.end_of(t.deadline) <= app.now())))
+          or (t.deal_id = ${as('broker')} and (t.owner_user_id is null or app.end_of(t.deadline) <= app.now()
+            or exists (select from participants p where p.deal_id = t.deal_id and p.user_id = t.owner_user_id and p.status <> 'active'))))
       group by t.deal_id`,
      waiting(
        'findings_open',

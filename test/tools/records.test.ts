@@ -79,6 +79,13 @@ describe('svc_questions_list', () => {
       expect([who, await answers(who)]).toEqual([who, ['Not for the buyer yet.', 'string', 'exclusive buyer']]);
     for (const who of ['exclusive buyer', "exclusive buyer's advisor"] as const)
       expect([who, await answers(who)]).toEqual([who, [undefined, 'undefined', 'exclusive buyer']]);
+    // A corrected answer has the time of its correction: whoever asks what is new since a day finds it.
+    await service.sql(`update question_answers set answered_at = $2 where question_id = $1`, [answered, moment(6)]);
+    const at = async () =>
+      (await as('broker').rows('svc_questions_list', { ...deal(), status: 'answered' }))[0]!['answered_at'];
+    expect(await at()).toBe(moment(6));
+    await service.sql(`update question_answers set answer_text = 'Corrected.' where question_id = $1`, [answered]);
+    expect(await at()).not.toBe(moment(6));
     expect(await as('broker').rows('svc_questions_list', { ...deal(), status: 'no such status' })).toEqual([]);
     const reasons = async (who: Role) =>
       (await as(who).rows('svc_questions_list', deal())).map((row) => [row['status'], row['rejection_reason']]);

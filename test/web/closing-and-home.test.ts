@@ -145,6 +145,30 @@ describe('a closing condition', () => {
     await broker.ask(`/conditions/${id}`, undefined, 'DELETE');
   });
 
+  test('of an owner who left waits for the broker a week ahead; who may not know the owner sees no difference', async () => {
+    const { people, participants } = web.scene;
+    const id = await insert(web.service, 'closing_conditions', {
+      deal_id: deal,
+      name: 'Inventory counted',
+      owner_user_id: people["broker's advisor"],
+      deadline: dateIn(3),
+    });
+    const due = async () =>
+      (await (await web.as('broker')).ask('/home')).body.queue.filter(
+        ({ kind }: { kind: string }) => kind === 'conditions_due',
+      ).length;
+    const told = async () => (await (await web.as('exclusive buyer')).ask(path())).body;
+    const setStatus = (status: string) =>
+      web.service.sql('update participants set status = $2 where id = $1', [participants["broker's advisor"], status]);
+    const before = await told();
+    expect(await due()).toBe(0);
+    await setStatus('removed');
+    expect(await due()).toBe(1);
+    expect(await told()).toEqual(before);
+    for (const status of ['invited', 'active']) await setStatus(status);
+    await web.service.sql('delete from closing_conditions where id = $1', [id]);
+  });
+
   test('is hidden from buyers who were not selected', async () => {
     const names = async (caller: string) =>
       (await (await web.as(caller)).ask(path())).body.items.map((one: { name: string }) => one.name);

@@ -652,6 +652,44 @@ describe('the list of deals', () => {
     await service.sql(`update participants set status = 'removed' where id = $1`, [part]);
   });
 
+  test('counts no question of a buyer who has left, until they are invited again; nor does the home page', async () => {
+    const { scene, service } = web;
+    const deal = await newDeal('listed');
+    await joins(deal, 'seller', 'seller');
+    const part = await joins(deal, 'outsider', 'buyer');
+    const made = await service.sql<{ id: string; status: string }>(
+      `insert into questions (deal_id, participant_id, asked_by, category, question_text, status)
+       select $1, $2, $3, 'financials', 'Why?', s from unnest('{pending_broker_review,with_seller,answered}'::text[]) s
+       returning id, status`,
+      [deal, part, scene.people['outsider']],
+    );
+    const waiting = async () => {
+      const all: unknown[] = [];
+      for (const name of ['broker', 'seller']) {
+        const { ask } = await web.as(name);
+        const { items } = (await ask('/deals?limit=200')).body;
+        const { queue } = (await ask('/home')).body;
+        all.push(
+          items.find(({ id }: { id: string }) => id === deal).questions_waiting,
+          (await ask(`/deals/${deal}`)).body.counts.questions_waiting,
+          queue.filter((one: { deal_id: string }) => one.deal_id === deal).length,
+          (await ask(`/deals/${deal}/questions`)).body.items.map((one: { is_awaited: boolean }) => one.is_awaited),
+        );
+      }
+      return all;
+    };
+    expect(await waiting()).toEqual([2, 2, 2, [true, true, true], 1, 1, 1, [true, true]]);
+    await service.sql(`update participants set status = 'removed' where id = $1`, [part]);
+    expect(await waiting()).toEqual([0, 0, 0, [false, false, false], 0, 0, 0, [false, false]]);
+    const subject_id = made.find(({ status }) => status === 'with_seller')!.id;
+    const remind = () =>
+      web.as('broker').then(({ ask }) => ask(`/deals/${deal}/reminders`, { subject: 'questions', subject_id }));
+    expect(await remind()).toMatchObject({ status: 409, body: { error: { code: 'nobody_to_remind' } } });
+    await service.sql(`update participants set status = 'invited' where id = $1`, [part]);
+    expect(await waiting()).toEqual([2, 2, 2, [true, true, true], 1, 1, 1, [true, true]]);
+    expect(await remind()).toMatchObject({ status: 201 });
+  });
+
   test('counts on ended deals only answers that buyers have not read', async () => {
     const { scene, service } = web;
     const counted = async (state: string) => {

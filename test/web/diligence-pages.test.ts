@@ -158,6 +158,26 @@ test('a question cannot be released without an active seller on the deal, and th
   }
 });
 
+test('a question of a buyer who has left waits for nobody, and says so', async () => {
+  const asked = { category: 'legal', question_text: 'Who owns the sign?' };
+  expect((await (await web.as('other buyer')).ask(`/deals/${web.scene.deal}/questions`, asked)).status).toBe(201);
+  const setStatus = (status: string) =>
+    web.service.sql('update participants set status = $2 where id = $1', [
+      web.scene.participants['other buyer'],
+      status,
+    ]);
+  await setStatus('removed');
+  try {
+    const page = await at('broker', 'questions');
+    const card = page.getByRole('listitem').filter({ hasText: asked.question_text });
+    await card.getByText('The buyer has left: nobody waits for an answer.').waitFor();
+    expect(await page.getByRole('region', { name: 'Waiting for you' }).getByText(asked.question_text).count()).toBe(0);
+    await expectAccessible(page);
+  } finally {
+    for (const status of ['invited', 'active']) await setStatus(status);
+  }
+});
+
 test('a typed rejection reason stays in the dialog when another session releases the question', async () => {
   const asked = { category: 'legal', question_text: 'Who owns the building?' };
   const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
@@ -337,6 +357,35 @@ test('add-backs are shown in the currency of the books, not in that of the deal'
   const dialog = page.getByRole('dialog');
   await dialog.getByText('$', { exact: true }).waitFor();
   expect(await dialog.getByText('€').count()).toBe(0);
+});
+
+test('another owner is chosen for a finding, and an open page follows', async () => {
+  const { scene } = web;
+  const finding = { category: 'lease', title: 'The lease has no option', severity: 'minor', owner_user_id: null };
+  const path = `/deals/${scene.deal}/findings`;
+  expect((await (await web.as('exclusive buyer')).ask(path, finding)).status).toBe(201);
+  const theirs = await at('exclusive buyer', 'findings');
+  const page = await at('broker', 'findings');
+  const cardOn = (one: Page) => one.getByRole('listitem').filter({ hasText: finding.title });
+  const change = cardOn(page).getByRole('button', { name: `Change owner of ${finding.title}` });
+  const dialog = page.getByRole('dialog', { name: 'Change the owner' });
+  const owner = dialog.getByLabel('Owner');
+  await change.click();
+  await owner.waitFor();
+  expect((await owner.locator('option').allTextContents()).toSorted()).toEqual(
+    ['Unassigned', 'broker', 'exclusive buyer', "exclusive buyer's advisor", 'seller'].toSorted(),
+  );
+  await owner.selectOption('seller');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  for (const one of [page, theirs]) await cardOn(one).getByText('Owner: seller', { exact: true }).waitFor();
+  await change.click();
+  await owner.selectOption('Unassigned');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  for (const one of [page, theirs])
+    await cardOn(one)
+      .getByText(/^Owner:/)
+      .waitFor({ state: 'detached' });
 });
 
 test('an owner who has left the deal is marked on findings and closing conditions', async () => {

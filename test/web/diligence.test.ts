@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import type { Scene } from '../policies/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
+import { trail } from './scene.ts';
 
 let service: TestService;
 let scene: Scene;
@@ -161,6 +162,33 @@ describe('findings', () => {
         if (scene.people[name])
           expect([caller, name, (await owned(caller, name)) === 201]).toEqual([caller, name, offered]);
     }
+  });
+
+  test('get another owner, or none, from whoever may change them: somebody who could open them and whom their side knows', async () => {
+    const { body: made } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
+    const give = (caller: string, owner: string | null) =>
+      as(caller).ask(`/findings/${made.id}/owner`, { owner_user_id: owner === null ? null : scene.people[owner] });
+    const { owners } = (await as('broker').ask(`/findings/${made.id}`)).body;
+    for (const name of Object.keys(scene.participants)) {
+      const { status, body } = await give('broker', name);
+      expect([name, status === 200, status === 200 && body.owner_user_id === scene.people[name]]).toEqual([
+        name,
+        owners.includes(scene.people[name]),
+        owners.includes(scene.people[name]),
+      ]);
+    }
+    expect(await give('broker', 'viewer')).toMatchObject({ body: { error: { code: 'owner_cannot_open_finding' } } });
+    expect(await give('broker', "seller's advisor")).toMatchObject({
+      body: { error: { code: 'owner_not_known_to_buyer' } },
+    });
+    const before = (await trail(service, 'finding.assign')).length;
+    for (const caller of ['seller', 'broker'])
+      expect(await give(caller, 'seller')).toMatchObject({ status: 200, body: { owner_name: 'seller' } });
+    // The second changed nothing.
+    expect((await trail(service, 'finding.assign')).length).toBe(before + 1);
+    expect(await give('exclusive buyer', null)).toMatchObject({ status: 200, body: { owner_user_id: null } });
+    for (const caller of ['other buyer', 'viewer', 'outsider'])
+      expect([caller, (await give(caller, 'broker')).status]).toEqual([caller, 404]);
   });
 
   test('are not given to an advisor before the person whom they advise has joined, and closing conditions neither', async () => {

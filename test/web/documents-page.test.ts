@@ -3,7 +3,7 @@
  * them.
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Browser, Locator, Page, Route } from 'playwright-core';
@@ -154,6 +154,7 @@ test('many files are uploaded with few requests for the lists, and wait while ot
   const refused = page.waitForResponse((response) => response.status() === 429);
   await send(60, 66);
   await refused;
+  await uploads.getByText('Too many files are being sent: this one follows.').first().waitFor();
   for (const { end } of elsewhere) end();
   await expect.poll(() => uploads.getByText('Uploaded').count(), { timeout: 20_000 }).toBe(66);
   expect(await uploads.getByText('Failed').count()).toBe(0);
@@ -330,6 +331,36 @@ test('dragging files over the page opens the upload drawer with its drop area', 
   await drawer.getByText('Uploaded').waitFor();
   await drawer.getByRole('button', { name: 'Done' }).click();
   await row(page, 'Dropped.csv').waitFor();
+});
+
+test('the files in a dropped folder are uploaded, with those in its folders', async () => {
+  const page = await roomOf('seller');
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'dropped-'));
+  await mkdir(path.join(folder, 'Leases', '2025'), { recursive: true });
+  await mkdir(path.join(folder, 'Nothing'));
+  const files = { 'Leases/Shop.pdf': aPdf(), 'Leases/2025/Yard.png': aPng(), 'Leases/.hidden': Buffer.from('x') };
+  for (const [name, body] of Object.entries(files)) await writeFile(path.join(folder, name), body);
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  const place = await drawer.getByText('Drop files here').boundingBox();
+  const devtools = await page.context().newCDPSession(page);
+  const drop = async (name: string) => {
+    const data = { items: [], files: [path.join(folder, name)], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+      await devtools.send('Input.dispatchDragEvent', { type, x: place!.x + 5, y: place!.y + 5, data });
+  };
+  const uploads = drawer.getByRole('list', { name: 'Uploads' });
+  await drop('Nothing');
+  await drawer.getByText('There is no file in the folder.').waitFor();
+  expect(await uploads.count()).toBe(0);
+  await drop('Leases');
+  await expect.poll(() => uploads.getByText('Uploaded').count()).toBe(2);
+  expect(await uploads.getByRole('listitem').count()).toBe(2);
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  for (const name of ['Shop.pdf', 'Yard.png']) await row(page, name).waitFor();
+  await devtools.detach();
+  await rm(folder, { recursive: true });
+  await web.service.sql(`delete from documents where filename in ('Shop.pdf', 'Yard.png')`);
 });
 
 test('PDFs and images are previewed in the page, and the broker sees who opened them', async () => {

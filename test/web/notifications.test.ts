@@ -40,6 +40,10 @@ describe('notifications', () => {
     await does('seller', `/questions/${id}/answer`, { answer_text: 'Yes.' });
     // The asker does not see the answer before it is distributed to them.
     expect(await notified()).toEqual({ question_answered: ['broker', "broker's advisor", "seller's advisor"] });
+    // Corrected twice before anybody looks: each is told once, as of the first answer.
+    for (const answer_text of ['Yes, from June.', 'Yes, from July.'])
+      await does('seller', `/questions/${id}/answer`, { answer_text });
+    expect(await notified()).toEqual({ question_answered: ['broker', "broker's advisor", "seller's advisor"] });
     await does('broker', `/questions/${id}/distribute`, { distributed_response: 'Yes, it is.' });
     expect(await notified()).toEqual({
       answer_distributed: ["broker's advisor", ...asker, 'seller', "seller's advisor"],
@@ -132,13 +136,21 @@ describe('notifications', () => {
     expect(await notified()).toEqual({ condition_assigned: ['seller'] });
     await does('broker', `/conditions/${id}`, { owner_user_id: people['broker'] }, 'PATCH');
     expect(await notified()).toEqual({});
-    await does('exclusive buyer', `/deals/${deal}/findings`, {
+    const finding = await does('exclusive buyer', `/deals/${deal}/findings`, {
       category: 'tax',
       title: 'Sales tax',
       severity: 'minor',
       owner_user_id: people["exclusive buyer's advisor"],
     });
     expect(await notified()).toEqual({ finding_assigned: ["exclusive buyer's advisor"] });
+    for (const [owner, told] of [
+      ['seller', { finding_assigned: ['seller'] }],
+      ['seller', {}],
+      ['exclusive buyer', {}],
+    ] as const) {
+      await does('exclusive buyer', `/findings/${finding.id}/owner`, { owner_user_id: people[owner] });
+      expect([owner, await notified()]).toEqual([owner, told]);
+    }
   });
 
   test('remind the responsible person of an NDA, question or condition, once a day', async () => {

@@ -67,10 +67,16 @@ test('opening a document to more people notifies only the people who gain access
   await change({ filename: 'Lease 2025.pdf', confidentiality: 'public' });
   await change({ confidentiality: 'selected_buyer_only' });
   expect(await notified()).toEqual({});
+  // Soon afterwards it is no news.
+  await change({ confidentiality: 'public' });
+  expect(await notified()).toEqual({});
+  await change({ confidentiality: 'selected_buyer_only' });
+  web.service.clock.advance(25 * 60 * 60 * 1000);
   await change({ confidentiality: 'public' });
   expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });
   await change({ confidentiality: 'selected_buyer_only' });
   await notified();
+  web.service.clock.advance(25 * 60 * 60 * 1000);
   // Two changes before the event of the first is processed.
   for (const confidentiality of ['nda_gated', 'public']) await change({ confidentiality });
   expect(await notified()).toEqual({ document_added: ['new buyer', ...under('other buyer'), 'viewer'] });

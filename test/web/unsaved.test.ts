@@ -147,6 +147,7 @@ const dialogs: FormDialog[] = [
   { kind: 'offer', caller: 'new buyer', at: onIdle('/offers'), open: click('Submit offer') },
   { kind: 'finding', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Record a finding') },
   { kind: 'finding-status', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Change status') },
+  { kind: 'finding-owner', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Change owner') },
   { kind: 'financing-source', caller: 'exclusive buyer', at: withDeal('/financing'), open: click('Add a source') },
   { kind: 'checklist-row', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add item') },
   { kind: 'contradiction', caller: 'broker', at: withDeal('/qoe'), open: click('Explain') },

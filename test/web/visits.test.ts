@@ -115,6 +115,72 @@ test('documents, answers and offers since the last visit are marked for everybod
   }
 });
 
+test('a corrected answer is new again, and says that it was corrected', async () => {
+  const { service, scene } = web;
+  const answer = async (answer_text: string) => {
+    const { status } = await (await web.as('seller')).ask(`/questions/${scene.unanswered}/answer`, { answer_text });
+    expect(status).toBe(200);
+  };
+  const testPage = await openTestPage(browser, service.origin, { cookie: (await web.as('broker')).cookie });
+  const waiting = testPage.page.getByRole('region', { name: 'Waiting for you' });
+  const said = waiting.getByText(/^The seller’s answer, /);
+  const comeAgain = async () => {
+    const noted = testPage.page.waitForResponse((response) => response.url().endsWith('/visits'));
+    await come(testPage, 'questions');
+    await noted;
+    await said.waitFor();
+    return said.innerText();
+  };
+  await answer('From June.');
+  await comeAgain();
+  service.clock.advance(40 * minute);
+  expect(await comeAgain()).not.toMatch(/corrected|New/);
+  // The same words again are no correction.
+  await answer('From June.');
+  service.clock.advance(40 * minute);
+  expect(await comeAgain()).not.toMatch(/corrected|New/);
+  await answer('From July.');
+  service.clock.advance(40 * minute);
+  expect(await comeAgain()).toMatch(/, corrected .*New/s);
+  await expectAccessible(testPage.page);
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
+test('a document is new to those for whom it was opened since their last visit, and not to those who could open it before', async () => {
+  const { service, scene } = web;
+  const query = { filename: 'Payroll 2025.pdf', confidentiality: 'selected_buyer_only' };
+  const { body } = await upload(service, await web.as('seller'), scene.deal, aPdf(), query);
+  const confide = async (confidentiality: string) => {
+    const path = `/documents/simple/${body.id}`;
+    expect((await (await web.as('seller')).ask(path, { confidentiality }, 'PATCH')).status).toBe(200);
+  };
+  const marked = async (who: string) => {
+    const testPage = await openTestPage(browser, service.origin, { cookie: (await web.as(who)).cookie });
+    const noted = testPage.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
+    await come(testPage, 'documents');
+    await noted;
+    const row = testPage.page.getByRole('listitem').filter({ hasText: 'Payroll 2025.pdf' });
+    await row.waitFor();
+    // By then the page has drawn what it was told of the visit.
+    await testPage.page.evaluate(`fetch('/api/web/me').then((answer) => answer.text())`);
+    const is = (await row.getByText('New since your last visit').count()) > 0;
+    if (is) expect(await row.innerText()).toContain(', opened to you ');
+    await testPage.close();
+    return is;
+  };
+  const all = ['exclusive buyer', 'other buyer', 'broker'];
+  service.clock.advance(minute);
+  for (const who of all) await visit(who, scene.deal, 'documents');
+  service.clock.advance(40 * minute);
+  await confide('nda_gated');
+  expect(await Promise.all(all.map(marked))).toEqual([false, true, false]);
+  // Closed and opened again on the same day, it is not new once more.
+  service.clock.advance(40 * minute);
+  for (const to of ['selected_buyer_only', 'nda_gated']) await confide(to);
+  expect(await Promise.all(all.map(marked))).toEqual([false, false, false]);
+});
+
 test('a reconnected page reloads its data without beginning a new visit', async () => {
   const { service, scene } = web;
   const testPage = await openTestPage(browser, service.origin, { cookie: (await web.as('viewer')).cookie });

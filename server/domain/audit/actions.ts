@@ -120,6 +120,7 @@ const onDeals = {
       typeof format === 'string' ? `downloaded a report as ${format.toUpperCase()}` : 'downloaded a report',
   ],
   'finding.add': ['Record a finding', 'recorded a finding'],
+  'finding.assign': ['Change the owner of a finding', 'changed the owner of a finding'],
   'finding.status': [
     withDetail('Change a finding', ' to ', 'status'),
     withDetail('changed the status of a finding', ' to ', 'status'),

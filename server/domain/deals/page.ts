@@ -16,7 +16,7 @@ import {
   type FullDeal,
   type Side,
 } from './deals.ts';
-import { peopleOfDeal, type PersonOfDeal } from './participants.ts';
+import { isBuyerStill, peopleOfDeal, type PersonOfDeal } from './participants.ts';
 
 // These are the functions that the row-level security policies use, so that a page offers exactly what the database
 // allows.
@@ -123,7 +123,7 @@ export interface ListedCounts {
 export const listedCounts = (dealId: string): string => `
      (select count(*) from questions q join deals about on about.id = q.deal_id
        where q.deal_id = ${dealId} and (
-         (about.state not in ('closed', 'withdrawn') and (
+         (about.state not in ('closed', 'withdrawn') and ${isBuyerStill('q')} and (
            (q.status in ('pending_broker_review', 'answered') and q.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]))
            or (q.status = 'with_seller' and q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[]))))
          or (q.status = 'distributed' and app.is_unread(q.deal_id, q.participant_id, q.distributed_at))))::int

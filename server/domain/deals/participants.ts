@@ -140,6 +140,17 @@ export const accountOf = 'left join users u on u.id = p.person_id';
 export const participantName = `case when p.joined_at is null then p.invited_name else ${nameWith('p', 'u')} end`;
 const participantEmail = `case when p.joined_at is null then p.invited_email else ${emailWith('p', 'u')} end`;
 
+/** SQL: whether the side of record `r` is of somebody who is a buyer of the deal, and has not left it. */
+export const isBuyerStill = (r: string) =>
+  `exists (select from participants side where side.id = ${r}.participant_id and side.status <> 'removed' and side.role = 'buyer')`;
+
+/** SQL: whether participant `p` and whom they advise, `advised`, have joined and are still on the deal. */
+export const seesDeal = `p.status = 'active' and (advised.status <> 'active') is not true`;
+
+/** SQL: whether participant `p`, who may advise `advised`, can open a finding of these sides. */
+export const canOpenFinding = (sides: string) =>
+  `app.finding_opens_to(coalesce(advised.role, p.role), coalesce(p.advises, p.id), ${sides})`;
+
 const personFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,
   nda.status as nda_status,
@@ -149,8 +160,8 @@ const personFields = `p.id, p.person_id as user_id, ${participantName} as name, 
     when app.selected_side(p.deal_id) is null then true
     else app.side_knows(app.selected_side(p.deal_id), p.user_id)
   end as can_own_conditions,
-  p.status = 'active' and (advised.status <> 'active') is not true and p.deal_id = any ((select app.diligence_deals())::uuid[])
-    and app.finding_opens_to(coalesce(advised.role, p.role), coalesce(p.advises, p.id), (select app.principals())) as can_own_findings,
+  ${seesDeal} and p.deal_id = any ((select app.diligence_deals())::uuid[])
+    and ${canOpenFinding('(select app.principals())')} as can_own_findings,
   case when p.status = 'invited' then app.participant_mail_trouble(p.id) end as mail_trouble,
   case when p.status = 'invited' then app.participant_link_until(p.id) end as link_until, p.created_at, p.updated_at`;
 

@@ -5,10 +5,18 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { cut } from '../cut.ts';
-import { seenDeal } from '../deals/deals.ts';
-import { addedId, audited, from, type Origin } from '../audit/audited.ts';
+import { onOpenDeal, seenDeal } from '../deals/deals.ts';
+import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { changingStatus } from '../audit/status-changes.ts';
-import { knownName, knownPerson, mentioned, personOnDeal, type Mentioned } from '../deals/participants.ts';
+import {
+  canOpenFinding,
+  knownName,
+  knownPerson,
+  mentioned,
+  personOnDeal,
+  seesDeal,
+  type Mentioned,
+} from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
@@ -155,6 +163,8 @@ interface ListedFinding extends Finding {
 interface FindingOnPage extends ListedFinding {
   comments: (FindingComment & { created_by_name: string | null })[];
   history: (Omit<FindingChange, 'changed_by'> & { changed_by_name: string | null })[];
+  /** The people who can become its owner: they can open it, and its side may know of them. */
+  owners: string[];
 }
 
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
@@ -181,7 +191,11 @@ const select = `
     coalesce((select json_agg(json_build_object('from_status', h.from_status, 'to_status', h.to_status, 'notes', h.notes,
         'changed_by_name', ${knownName('u')}, 'changed_at', ${instant('h.changed_at')}) order by h.changed_at, h.id)
       from (${latest('finding_changes', 'changed_at', 'notes', 200)}) h
-      ${knownPerson('u', 'h.changed_by', 'f.deal_id')}), '[]') as history
+      ${knownPerson('u', 'h.changed_by', 'f.deal_id')}), '[]') as history,
+    array(select p.user_id from participants p left join participants advised on advised.id = p.advises
+      where p.deal_id = f.deal_id and ${seesDeal}
+        and ${canOpenFinding('array[f.participant_id]')}
+        and app.side_knows(f.participant_id, p.user_id)) as owners
   from ${tables}`;
 
 /** The finding with this id if the caller may see it, otherwise null. */
@@ -241,6 +255,26 @@ export const setFindingStatus = (
   notes: string | null,
   origin: Origin,
 ): Statement<FindingStatusChange | null> => setStatus(...from(origin), id, status, notes);
+
+const assign = row<{ id: string }>(
+  'assign_finding',
+  // Locked and compared as a change of a condition is.
+  `with held as (
+     select f.id, f.deal_id, f.owner_user_id is distinct from $4 or not ${onOpenDeal('f')} as differs
+     from findings f where f.id = $3 for no key update),
+   changed as (
+     update findings f set owner_user_id = $4 from held where f.id = held.id and held.differs returning f.id, f.deal_id)
+   select changed.id from changed ${audited('finding.assign')}
+   union all select held.id from held where not held.differs`,
+);
+
+/**
+ * Makes this person the owner of a finding, or nobody, and writes nothing if they are already; false when the caller
+ * may not change the finding. Refused with `owner_takes_no_part`, `owner_cannot_open_finding` and
+ * `owner_not_known_to_buyer`.
+ */
+export const assignFinding = (id: string, ownerId: string | null, origin: Origin): Statement<boolean> =>
+  tookPlace(assign(...from(origin), id, ownerId));
 
 const comment = row<{ id: string; deal_id: string }>(
   'add_finding_comment',

@@ -5,7 +5,7 @@ import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { cut } from '../cut.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
-import { knownName, knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
+import { isBuyerStill, knownName, knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const questionCategories = [
@@ -55,7 +55,7 @@ const newest = rows<
 >(
   'questions',
   `select q.id, q.category, q.status, q.asked_at, q.question_text, q.distributed_response, q.distributed_at, a.answer_text,
-     a.answered_at, q.rejection_reason, q.asker_person ->> 0 as asked_by, q.asker_person
+     coalesce(a.corrected_at, a.answered_at) as answered_at, q.rejection_reason, q.asker_person ->> 0 as asked_by, q.asker_person
    from (select q.*, ${personOnDeal('$1', 'q.asked_by')} as asker_person from questions q
      where q.deal_id = ${seenDeal('$1')} and ($2::text is null or q.status = $2)
      order by q.asked_at desc, q.id desc limit ${mostListedQuestions + 1}) q
@@ -65,7 +65,7 @@ const newest = rows<
 
 /**
  * The questions on a deal that the caller may read, newest first, at most {@link mostListedQuestions}; `status` is
- * optional.
+ * optional. Answers have the time since when they stand as they are.
  */
 export const questions = (dealId: string, status: string | null) =>
   mapped(newest(dealId, status), (found) => cut(found, mostListedQuestions));
@@ -75,6 +75,10 @@ type QuestionAction = 'release' | 'reject' | 'answer' | 'distribute' | 'withdraw
 interface QuestionOnPage extends Question {
   deal_id: string;
   asked_by_name: string | null;
+  /** When the seller's answer was last corrected; null if it stands as it was first given. */
+  corrected_at: string | null;
+  /** Whether somebody would read an answer: the side that asked is still on the deal. */
+  is_awaited: boolean;
   mine: boolean;
   actions: QuestionAction[];
 }
@@ -83,7 +87,8 @@ interface QuestionOnPage extends Question {
 // functions.
 const select = `
   select q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, ${knownName('asker')} as asked_by_name, a.answer_text,
-    a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason, q.asked_by = (select app.user_id()) as mine,
+    a.answered_at, a.corrected_at, q.distributed_response, q.distributed_at, q.rejection_reason,
+    ${isBuyerStill('q')} as is_awaited, q.asked_by = (select app.user_id()) as mine,
     array_remove(array[
       case when open and broker and q.status = 'pending_broker_review' then 'release' end,
       case when open and broker and q.status = 'pending_broker_review' then 'reject' end,
@@ -238,7 +243,7 @@ export const readAnswers = row<unknown, [dealId: string]>(
 );
 
 /** A question as the REST API and webhooks return it. */
-type QuestionResource = Omit<QuestionOnPage, 'mine' | 'actions'>;
+type QuestionResource = Omit<QuestionOnPage, 'corrected_at' | 'is_awaited' | 'mine' | 'actions'>;
 
 const inOrder = {
   columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, ${knownName('asker')} as asked_by_name, a.answer_text,

@@ -135,6 +135,8 @@ export interface DealDocument {
   /** Decimal digits. */
   size_bytes: string;
   uploaded_at: string;
+  /** When it was opened to more people, the caller among them; otherwise when it was uploaded. */
+  opened_at: string;
   /** Null when the caller may not see who uploaded the document. */
   uploaded_by_name: string | null;
   /** Whether the caller uploaded the document. */
@@ -166,7 +168,10 @@ export const previewedTypes = [
 export const mostDocumentsOfSource = 2000;
 
 const fields = (source: DocumentSource): string =>
-  `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, ${knownName('u')} as uploaded_by_name,
+  `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at,
+  case when d.confidentiality_before is null or app.document_is_visible(d.deal_id, d.confidentiality_before, true,
+      (select app.deals_as('broker', 'seller')), (select app.deals_under_nda()), (select app.deals_held_exclusively()))
+    then d.uploaded_at else d.confidentiality_changed_at end as opened_at, ${knownName('u')} as uploaded_by_name,
   d.uploaded_by is not distinct from (select app.user_id()) as mine,
    '${source}' as source, ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, d.media_type,
    d.media_type in (${previewedTypes.map((type) => `'${type}'`).join(', ')}) as can_preview,
@@ -215,17 +220,17 @@ export const documentOnPage = bySource((source) =>
   ),
 );
 
-const begin = row<{ brokerage: string | null }, [dealId: string, storageKey: string]>(
+const begin = row<{ brokerage: string | null }, [dealId: string, storageKey: string, table: string]>(
   'begin_upload',
-  'select case when app.begin_upload($1, $2) then (select d.organization_id from deals d where d.id = $1) end as brokerage',
+  'select case when app.begin_upload($1, $2, $3) then (select d.organization_id from deals d where d.id = $1) end as brokerage',
 );
 
 /**
  * Registers the body of a document before any of it is read. Returns the deal's brokerage, or null when the caller may
- * not add documents to the deal.
+ * not add documents to the deal. Refused with `too_many_today` or `deal_closed`.
  */
-export const beginUpload = (dealId: string, storageKey: string): Statement<string | null> =>
-  mapped(begin(dealId, storageKey), (found) => found?.brokerage ?? null);
+export const beginUpload = (dealId: string, storageKey: string, source: DocumentSource): Statement<string | null> =>
+  mapped(begin(dealId, storageKey, tables[source]), (found) => found?.brokerage ?? null);
 
 interface NewDocument {
   readonly filename: string;

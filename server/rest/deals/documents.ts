@@ -219,7 +219,7 @@ export function documentOperations(services: Services, callers: Callers): readon
         const [found, , brokerage] = await database.together(
           enter,
           requireVisible('deals', dealId),
-          beginUpload(dealId, storageKey),
+          beginUpload(dealId, storageKey, c.req.query(diligenceRequest.name) === undefined ? 'simple' : 'production'),
         );
         const { key_id } = admit(found);
         if (brokerage === null) throw new Denied('This key may not add documents to the deal.');

@@ -166,10 +166,11 @@ export function documentRoutes(services: Services) {
     .post('/deals/:id/documents', query(New), async (c) => {
       const dealId = pathId(c);
       const storageKey = newStorageKey();
-      // A person who may not upload is rejected before any of the file is read.
-      const [person, brokerage] = await withPersonAndDeal(services, c, dealId, beginUpload(dealId, storageKey));
-      if (brokerage === null) throw notAllowed();
       const { diligence_request, ...given } = c.req.valid('query');
+      const source = diligence_request === null ? 'simple' : 'production';
+      // A person who may not upload is rejected before any of the file is read.
+      const [person, brokerage] = await withPersonAndDeal(services, c, dealId, beginUpload(dealId, storageKey, source));
+      if (brokerage === null) throw notAllowed();
       const whose = { caller: person.user_id, brokerage };
       const kept = await intake(services, c, storageKey, given.filename, whose);
       const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
@@ -179,12 +180,7 @@ export function documentRoutes(services: Services) {
         if (!(error instanceof Unavailable)) await clear(storageKey);
         throw error;
       });
-      const [added] = await withDeal(
-        services,
-        c,
-        dealId,
-        documentOnPage(diligence_request === null ? 'simple' : 'production', id),
-      );
+      const [added] = await withDeal(services, c, dealId, documentOnPage(source, id));
       return c.json(orNotFound(added), 201);
     })
 

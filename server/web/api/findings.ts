@@ -1,4 +1,4 @@
-/** Diligence findings, when the feature is on: recording them, changing their status, commenting on them. */
+/** Diligence findings, when the feature is on: recording them, changing their status and owner, commenting on them. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';
@@ -7,6 +7,7 @@ import type { Services } from '../../services.ts';
 import {
   addFinding,
   addFindingComment,
+  assignFinding,
   findingOnPage,
   findingsOnPage,
   findingStatuses,
@@ -14,7 +15,7 @@ import {
   severities,
 } from '../../domain/diligence/findings.ts';
 import { originOf } from '../../http/origin.ts';
-import { nothingThere } from '../../http/problem.ts';
+import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, id, line, optional, pathId, text } from './input.ts';
 import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
@@ -30,6 +31,7 @@ const Status = z.strictObject({
   status: z.enum(findingStatuses, { error: 'Choose a status.' }),
   status_notes: optional(text(lengths.findings.status_notes)),
 });
+const Owner = z.strictObject({ owner_user_id: id.nullable() });
 const Comment = z.strictObject({ body: text(lengths.finding_comments.body) });
 
 /** The finding routes, below /api/web. */
@@ -66,6 +68,14 @@ export function findingRoutes(services: Services) {
       const { status, status_notes } = c.req.valid('json');
       const change = setFindingStatus(findingId, status, status_notes, originOf(c));
       const [, found] = await withRecord(services, c, 'findings', findingId, change, findingOnPage(findingId));
+      return c.json(orNotFound(found));
+    })
+
+    .post('/findings/:id/owner', body(Owner), async (c) => {
+      const findingId = pathId(c);
+      const assign = assignFinding(findingId, c.req.valid('json').owner_user_id, originOf(c));
+      const [assigned, found] = await withRecord(services, c, 'findings', findingId, assign, findingOnPage(findingId));
+      if (!assigned) throw notAllowed();
       return c.json(orNotFound(found));
     })
 

@@ -46,6 +46,11 @@ export function useFindingActions(dealId: Id) {
         api.post('/web/findings/:id/status', { param: { id }, json: input }),
       onSuccess,
     }),
+    assign: useMutation({
+      mutationFn: ({ id, owner_user_id }: { id: Id; owner_user_id: Id | null }) =>
+        api.post('/web/findings/:id/owner', { param: { id }, json: { owner_user_id } }),
+      onSuccess,
+    }),
     comment: useMutation({
       mutationFn: ({ id, body }: { id: Id; body: string }) =>
         api.post('/web/findings/:id/comments', { param: { id }, json: { body } }),

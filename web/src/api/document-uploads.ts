@@ -25,7 +25,7 @@ export interface Upload {
   state: 'waiting' | 'sending' | 'done' | 'failed' | 'stopped';
   /** Bytes sent so far. */
   sent: number;
-  /** Why the upload failed, for the person. */
+  /** Why the upload failed, or why it waits though the file was sent before, for the person. */
   message: string | null;
   /** Whether it failed only because there was no connection, so that it can be sent again as it is. */
   interrupted: boolean;
@@ -199,7 +199,7 @@ class UploadQueue {
       const seconds = pauseAfter(error);
       if (stop.signal.aborted) this.#change(id, { state: 'stopped' });
       else if (seconds !== null) {
-        this.#change(id, { state: 'waiting', sent: 0 });
+        this.#change(id, { state: 'waiting', sent: 0, message: 'Too many files are being sent: this one follows.' });
         this.#pause(seconds);
       } else if (error instanceof ApiError) this.#fail(one, error.message, error.code === 'unreachable');
       else this.#fail(one, 'The upload failed.');

@@ -1,6 +1,8 @@
 import { FileUp } from 'lucide-react';
 import { useId, useRef, useState, type DragEvent, type ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
+import { filesIn, mostDropped } from '../lib/dropped-files.ts';
+import { formatCount } from '../lib/format.ts';
 
 interface FileDropProps {
   onFiles: (files: File[]) => void;
@@ -17,11 +19,25 @@ export function FileDrop({ onFiles, accept, multiple = false, hint, disabled = f
   const input = useRef<HTMLInputElement>(null);
   const hintId = useId();
   const [over, setOver] = useState(0);
-  const onDrop = (event: DragEvent) => {
+  /** Why nothing was taken of what was dropped last. */
+  const [fault, setFault] = useState<string | null>(null);
+  const take = (files: File[]) => {
+    setFault(null);
+    if (files.length > 0) onFiles(multiple ? files : files.slice(0, 1));
+  };
+  const onDrop = async (event: DragEvent) => {
     event.preventDefault();
     setOver(0);
-    const files = [...event.dataTransfer.files];
-    if (!disabled && files.length > 0) onFiles(multiple ? files : files.slice(0, 1));
+    if (disabled) return;
+    try {
+      const files = await filesIn(event.dataTransfer, multiple);
+      if (files === 'folder') setFault('A folder cannot be taken: choose the file in it.');
+      else if (files === 'too many') setFault(`Drop at most ${formatCount(mostDropped)} files at a time.`);
+      else if (files.length === 0) setFault('There is no file in the folder.');
+      else take(files);
+    } catch {
+      setFault('The folder could not be read: choose the files in it.');
+    }
   };
   return (
     <div
@@ -31,7 +47,7 @@ export function FileDrop({ onFiles, accept, multiple = false, hint, disabled = f
       }}
       onDragOver={(event) => event.preventDefault()}
       onDragLeave={() => setOver((depth) => depth - 1)}
-      onDrop={onDrop}
+      onDrop={(event) => void onDrop(event)}
       className={cx(
         'flex flex-col items-center gap-1 rounded-lg border border-dashed px-6 py-8 text-center transition-colors',
         over > 0 ? 'border-accent bg-accent-wash' : 'border-edge bg-sunken',
@@ -56,6 +72,11 @@ export function FileDrop({ onFiles, accept, multiple = false, hint, disabled = f
           {hint}
         </p>
       )}
+      {fault !== null && (
+        <p role="alert" className="text-sm text-bad">
+          {fault}
+        </p>
+      )}
       <input
         ref={input}
         type="file"
@@ -63,7 +84,7 @@ export function FileDrop({ onFiles, accept, multiple = false, hint, disabled = f
         accept={accept}
         multiple={multiple}
         onChange={(event) => {
-          onFiles([...(event.target.files ?? [])]);
+          take([...(event.target.files ?? [])]);
           event.target.value = '';
         }}
       />

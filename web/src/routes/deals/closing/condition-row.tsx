@@ -70,8 +70,8 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
   return (
     <ConditionLine
       condition={condition}
-      // Buyers do not get the names of the other side's advisors.
-      owner={ownerName(condition) ?? (condition.has_owner ? 'Someone else on the deal' : 'Unassigned')}
+      // Buyers do not get the names of the other side's advisors, nor do they learn whether these are still on the deal.
+      owner={ownerName(condition) ?? (condition.has_owner ? 'Someone else' : 'Unassigned')}
       menu={
         capacities.can_edit_conditions && (
           <Menu

@@ -39,7 +39,7 @@ function DocumentRowView({ document, onAction }: DocumentRowProps) {
   const { filename } = document;
   const Icon = icons[kindOf(document)];
   const opened = openedTimes(document);
-  const isNew = useIsNew(document.deal_id, 'documents')(document.uploaded_at, document.mine);
+  const isNew = useIsNew(document.deal_id, 'documents')(document.opened_at, document.mine);
   const may = { openings: opened !== null, edit: document.can_edit };
   return (
     <div className="flex gap-x-3 px-4 py-3 max-sm:flex-col sm:items-center sm:px-5">
@@ -54,6 +54,11 @@ function DocumentRowView({ document, onAction }: DocumentRowProps) {
           <span>
             {document.uploaded_by_name !== null && `${document.uploaded_by_name}, `}
             <Time at={document.uploaded_at} />
+            {document.opened_at !== document.uploaded_at && (
+              <>
+                , opened to you <Time at={document.opened_at} />
+              </>
+            )}
           </span>
           {opened !== null && (
             <button

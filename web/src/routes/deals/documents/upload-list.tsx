@@ -32,7 +32,9 @@ function UploadRowView({ upload: { id, file, state, sent, message }, onStop, onR
             {state === 'sending' ? `${percent} of ${formatBytes(file.size)}` : words[state]}
           </span>
         </div>
-        {message ? (
+        {state === 'waiting' && message ? (
+          <p className="mt-0.5 text-sm text-faint">{message}</p>
+        ) : message ? (
           <p className="mt-0.5 flex gap-1.5 text-sm text-bad" role="alert">
             <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
             {message}

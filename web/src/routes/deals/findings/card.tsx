@@ -15,11 +15,11 @@ import { lengths } from '../../../lib/lengths.ts';
 import { findingSeverities, findingStates } from '../../../lib/states.ts';
 import { required, useForm, type Form } from '../../../lib/use-form.ts';
 import { useOwnerName } from '../context.ts';
-import { FindingStatusDialog } from './dialogs.tsx';
+import { FindingOwnerDialog, FindingStatusDialog } from './dialogs.tsx';
 
 /** One finding, with its comments and history in an expandable part. */
 export function FindingCard({ finding, editable }: { finding: Finding; editable: boolean }) {
-  const [changing, setChanging] = useState(false);
+  const [changing, setChanging] = useState<'status' | 'owner' | null>(null);
   const [isOpen, setOpen] = useState(false);
   const { comment_count: comments } = finding;
   const owner = useOwnerName()(finding);
@@ -45,9 +45,14 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
       )}
       <div className="mt-4 flex flex-wrap items-start gap-x-4 gap-y-2">
         {editable && (
-          <Button onClick={() => setChanging(true)}>
-            Change status<span className="sr-only"> of {finding.title}</span>
-          </Button>
+          <>
+            <Button onClick={() => setChanging('status')}>
+              Change status<span className="sr-only"> of {finding.title}</span>
+            </Button>
+            <Button onClick={() => setChanging('owner')}>
+              Change owner<span className="sr-only"> of {finding.title}</span>
+            </Button>
+          </>
         )}
         <details className="min-w-0 grow" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary className="w-fit cursor-pointer rounded-md py-2 text-sm font-medium text-accent-ink">
@@ -57,7 +62,8 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
           {editable && <CommentForm finding={finding} onWritten={() => setOpen(true)} />}
         </details>
       </div>
-      {changing && <FindingStatusDialog finding={finding} onClose={() => setChanging(false)} />}
+      {changing === 'status' && <FindingStatusDialog finding={finding} onClose={() => setChanging(null)} />}
+      {changing === 'owner' && <FindingOwnerDialog finding={finding} onClose={() => setChanging(null)} />}
     </Card>
   );
 }

@@ -1,14 +1,16 @@
+import { useQuery } from '@tanstack/react-query';
 import { useEffect, useEffectEvent } from 'react';
-import { useFindingActions } from '../../../api/diligence.ts';
+import { findingQuery, useFindingActions } from '../../../api/diligence.ts';
 import type { Finding, FindingSeverity, FindingStatus, Id } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../../components/input.tsx';
+import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { lengths } from '../../../lib/lengths.ts';
 import { findingSeverities, findingStates, optionsOf } from '../../../lib/states.ts';
-import { orNull, required, useForm } from '../../../lib/use-form.ts';
-import { useDeal } from '../context.ts';
+import { orNull, required, sendChanges, useForm, type Form } from '../../../lib/use-form.ts';
+import { useDeal, useOwnerName } from '../context.ts';
 
 interface Values {
   title: string;
@@ -62,15 +64,72 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
       <Field label="Description" error={form.errors.description} optional>
         <Textarea {...form.text('description')} maxLength={lengths.findings.description} />
       </Field>
-      <Field label="Owner" error={form.errors.owner_user_id} optional>
-        <Select
-          {...form.field('owner_user_id')}
-          options={[
-            { value: '', label: 'Unassigned' },
-            ...owners.map(({ user_id, name }) => ({ value: user_id, label: name })),
-          ]}
-        />
-      </Field>
+      <OwnerField form={form} owners={owners} />
+    </FormDialog>
+  );
+}
+
+interface OwnerFieldProps<V> {
+  form: Form<V>;
+  owners: readonly { user_id: Id; name: string }[];
+}
+
+function OwnerField<V extends { owner_user_id: Id | '' }>({ form, owners }: OwnerFieldProps<V>) {
+  return (
+    <Field label="Owner" error={form.errors['owner_user_id']} optional>
+      <Select
+        {...form.field('owner_user_id')}
+        options={[
+          { value: '', label: 'Unassigned' },
+          ...owners.map(({ user_id, name }) => ({ value: user_id, label: name })),
+        ]}
+      />
+    </Field>
+  );
+}
+
+/** Makes somebody else the owner of a finding, or nobody. */
+export function FindingOwnerDialog({ finding, onClose }: { finding: Finding; onClose: () => void }) {
+  const { participants } = useDeal();
+  const { assign } = useFindingActions(finding.deal_id);
+  const ownerName = useOwnerName();
+  const query = useQuery(findingQuery(finding.deal_id, finding.id));
+  // Also one who has left or can no longer become it: they stay the owner until somebody else is chosen.
+  const owners =
+    query.data &&
+    participants.flatMap(({ user_id, name }) =>
+      user_id === finding.owner_user_id
+        ? { user_id, name: ownerName(finding) ?? name }
+        : query.data.owners.includes(user_id)
+          ? { user_id, name }
+          : [],
+    );
+  const form = useForm<Pick<Values, 'owner_user_id'>>({
+    initial: { owner_user_id: finding.owner_user_id ?? '' },
+    draft: `finding-owner/${finding.id}`,
+    offered: { owner_user_id: owners && ['', ...owners.map((one) => one.user_id)] },
+    submit: (values, before) =>
+      sendChanges(before, values, () =>
+        assign.mutateAsync({ id: finding.id, owner_user_id: orNull(values.owner_user_id) }),
+      ),
+    onDone: () => {
+      onClose();
+      toast('Owner changed');
+    },
+  });
+  return (
+    <FormDialog
+      form={form}
+      size="sm"
+      onClose={onClose}
+      title="Change the owner"
+      description={finding.title}
+      action="Save"
+      ready={owners !== undefined}
+    >
+      <Loaded query={query} skeleton={<SkeletonText lines={2} />}>
+        {() => <OwnerField form={form} owners={owners ?? []} />}
+      </Loaded>
     </FormDialog>
   );
 }

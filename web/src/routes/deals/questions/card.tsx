@@ -38,7 +38,9 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const hasSeller = participants.some(({ role, status }) => role === 'seller' && status === 'active');
   const isOver = deal.state === 'closed' || deal.state === 'withdrawn';
   const isOpen = question.status === 'pending_broker_review' || question.status === 'with_seller';
-  const waits = capacities.can_review_questions && question.status === 'with_seller' && hasSeller;
+  const isUnawaited = (isOpen || question.status === 'answered') && !question.is_awaited;
+  const waits =
+    capacities.can_review_questions && question.status === 'with_seller' && hasSeller && question.is_awaited;
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
@@ -47,6 +49,7 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
         <span>
           {question.mine ? 'You' : (question.asked_by_name ?? 'A buyer')} asked <Time at={question.asked_at} />
         </span>
+        {isUnawaited && <span>The buyer has left: nobody waits for an answer.</span>}
         {isNew(question.asked_at, question.mine) && <NewBadge />}
       </div>
       <p id={text} className="mt-3 max-w-3xl break-words whitespace-pre-wrap text-ink">
@@ -56,8 +59,9 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
         <Said
           draft
           title="The seller’s answer"
-          isNew={isNew(question.answered_at, own === 'seller')}
+          isNew={isNew(question.corrected_at ?? question.answered_at, own === 'seller')}
           at={question.answered_at}
+          correctedAt={question.corrected_at}
           text={question.answer_text}
         />
       )}
@@ -140,13 +144,14 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
 interface SaidProps {
   title: string;
   at: string | null;
+  correctedAt?: string | null;
   text: string;
   isNew?: boolean;
   /** Whether the buyer does not read the text in this form. */
   draft?: boolean;
 }
 
-function Said({ title, at, text, isNew = false, draft = false }: SaidProps) {
+function Said({ title, at, correctedAt = null, text, isNew = false, draft = false }: SaidProps) {
   return (
     <div className={cx('mt-4 max-w-3xl border-l-2 pl-4', draft ? 'border-edge' : 'border-accent')}>
       <p className="text-sm text-faint">
@@ -154,6 +159,11 @@ function Said({ title, at, text, isNew = false, draft = false }: SaidProps) {
         {at !== null && (
           <>
             , <Time at={at} />
+          </>
+        )}
+        {correctedAt !== null && (
+          <>
+            , corrected <Time at={correctedAt} />
           </>
         )}
         {isNew && <NewBadge className="ml-2" />}

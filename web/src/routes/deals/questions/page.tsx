@@ -79,8 +79,10 @@ export default function QuestionsTab() {
 }
 
 /** Whether a question requires an action of the caller; withdrawing is optional and does not count. */
-const waits = ({ actions, status }: Question): boolean =>
-  actions.some((action) => action !== 'withdraw') && !(status === 'answered' && !actions.includes('distribute'));
+const waits = ({ actions, status, is_awaited }: Question): boolean =>
+  is_awaited &&
+  actions.some((action) => action !== 'withdraw') &&
+  !(status === 'answered' && !actions.includes('distribute'));
 
 interface QuestionsProps {
   questions: readonly Question[];
