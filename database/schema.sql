@@ -17203,15 +17203,29 @@ AS $function$
 declare
   brokerages uuid[];
   parts uuid[];
+  withdrawn uuid[];
 begin
   perform from public.members m where m.user_id in (unused, person) order by m.brokerage_id, m.user_id for no key update;
   perform app.lock_parts(unused);
   update public.members m set status = 'removed'
     where m.user_id = unused and m.status = 'invited'
       and exists (select from public.members o where o.brokerage_id = m.brokerage_id and o.user_id = person);
-  update public.participants p set status = 'removed'
+  withdrawn := array(
+    select p.id from public.participants p
     where p.user_id = unused and p.status = 'invited'
-      and exists (select from public.participants o where o.deal_id = p.deal_id and o.user_id = person);
+      and exists (select from public.participants o where o.deal_id = p.deal_id and o.user_id = person));
+  -- Their advisors first, who would otherwise leave as if the person had removed them.
+  with gone as (
+    update public.participants p set status = 'removed' from public.participants was
+      where p.advises = any (withdrawn) and p.status <> 'removed' and was.id = p.id
+      returning p.id, p.brokerage_id, p.deal_id, was.status)
+  insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome, details)
+    select g.brokerage_id, g.deal_id, 'participant.remove', g.id::text, 'done', case when g.status = 'invited' then '{"withdrawn": true}' else '{}' end::jsonb
+    from gone g;
+  with gone as (
+    update public.participants p set status = 'removed' where p.id = any (withdrawn) returning p.id, p.brokerage_id, p.deal_id)
+  insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome, details)
+    select g.brokerage_id, g.deal_id, 'participant.remove', g.id::text, 'done', '{"withdrawn": true}' from gone g;
   brokerages := array(select m.brokerage_id from public.members m where m.user_id = unused and m.status = 'invited');
   update public.members m set user_id = person where m.user_id = unused and m.status = 'invited';
   parts := array(select p.id from public.participants p where p.user_id = unused and p.status = 'invited');
@@ -18836,3 +18850,4 @@ $function$;
 -- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
 -- f893c251a36b167bf057b37368d3928d3ad5119006bdc42467096ca4c916704b  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
+-- 5ef582478b720b1389126ba50c6e00db29517d4df0c8f075cd68335d8b69e702  935_advisors_of_taken_over_invitations.sql
