@@ -9702,7 +9702,7 @@ begin
         and (s.stage is null or (s.stage = 'exclusivity' and not s.runs)))) as deals),
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
     held as materialized (select array(
-      select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
+      select s.id from sold s where s.mine and (s.role = 'broker' or s.side = 'seller' or s.holder = s.principal_id) and s.holder is not null) as deals),
     decided as materialized (
       select c.offer_id, c.participant_id, c.decision, c.decided_at from public.offer_decisions c
       where c.deal_id = any ((select held.deals from held)::uuid[])),
@@ -9771,7 +9771,7 @@ begin
           where o.deal_id = any ((select held.deals from held)::uuid[]) and o.is_current) t
           on t.participant_id = s.holder
         cross join lateral (select case when s.role = 'broker' then 'offer_changes_to_decide'
-          when s.role = 'seller' or s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
+          when s.side = 'seller' or s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
         where s.mine and change.kind is not null and (s.runs or s.stage in ('diligence', 'closing'))
           and not exists (select from decided c where c.offer_id = t.id)
           and exists (select from decided c where c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
@@ -18851,3 +18851,4 @@ $function$;
 -- f893c251a36b167bf057b37368d3928d3ad5119006bdc42467096ca4c916704b  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
 -- 5ef582478b720b1389126ba50c6e00db29517d4df0c8f075cd68335d8b69e702  935_advisors_of_taken_over_invitations.sql
+-- cb9b6978ee2983127b423268cabb40ebbbead53b48dc09bf135e77f8766b086d  936_changes_that_wait_told_to_sellers_advisors.sql
