@@ -11254,6 +11254,28 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.latest_deals(text,text,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.leave_waiting_place(participation uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  deal uuid;
+begin
+  -- One that they see by now is left on its page.
+  update public.participants p set status = 'removed'
+    where p.id = (select w.participant_id from app.waiting_places() w where w.participant_id = participation) and p.status = 'active'
+    returning p.deal_id into deal;
+  if not found then
+    return false;
+  end if;
+  perform app.audit('participant.remove', participation::text, 'done', null, deal, address, request_id, '{"left": true}');
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.leave_waiting_place(uuid,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.leave_workspace()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -17867,6 +17889,24 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.visit(uuid,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.waiting_places()
+ RETURNS TABLE(participant_id uuid, brokerage_name text, deal_title text, joined_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select p.id, b.name, d.title, p.joined_at
+  from public.participants p
+  join public.participants a on a.id = p.advises and a.status <> 'active'
+  join public.deals d on d.id = p.deal_id
+  join public.brokerages b on b.id = d.organization_id
+  where p.user_id = app.user_id() and p.status = 'active' and app.client_id() is null
+    and not d.organization_id = any (app.barred_in((select app.identity())))
+    and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)
+  order by p.joined_at desc, p.id desc limit 200
+$function$;
+GRANT EXECUTE ON FUNCTION app.waiting_places() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.wake_webhooks()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -18852,3 +18892,4 @@ $function$;
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
 -- 5ef582478b720b1389126ba50c6e00db29517d4df0c8f075cd68335d8b69e702  935_advisors_of_taken_over_invitations.sql
 -- cb9b6978ee2983127b423268cabb40ebbbead53b48dc09bf135e77f8766b086d  936_changes_that_wait_told_to_sellers_advisors.sql
+-- b9c506922f5aab838645e00164686865bdf67bb06a803f0dd15fb6b9d6c97843  937_waiting_advisors_leave.sql
