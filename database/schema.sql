@@ -3258,7 +3258,7 @@ begin
       o.side in ('broker', 'seller', 'viewer')
         or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
     from (
-      select p.deal_id, p.principal_id, s.side from (
+      select p.deal_id, case when s.side <> 'viewer' then p.principal_id end as principal_id, s.side from (
         select o.deal_id, o.id, o.role, o.advises, coalesce(o.advises, o.id) as principal_id from public.participants o
         where o.user_id = me and o.status = 'active' and o.role <> 'broker'
           and (barred = '{}' or (select d.organization_id from public.deals d where d.id = o.deal_id) <> all (barred))
@@ -5974,7 +5974,7 @@ CREATE OR REPLACE FUNCTION app.could_open_as(of_table text, record uuid, standin
 AS $function$
 declare
   deal constant uuid := nullif(split_part(standing, ',', 1), '');
-  principal constant uuid := nullif(split_part(standing, ',', 4), '');
+  principal constant uuid := case when split_part(standing, ',', 5) <> 'viewer' then nullif(split_part(standing, ',', 4), '') end;
   side constant text := split_part(standing, ',', 5);
 begin
   case of_table
@@ -6308,7 +6308,7 @@ begin
       select w.*, o.title, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else w.participant_id = o.principal_id end as own
       from due w join unnest(deals, principals, sides, titles, selected) o (deal_id, principal_id, side, title, selected) on o.deal_id = w.deal_id
       where case when o.side in ('broker', 'seller') then not w.own_side
-          else o.principal_id = case w.subject when 'closing_conditions' then o.selected else w.participant_id end end
+          else o.side <> 'viewer' and o.principal_id = case w.subject when 'closing_conditions' then o.selected else w.participant_id end end
         or (o.side = 'viewer' and w.subject in ('exclusivities', 'closing_conditions'))
       order by w.due_at, w.subject_id limit 1000)
     select f.subject, f.subject_id, f.deal_id, f.title, f.due_at, f.due_on, f.own, f.begun_at, f.changed_at
@@ -6612,7 +6612,7 @@ begin
           where own.side = 'buyer' and q.participant_id = own.principal_id and q.deal_id = d.id and q.status = 'distributed'
             and (r.read_until >= coalesce(q.distributed_at, '-infinity')) is not true))::int,
       (select count(*) from public.offers o where o.deal_id = d.id and o.is_current
-        and (own.side in ('broker', 'seller') or o.participant_id = own.principal_id))::int
+        and (own.side in ('broker', 'seller') or own.side = 'buyer' and o.participant_id = own.principal_id))::int
     from known k
     join (select d.* from public.deals d where d.id = any (deals)) d on d.id = k.id
     join (select b.id, b.name from public.brokerages b where b.id = any (array(select known.organization_id from known))) b on b.id = k.organization_id
@@ -14065,9 +14065,9 @@ declare
   principal constant text := split_part(identity, ',', 11);
 begin
   if split_part(identity, ',', 8) <> '' then
-    return case when principal = '' then '{}' else array[principal::uuid] end;
+    return case when principal = '' or split_part(identity, ',', 12) = 'viewer' then '{}' else array[principal::uuid] end;
   end if;
-  return (select coalesce(array_agg(p.principal_id), '{}') from app.participations() p);
+  return (select coalesce(array_agg(p.principal_id), '{}') from app.participations() p where p.principal_role <> 'viewer');
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.principals() TO dealkeep_server;
@@ -18418,7 +18418,7 @@ begin
     from (
       select l.* from (
         select k.id, k.buyer_user_id, k.participant_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
-        where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
+        where k.deal_id = deal and (of_deal_side or offers_told.side = 'buyer' and k.participant_id = principal)
         order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 51) l
       order by l.submitted_at desc, l.id desc) o
     left join lateral (select p.role, p.status, p.joined_at, p.left_name from public.participants p
@@ -18893,3 +18893,4 @@ $function$;
 -- 5ef582478b720b1389126ba50c6e00db29517d4df0c8f075cd68335d8b69e702  935_advisors_of_taken_over_invitations.sql
 -- cb9b6978ee2983127b423268cabb40ebbbead53b48dc09bf135e77f8766b086d  936_changes_that_wait_told_to_sellers_advisors.sql
 -- b9c506922f5aab838645e00164686865bdf67bb06a803f0dd15fb6b9d6c97843  937_waiting_advisors_leave.sql
+-- 043a7965413873411114b64a0bfde7634d1b85bd59adc3cd652c896933e8279e  938_viewers_have_no_side.sql

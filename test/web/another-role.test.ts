@@ -4,6 +4,8 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createNotifications } from '../../server/domain/notifications/events.ts';
+import { addToken, caller as toolsOf } from '../tools/scene.ts';
 import type { Answer } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -11,7 +13,7 @@ let web: WebScene;
 let path: string;
 
 beforeAll(async () => {
-  web = await openScene();
+  web = await openScene({ config: { features: { findings: true, financing: true } } });
   path = `/deals/${web.scene.deal}/participants`;
 });
 afterAll(() => web?.close());
@@ -95,4 +97,55 @@ test('answers to a buyer are unread for an advisor who read those of another buy
   await remove(id);
   await letIn('removed', 'advisor', participants['exclusive buyer']);
   expect(await waiting()).toMatchObject([{ count: 1 }]);
+});
+
+test('a viewer who was the exclusive buyer sees nothing of that side any more, and neither does who advises them', async () => {
+  const { deal, people, participants } = web.scene;
+  const broker = await web.as('broker');
+  const id = participants['exclusive buyer']!;
+  const asked = (await (
+    await web.as('exclusive buyer')
+  ).ask(`/deals/${deal}/questions`, {
+    category: 'legal',
+    question_text: 'Is the lease assignable?',
+  })) as Answer;
+  expect(asked.status).toBe(201);
+  /** What the pages and tools show of the records of a buyer's side. */
+  const seen = async (caller: string) => {
+    const { ask } = await web.as(caller);
+    const lists = ['offers', 'ndas', 'questions', 'findings', 'financing'] as const;
+    const pages = await Promise.all(lists.map(async (of) => (await ask(`/deals/${deal}/${of}`)).body.items.length));
+    const page = (await ask(`/deals/${deal}`)).body;
+    const row = (await ask('/deals')).body.items.find((one: { id: string }) => one.id === deal);
+    const call = toolsOf(web.service, await addToken(web.service, people[caller]!));
+    const tools = ['svc_offers_list', 'svc_questions_list', 'svc_findings_list', 'svc_financing_stack_get'];
+    const answered = await Promise.all(
+      tools.map(async (tool) =>
+        Object.values((await call(tool, { deal_id: deal })).structuredContent).find(Array.isArray),
+      ),
+    );
+    return [pages, answered.map((rows) => rows?.length), page.counts.offers, page.counts.findings_open, row.offers];
+  };
+  const nothing = [[0, 0, 0, 0, 0], [0, 0, 0, 0], 0, 0, 0];
+  const [pages, answers] = await seen('exclusive buyer');
+  expect(pages).not.toContain(0);
+  expect(answers).not.toContain(0);
+
+  await remove(id);
+  expect(await letIn('exclusive buyer', 'viewer')).toBe(id);
+  await letIn("exclusive buyer's advisor", 'advisor', id);
+  for (const who of ['exclusive buyer', "exclusive buyer's advisor"])
+    expect([who, await seen(who)]).toEqual([who, nothing]);
+
+  // Nor are they told of what happens to it.
+  while ((await web.service.database.run(createNotifications(100))) > 0);
+  expect((await broker.ask(`/questions/${asked.body.id}/release`, {})).status).toBeLessThan(300);
+  while ((await web.service.database.run(createNotifications(100))) > 0);
+  const kinds = async (caller: string) =>
+    (await (await web.as(caller)).ask('/notifications')).body.items.map(({ kind }: { kind: string }) => kind);
+  expect(await kinds('seller')).toContain('question_released');
+  expect(await kinds('exclusive buyer')).not.toContain('question_released');
+  const { ask } = await web.as('exclusive buyer');
+  const acted = [...(await ask(`/deals/${deal}/activity`)).body.items, ...(await ask('/home')).body.activity];
+  expect(acted.map(({ summary }: { summary: string }) => summary)).not.toContain('released a question to the seller');
 });
