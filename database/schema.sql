@@ -6493,7 +6493,7 @@ begin
         when k.knows_stage then d.stage else d.state end,
       case
         when d.role = 'broker' then 'broker_assigned'
-        when d.buyer_user_id = me and k.runs and (k.of_the_deal or k.of_the_exclusive_buyer) then 'exclusive_buyer'
+        when d.role = 'buyer' and d.buyer_user_id = me and k.runs and (k.of_the_deal or k.of_the_exclusive_buyer) then 'exclusive_buyer'
         when d.role in ('seller', 'buyer', 'advisor') then 'participant'
         else 'viewer'
       end,
@@ -6697,7 +6697,7 @@ BEGIN ATOMIC
          END AS state,
          CASE
              WHEN (d.role = 'broker'::text) THEN 'broker_assigned'::text
-             WHEN (k.shows_exclusivity AND (d.buyer_user_id = deals_as_known.me) AND k.runs) THEN 'exclusive_buyer'::text
+             WHEN ((d.role = 'buyer'::text) AND k.shows_exclusivity AND (d.buyer_user_id = deals_as_known.me) AND k.runs) THEN 'exclusive_buyer'::text
              WHEN (d.role = ANY (ARRAY['seller'::text, 'buyer'::text, 'advisor'::text])) THEN 'participant'::text
              ELSE 'viewer'::text
          END AS "case",
@@ -6758,9 +6758,9 @@ BEGIN ATOMIC
              x.buyer_user_id,
              x.granted_at,
              x.expires_at,
-             NULL::text,
-             NULL::uuid,
-             NULL::text
+             NULL::text AS text,
+             NULL::uuid AS uuid,
+             NULL::text AS text
             FROM ((public.deals t
               LEFT JOIN ( SELECT s_1.deal_id,
                      s_1.state,
@@ -18894,3 +18894,4 @@ $function$;
 -- cb9b6978ee2983127b423268cabb40ebbbead53b48dc09bf135e77f8766b086d  936_changes_that_wait_told_to_sellers_advisors.sql
 -- b9c506922f5aab838645e00164686865bdf67bb06a803f0dd15fb6b9d6c97843  937_waiting_advisors_leave.sql
 -- 043a7965413873411114b64a0bfde7634d1b85bd59adc3cd652c896933e8279e  938_viewers_have_no_side.sql
+-- e20537dae32a449faeb5bdf78fc43d36f09bbd979ca811f62c85312518b17aa4  939_exclusive_buyers_are_buyers.sql

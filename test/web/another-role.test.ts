@@ -133,6 +133,18 @@ test('a viewer who was the exclusive buyer sees nothing of that side any more, a
 
   await remove(id);
   expect(await letIn('exclusive buyer', 'viewer')).toBe(id);
+  // Nor are they called the exclusive buyer, although the exclusivity runs until it ends or is released.
+  const { ask } = await web.as('exclusive buyer');
+  const call = toolsOf(web.service, await addToken(web.service, people['exclusive buyer']!));
+  const roles = async () => {
+    const about = ({ id: one }: { id: string }) => one === deal;
+    const rows = (await call('svc_deals_list', {})).structuredContent['deals'] as { id: string; caller_role: string }[];
+    const page = (await ask(`/deals/${deal}`)).body;
+    const found = (await ask('/deals?role=exclusive_buyer')).body.items.filter(about);
+    const listed = (await ask('/deals')).body.items.find(about);
+    return [page.caller_role, listed.caller_role, rows.find(about)?.caller_role, found.length];
+  };
+  expect(await roles()).toEqual(['viewer', 'viewer', 'viewer', 0]);
   await letIn("exclusive buyer's advisor", 'advisor', id);
   for (const who of ['exclusive buyer', "exclusive buyer's advisor"])
     expect([who, await seen(who)]).toEqual([who, nothing]);
@@ -145,7 +157,17 @@ test('a viewer who was the exclusive buyer sees nothing of that side any more, a
     (await (await web.as(caller)).ask('/notifications')).body.items.map(({ kind }: { kind: string }) => kind);
   expect(await kinds('seller')).toContain('question_released');
   expect(await kinds('exclusive buyer')).not.toContain('question_released');
-  const { ask } = await web.as('exclusive buyer');
   const acted = [...(await ask(`/deals/${deal}/activity`)).body.items, ...(await ask('/home')).body.activity];
   expect(acted.map(({ summary }: { summary: string }) => summary)).not.toContain('released a question to the seller');
+});
+
+test('a seller who was the exclusive buyer is called a participant', async () => {
+  const { deal, participants } = web.scene;
+  await remove(participants['exclusive buyer']!);
+  await letIn('exclusive buyer', 'seller');
+  const page = (await (await web.as('exclusive buyer')).ask(`/deals/${deal}`)).body;
+  expect([page.caller_role, page.deal.exclusive_buyer_user_id]).toEqual([
+    'participant',
+    web.scene.people['exclusive buyer'],
+  ]);
 });
