@@ -9702,7 +9702,7 @@ begin
         and (s.stage is null or (s.stage = 'exclusivity' and not s.runs)))) as deals),
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
     held as materialized (select array(
-      select s.id from sold s where s.mine and (s.role = 'broker' or s.side = 'seller' or s.holder = s.principal_id) and s.holder is not null) as deals),
+      select s.id from sold s where s.mine and (s.role = 'broker' or s.side = 'seller' or s.side = 'buyer' and s.holder = s.principal_id) and s.holder is not null) as deals),
     decided as materialized (
       select c.offer_id, c.participant_id, c.decision, c.decided_at from public.offer_decisions c
       where c.deal_id = any ((select held.deals from held)::uuid[])),
@@ -9771,7 +9771,7 @@ begin
           where o.deal_id = any ((select held.deals from held)::uuid[]) and o.is_current) t
           on t.participant_id = s.holder
         cross join lateral (select case when s.role = 'broker' then 'offer_changes_to_decide'
-          when s.side = 'seller' or s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
+          when s.side = 'seller' or s.side = 'buyer' and s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
         where s.mine and change.kind is not null and (s.runs or s.stage in ('diligence', 'closing'))
           and not exists (select from decided c where c.offer_id = t.id)
           and exists (select from decided c where c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
@@ -9797,7 +9797,7 @@ begin
         from findings t
         -- Without findings no table is made of all deals to look for theirs in.
         join (select m.id, m.side, m.principal_id from mine m where m.goes_on and exists (select from findings)) d on d.id = t.deal_id
-        where d.side in ('broker', 'seller') or t.participant_id = d.principal_id
+        where d.side in ('broker', 'seller') or d.side = 'buyer' and t.participant_id = d.principal_id
         group by t.deal_id),
     first as materialized (select w.*, app.end_of(w.due_on) as due_at from waiting w order by coalesce(app.end_of(w.due_on), w.since), w.deal_id, w.kind limit 200),
     -- Of these, what is of somebody who was a buyer and has another role by now: nobody has to do anything about it. It is looked for last, being rare.
@@ -18895,3 +18895,4 @@ $function$;
 -- b9c506922f5aab838645e00164686865bdf67bb06a803f0dd15fb6b9d6c97843  937_waiting_advisors_leave.sql
 -- 043a7965413873411114b64a0bfde7634d1b85bd59adc3cd652c896933e8279e  938_viewers_have_no_side.sql
 -- e20537dae32a449faeb5bdf78fc43d36f09bbd979ca811f62c85312518b17aa4  939_exclusive_buyers_are_buyers.sql
+-- f61fde0f6e9fef09ca64bc2af8ccd547e09e2a1f39e371115238881a2a6471dc  940_home_of_viewers.sql

@@ -110,6 +110,20 @@ test('a viewer who was the exclusive buyer sees nothing of that side any more, a
     question_text: 'Is the lease assignable?',
   })) as Answer;
   expect(asked.status).toBe(201);
+  // A finding of theirs, and a proposal to change the accepted terms.
+  await web.service.sql(
+    `insert into findings (deal_id, participant_id, created_by, owner_user_id, category, title, severity)
+       values ($1, $2, $3, $3, 'legal', 'Lease', 'minor')`,
+    [deal, id, people['exclusive buyer']],
+  );
+  const payload = { purchase_price: '900000', currency: 'USD' };
+  expect((await (await web.as('exclusive buyer')).ask(`/deals/${deal}/offers`, { payload })).status).toBe(201);
+  const waiting = async () => {
+    const { queue } = (await (await web.as('exclusive buyer')).ask('/home')).body;
+    const kinds = queue.map(({ kind }: { kind: string }) => kind);
+    return ['findings_open', 'offer_changes_with_broker'].filter((kind) => kinds.includes(kind));
+  };
+  expect(await waiting()).toHaveLength(2);
   /** What the pages and tools show of the records of a buyer's side. */
   const seen = async (caller: string) => {
     const { ask } = await web.as(caller);
@@ -145,6 +159,7 @@ test('a viewer who was the exclusive buyer sees nothing of that side any more, a
     return [page.caller_role, listed.caller_role, rows.find(about)?.caller_role, found.length];
   };
   expect(await roles()).toEqual(['viewer', 'viewer', 'viewer', 0]);
+  expect(await waiting()).toEqual([]);
   await letIn("exclusive buyer's advisor", 'advisor', id);
   for (const who of ['exclusive buyer', "exclusive buyer's advisor"])
     expect([who, await seen(who)]).toEqual([who, nothing]);
