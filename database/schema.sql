@@ -6305,7 +6305,7 @@ begin
         where c.deal_id = any (informed) and c.status in ('open', 'in_progress')
           and c.deadline between (now - interval '60 days')::date and until::date),
     first as (
-      select w.*, o.title, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else w.participant_id = o.principal_id end as own
+      select w.*, o.title, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else o.side <> 'viewer' and w.participant_id = o.principal_id end as own
       from due w join unnest(deals, principals, sides, titles, selected) o (deal_id, principal_id, side, title, selected) on o.deal_id = w.deal_id
       where case when o.side in ('broker', 'seller') then not w.own_side
           else o.side <> 'viewer' and o.principal_id = case w.subject when 'closing_conditions' then o.selected else w.participant_id end end
@@ -18896,3 +18896,4 @@ $function$;
 -- 043a7965413873411114b64a0bfde7634d1b85bd59adc3cd652c896933e8279e  938_viewers_have_no_side.sql
 -- e20537dae32a449faeb5bdf78fc43d36f09bbd979ca811f62c85312518b17aa4  939_exclusive_buyers_are_buyers.sql
 -- f61fde0f6e9fef09ca64bc2af8ccd547e09e2a1f39e371115238881a2a6471dc  940_home_of_viewers.sql
+-- 2acc042c1b8a7b9f1ec0ccfef9851c944904e96891f96e0eb1972fec03a92ba7  941_deadlines_of_viewers.sql
