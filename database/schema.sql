@@ -4038,7 +4038,7 @@ begin
   case of_table
     when 'ndas' then
       return query
-        select p.user_id from public.ndas n join public.participants p on p.id = n.participant_id and p.status = 'active'
+        select p.user_id from public.ndas n join public.participants p on p.id = n.participant_id and p.status = 'active' and p.role = 'buyer'
         where n.id = record and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
     when 'questions' then
       return query
@@ -18897,3 +18897,4 @@ $function$;
 -- e20537dae32a449faeb5bdf78fc43d36f09bbd979ca811f62c85312518b17aa4  939_exclusive_buyers_are_buyers.sql
 -- f61fde0f6e9fef09ca64bc2af8ccd547e09e2a1f39e371115238881a2a6471dc  940_home_of_viewers.sql
 -- 2acc042c1b8a7b9f1ec0ccfef9851c944904e96891f96e0eb1972fec03a92ba7  941_deadlines_of_viewers.sql
+-- 5349a8065cb6a337828dd21d6bc017e04f0e66cf5e99368789645f94a0b858db  942_only_buyers_are_reminded_of_ndas.sql

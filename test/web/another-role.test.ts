@@ -186,3 +186,15 @@ test('a seller who was the exclusive buyer is called a participant', async () =>
     web.scene.people['exclusive buyer'],
   ]);
 });
+
+test('a seller who was sent an NDA as a buyer is not reminded to sign it', async () => {
+  const { ask } = await web.as('broker');
+  const { deal, participants } = web.scene;
+  const participant_id = participants['new buyer']!;
+  const nda = { participant_id, terms: 'Keep it to yourself.', expires_at: null };
+  const { id } = (await ask(`/deals/${deal}/ndas`, nda)).body;
+  await remove(participant_id);
+  expect(await letIn('new buyer', 'seller')).toBe(participant_id);
+  const reminded = await ask(`/deals/${deal}/reminders`, { subject: 'ndas', subject_id: id });
+  expect(reminded).toMatchObject({ status: 409, body: { error: { code: 'nobody_to_remind' } } });
+});
