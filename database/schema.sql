@@ -3266,7 +3266,7 @@ begin
       o.side in ('broker', 'seller', 'viewer')
         or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
     from (
-      select p.deal_id, p.principal_id, s.side from (
+      select p.deal_id, case when s.side <> 'viewer' then p.principal_id end as principal_id, s.side from (
         select o.deal_id, o.id, o.role, o.advises, coalesce(o.advises, o.id) as principal_id from public.participants o
         where o.user_id = me and o.status = 'active' and o.role <> 'broker'
           and (barred = '{}' or (select d.organization_id from public.deals d where d.id = o.deal_id) <> all (barred))
@@ -4046,7 +4046,7 @@ begin
   case of_table
     when 'ndas' then
       return query
-        select p.user_id from public.ndas n join public.participants p on p.id = n.participant_id and p.status = 'active'
+        select p.user_id from public.ndas n join public.participants p on p.id = n.participant_id and p.status = 'active' and p.role = 'buyer'
         where n.id = record and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
     when 'questions' then
       return query
@@ -5986,7 +5986,7 @@ CREATE OR REPLACE FUNCTION app.could_open_as(of_table text, record uuid, standin
 AS $function$
 declare
   deal constant uuid := nullif(split_part(standing, ',', 1), '');
-  principal constant uuid := nullif(split_part(standing, ',', 4), '');
+  principal constant uuid := case when split_part(standing, ',', 5) <> 'viewer' then nullif(split_part(standing, ',', 4), '') end;
   side constant text := split_part(standing, ',', 5);
 begin
   case of_table
@@ -6317,10 +6317,10 @@ begin
         where c.deal_id = any (informed) and c.status in ('open', 'in_progress')
           and c.deadline between (now - interval '60 days')::date and until::date),
     first as (
-      select w.*, o.title, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else w.participant_id = o.principal_id end as own
+      select w.*, o.title, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else o.side <> 'viewer' and w.participant_id = o.principal_id end as own
       from due w join unnest(deals, principals, sides, titles, selected) o (deal_id, principal_id, side, title, selected) on o.deal_id = w.deal_id
       where case when o.side in ('broker', 'seller') then not w.own_side
-          else o.principal_id = case w.subject when 'closing_conditions' then o.selected else w.participant_id end end
+          else o.side <> 'viewer' and o.principal_id = case w.subject when 'closing_conditions' then o.selected else w.participant_id end end
         or (o.side = 'viewer' and w.subject in ('exclusivities', 'closing_conditions'))
       order by w.due_at, w.subject_id limit 1000)
     select f.subject, f.subject_id, f.deal_id, f.title, f.due_at, f.due_on, f.own, f.begun_at, f.changed_at
@@ -6505,7 +6505,7 @@ begin
         when k.knows_stage then d.stage else d.state end,
       case
         when d.role = 'broker' then 'broker_assigned'
-        when d.buyer_user_id = me and k.runs and (k.of_the_deal or k.of_the_exclusive_buyer) then 'exclusive_buyer'
+        when d.role = 'buyer' and d.buyer_user_id = me and k.runs and (k.of_the_deal or k.of_the_exclusive_buyer) then 'exclusive_buyer'
         when d.role in ('seller', 'buyer', 'advisor') then 'participant'
         else 'viewer'
       end,
@@ -6626,7 +6626,7 @@ begin
           where own.side = 'buyer' and q.participant_id = own.principal_id and q.deal_id = d.id and q.status = 'distributed'
             and (r.read_until >= coalesce(q.distributed_at, '-infinity')) is not true))::int,
       (select count(*) from public.offers o where o.deal_id = d.id and o.is_current
-        and (own.side in ('broker', 'seller') or o.participant_id = own.principal_id))::int
+        and (own.side in ('broker', 'seller') or own.side = 'buyer' and o.participant_id = own.principal_id))::int
     from known k
     join (select d.* from public.deals d where d.id = any (deals)) d on d.id = k.id
     join (select b.id, b.name from public.brokerages b where b.id = any (array(select known.organization_id from known))) b on b.id = k.organization_id
@@ -6711,7 +6711,7 @@ BEGIN ATOMIC
          END AS state,
          CASE
              WHEN (d.role = 'broker'::text) THEN 'broker_assigned'::text
-             WHEN (k.shows_exclusivity AND (d.buyer_user_id = deals_as_known.me) AND k.runs) THEN 'exclusive_buyer'::text
+             WHEN ((d.role = 'buyer'::text) AND k.shows_exclusivity AND (d.buyer_user_id = deals_as_known.me) AND k.runs) THEN 'exclusive_buyer'::text
              WHEN (d.role = ANY (ARRAY['seller'::text, 'buyer'::text, 'advisor'::text])) THEN 'participant'::text
              ELSE 'viewer'::text
          END AS "case",
@@ -6772,9 +6772,9 @@ BEGIN ATOMIC
              x.buyer_user_id,
              x.granted_at,
              x.expires_at,
-             NULL::text,
-             NULL::uuid,
-             NULL::text
+             NULL::text AS text,
+             NULL::uuid AS uuid,
+             NULL::text AS text
             FROM ((public.deals t
               LEFT JOIN ( SELECT s_1.deal_id,
                      s_1.state,
@@ -9716,7 +9716,7 @@ begin
         and (s.stage is null or (s.stage = 'exclusivity' and not s.runs)))) as deals),
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
     held as materialized (select array(
-      select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
+      select s.id from sold s where s.mine and (s.role = 'broker' or s.side = 'seller' or s.side = 'buyer' and s.holder = s.principal_id) and s.holder is not null) as deals),
     decided as materialized (
       select c.offer_id, c.participant_id, c.decision, c.decided_at from public.offer_decisions c
       where c.deal_id = any ((select held.deals from held)::uuid[])),
@@ -9785,7 +9785,7 @@ begin
           where o.deal_id = any ((select held.deals from held)::uuid[]) and o.is_current) t
           on t.participant_id = s.holder
         cross join lateral (select case when s.role = 'broker' then 'offer_changes_to_decide'
-          when s.role = 'seller' or s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
+          when s.side = 'seller' or s.side = 'buyer' and s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
         where s.mine and change.kind is not null and (s.runs or s.stage in ('diligence', 'closing'))
           and not exists (select from decided c where c.offer_id = t.id)
           and exists (select from decided c where c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
@@ -9812,7 +9812,7 @@ begin
         from findings t
         -- Without findings no table is made of all deals to look for theirs in.
         join (select m.id, m.side, m.principal_id from mine m where m.goes_on and exists (select from findings)) d on d.id = t.deal_id
-        where d.side in ('broker', 'seller') or t.participant_id = d.principal_id
+        where d.side in ('broker', 'seller') or d.side = 'buyer' and t.participant_id = d.principal_id
         group by t.deal_id),
     first as materialized (select w.*, app.end_of(w.due_on) as due_at from waiting w order by coalesce(app.end_of(w.due_on), w.since), w.deal_id, w.kind limit 200),
     -- Of these, what is of somebody who was a buyer and has another role by now, and the questions of those who left: nobody has to do anything about it. It is
@@ -11290,6 +11290,28 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.latest_deals(text,text,integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.leave_waiting_place(participation uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  deal uuid;
+begin
+  -- One that they see by now is left on its page.
+  update public.participants p set status = 'removed'
+    where p.id = (select w.participant_id from app.waiting_places() w where w.participant_id = participation) and p.status = 'active'
+    returning p.deal_id into deal;
+  if not found then
+    return false;
+  end if;
+  perform app.audit('participant.remove', participation::text, 'done', null, deal, address, request_id, '{"left": true}');
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.leave_waiting_place(uuid,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.leave_workspace()
  RETURNS trigger
@@ -14087,9 +14109,9 @@ declare
   principal constant text := split_part(identity, ',', 11);
 begin
   if split_part(identity, ',', 8) <> '' then
-    return case when principal = '' then '{}' else array[principal::uuid] end;
+    return case when principal = '' or split_part(identity, ',', 12) = 'viewer' then '{}' else array[principal::uuid] end;
   end if;
-  return (select coalesce(array_agg(p.principal_id), '{}') from app.participations() p);
+  return (select coalesce(array_agg(p.principal_id), '{}') from app.participations() p where p.principal_role <> 'viewer');
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.principals() TO dealkeep_server;
@@ -17275,15 +17297,29 @@ AS $function$
 declare
   brokerages uuid[];
   parts uuid[];
+  withdrawn uuid[];
 begin
   perform from public.members m where m.user_id in (unused, person) order by m.brokerage_id, m.user_id for no key update;
   perform app.lock_parts(unused);
   update public.members m set status = 'removed'
     where m.user_id = unused and m.status = 'invited'
       and exists (select from public.members o where o.brokerage_id = m.brokerage_id and o.user_id = person);
-  update public.participants p set status = 'removed'
+  withdrawn := array(
+    select p.id from public.participants p
     where p.user_id = unused and p.status = 'invited'
-      and exists (select from public.participants o where o.deal_id = p.deal_id and o.user_id = person);
+      and exists (select from public.participants o where o.deal_id = p.deal_id and o.user_id = person));
+  -- Their advisors first, who would otherwise leave as if the person had removed them.
+  with gone as (
+    update public.participants p set status = 'removed' from public.participants was
+      where p.advises = any (withdrawn) and p.status <> 'removed' and was.id = p.id
+      returning p.id, p.brokerage_id, p.deal_id, was.status)
+  insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome, details)
+    select g.brokerage_id, g.deal_id, 'participant.remove', g.id::text, 'done', case when g.status = 'invited' then '{"withdrawn": true}' else '{}' end::jsonb
+    from gone g;
+  with gone as (
+    update public.participants p set status = 'removed' where p.id = any (withdrawn) returning p.id, p.brokerage_id, p.deal_id)
+  insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome, details)
+    select g.brokerage_id, g.deal_id, 'participant.remove', g.id::text, 'done', '{"withdrawn": true}' from gone g;
   brokerages := array(select m.brokerage_id from public.members m where m.user_id = unused and m.status = 'invited');
   update public.members m set user_id = person where m.user_id = unused and m.status = 'invited';
   parts := array(select p.id from public.participants p where p.user_id = unused and p.status = 'invited');
@@ -17929,6 +17965,24 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.visit(uuid,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.waiting_places()
+ RETURNS TABLE(participant_id uuid, brokerage_name text, deal_title text, joined_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select p.id, b.name, d.title, p.joined_at
+  from public.participants p
+  join public.participants a on a.id = p.advises and a.status <> 'active'
+  join public.deals d on d.id = p.deal_id
+  join public.brokerages b on b.id = d.organization_id
+  where p.user_id = app.user_id() and p.status = 'active' and app.client_id() is null
+    and not d.organization_id = any (app.barred_in((select app.identity())))
+    and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)
+  order by p.joined_at desc, p.id desc limit 200
+$function$;
+GRANT EXECUTE ON FUNCTION app.waiting_places() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.wake_webhooks()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -18440,7 +18494,7 @@ begin
     from (
       select l.* from (
         select k.id, k.buyer_user_id, k.participant_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
-        where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
+        where k.deal_id = deal and (of_deal_side or offers_told.side = 'buyer' and k.participant_id = principal)
         order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 51) l
       order by l.submitted_at desc, l.id desc) o
     left join lateral (select p.role, p.status, p.joined_at, p.left_name from public.participants p
@@ -18919,3 +18973,11 @@ $function$;
 -- e9fae938520718724a3c52d38e3585ce5cb990fc78257f395b27f5d93b027cf2  928_questions_of_those_who_left.sql
 -- 882ccd001a81e59e8aa8a37902db9add4ddb803ea214770a40f7a7e30e4d6617  929_conditions_of_those_who_left.sql
 -- 2aa8ad6aff563f9f0df624a95bb112a40238e6069390219ed3697857a1b9b29d  930_no_room_before_a_body.sql
+-- 5ef582478b720b1389126ba50c6e00db29517d4df0c8f075cd68335d8b69e702  935_advisors_of_taken_over_invitations.sql
+-- cb9b6978ee2983127b423268cabb40ebbbead53b48dc09bf135e77f8766b086d  936_changes_that_wait_told_to_sellers_advisors.sql
+-- b9c506922f5aab838645e00164686865bdf67bb06a803f0dd15fb6b9d6c97843  937_waiting_advisors_leave.sql
+-- 043a7965413873411114b64a0bfde7634d1b85bd59adc3cd652c896933e8279e  938_viewers_have_no_side.sql
+-- e20537dae32a449faeb5bdf78fc43d36f09bbd979ca811f62c85312518b17aa4  939_exclusive_buyers_are_buyers.sql
+-- f61fde0f6e9fef09ca64bc2af8ccd547e09e2a1f39e371115238881a2a6471dc  940_home_of_viewers.sql
+-- 2acc042c1b8a7b9f1ec0ccfef9851c944904e96891f96e0eb1972fec03a92ba7  941_deadlines_of_viewers.sql
+-- 5349a8065cb6a337828dd21d6bc017e04f0e66cf5e99368789645f94a0b858db  942_only_buyers_are_reminded_of_ndas.sql

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { lifetimes } from '../../server/domain/lifetimes.ts';
+import { createNotifications } from '../../server/domain/notifications/events.ts';
 import { acceptFirstInvitation } from '../../server/domain/people/invitations.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
@@ -488,6 +489,60 @@ describe('an address that was invited before its owner gave it to their account'
       { id: body.participant.id, email, role: 'buyer', status: 'removed' },
     ]);
     expect((await look(tokenOf(body), here)).status).toBe(410);
+  });
+
+  it('becomes theirs without the invitation of the buyer whom they advise, and all who leave by it are told', async () => {
+    const email = newAddress();
+    const deal = await addDeal();
+    const dealId = deal.split('/')[2]!;
+    const { body } = await asAdmin.ask(deal, { ...guest(email, 'buyer'), deliver: 'link' });
+    const { account, here, confirm } = await about(email);
+    const [broker, colleague] = [await openAccount(service), await openAccount(service)];
+    for (const [{ id }, role, advises] of [
+      [broker, 'broker', null],
+      [account, 'advisor', body.participant.id],
+      [colleague, 'advisor', body.participant.id],
+    ] as const)
+      await service.sql(
+        `insert into participants (deal_id, user_id, role, status, advises) values ($1, $2, $3, 'active', $4)`,
+        [dealId, id, role, advises],
+      );
+    const waiting = { ...guest(newAddress(), 'advisor'), advises: body.participant.id, deliver: 'link' };
+    const invited = (await asAdmin.ask(deal, waiting)).body;
+    expect((await confirm()).status).toBe(200);
+
+    // Nobody gets more by it: neither the place of the buyer, nor one that returns with them.
+    const { participants } = (await asAdmin.ask(`/deals/${dealId}`)).body;
+    const shown = participants.map((one: Record<string, string>) => [one['name'], one['role'], one['status']]);
+    expect(shown).toEqual([
+      [broker.name, 'broker', 'active'],
+      ['Guest', 'buyer', 'removed'],
+      [account.name, 'advisor', 'removed'],
+      [colleague.name, 'advisor', 'removed'],
+      ['Guest', 'advisor', 'removed'],
+    ]);
+    for (const link of [body, invited]) expect((await look(tokenOf(link), here)).status).toBe(410);
+    expect((await here.send(`/api/web/deals/${dealId}`)).status).toBe(404);
+
+    // Nobody loses a place without being told, and nobody reads that the person has removed anybody.
+    const latest = async (id: string) => {
+      while ((await service.database.run(createNotifications(100))) > 0);
+      const { items } = (await (await signInAs(service, id)).ask('/notifications')).body;
+      return items.map((one: Record<string, unknown>) => [one['kind'], one['deal_id'], one['summary']]);
+    };
+    const told = ['removed', null, 'You no longer take part in a deal.'];
+    for (const { id } of [account, colleague]) expect(await latest(id)).toEqual([told]);
+    const heard = (await latest(broker.id)).filter(([kind]: [string]) => kind === 'removed');
+    const said = ['removed', dealId, 'Someone was removed.'];
+    expect(heard).toEqual([said, said, said, said]);
+    const { items } = (await (await signInAs(service, broker.id)).ask(`/deals/${dealId}/activity`)).body;
+    const done = items.map((one: Record<string, unknown>) => [one['user_name'], one['actor'], one['summary']]);
+    expect(done.slice(0, 4).toSorted()).toEqual([
+      [null, null, 'removed someone'],
+      [null, null, 'removed someone'],
+      [null, null, 'withdrew an invitation'],
+      [null, null, 'withdrew an invitation'],
+    ]);
   });
 
   it('stays with an account that is suspended or held, or has joined something', async () => {

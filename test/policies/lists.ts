@@ -525,7 +525,7 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
      waiting(
        'offer_changes_with_broker',
        't.submitted_at',
-       `${changes} and (t.deal_id = ${as('seller')} or t.participant_id = any ((select app.principals())::uuid[]))`,
+       `${changes} and (t.deal_id = any ((select app.deals_as('seller'))::uuid[]) or t.participant_id = any ((select app.principals())::uuid[]))`,
      ),
      `select 'conditions_due', t.deal_id, count(*)::int, min(app.end_of(t.deadline)), null
       from closing_conditions t

@@ -125,6 +125,54 @@ test('several contacts are archived and restored at once', async () => {
   expect(testPage.complaints).toEqual([]);
 });
 
+test('several contacts are archived at once on a phone, by boxes that a thumb hits', async () => {
+  const { page } = testPage;
+  const own = crypto.randomUUID().slice(0, 8);
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'Thumb ' || n || ' ' || $2 from generate_series(1, 3) n`,
+    [service.demo.brokerage_id, own],
+  );
+  await page.setViewportSize({ width: 390, height: 844 });
+  try {
+    await testPage.go(`/contacts?search=${own}`);
+    await row(`Thumb 3 ${own}`).waitFor();
+    /** Taps the box at each edge of the 44 pixels around its middle: it is chosen and no longer, twice. */
+    const tapAround = async (name: string) => {
+      const box = page.getByRole('checkbox', { name });
+      const { x, y, width, height } = (await box.boundingBox())!;
+      for (const [dx, dy, checked] of [
+        [-21, 0, true],
+        [21, 0, false],
+        [0, -21, true],
+        [0, 21, false],
+      ] as const) {
+        await page.mouse.click(x + width / 2 + dx, y + height / 2 + dy);
+        await expect.poll(() => box.getAttribute('aria-checked')).toBe(String(checked));
+      }
+    };
+    await tapAround('Select all contacts shown');
+    for (const n of [1, 2, 3]) await tapAround(`Select Thumb ${n} ${own}`);
+    await page.getByRole('checkbox', { name: `Select Thumb 1 ${own}` }).click();
+    await page.getByRole('checkbox', { name: `Select Thumb 3 ${own}` }).click();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await announced('2 contacts selected').waitFor();
+    await expectAccessible(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await page.getByRole('button', { name: 'Archive selected' }).click();
+    await row(`Thumb 1 ${own}`).waitFor({ state: 'detached' });
+    // The card still opens the contact.
+    await row(`Thumb 2 ${own}`).getByText('No e-mail or phone').click();
+    await page.getByRole('dialog').getByLabel('Name').waitFor();
+    await page.getByRole('dialog').press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const pictures = process.env['DEALKEEP_PICTURES'];
+    if (pictures) await page.screenshot({ path: `${pictures}/contacts-phone.png` });
+  } finally {
+    await page.setViewportSize({ width: 1280, height: 800 });
+  }
+  expect(testPage.complaints).toEqual([]);
+});
+
 test('an admin erases a contact for good, and others are not offered it', async () => {
   const { page } = testPage;
   const own = crypto.randomUUID().slice(0, 8);

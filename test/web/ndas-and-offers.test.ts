@@ -1,6 +1,7 @@
 /** NDAs sent, signed and revoked; offers submitted, revised and accepted into exclusivity. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addPerson } from '../oauth/scene.ts';
 import { insert } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
@@ -635,6 +636,16 @@ describe('an offer', () => {
       ['broker', 'seller', 'new buyer', 'other buyer'].map(web.as),
     );
     const people = { broker, seller, buyer, other } as Record<string, Awaited<ReturnType<typeof web.as>>>;
+    // Who advises the one side or the other sees the same offers.
+    for (const who of ['seller', 'new buyer']) {
+      const { id } = await addPerson(web.service, `Advisor of ${who}`);
+      await web.service.sql(
+        `insert into participants (deal_id, user_id, role, status, advises)
+         select deal_id, $3, 'advisor', 'active', id from participants where deal_id = $1 and user_id = $2`,
+        [web.scene.idle, web.scene.people[who], id],
+      );
+      people[`${who}'s advisor`] = await signInAs(web.service, id);
+    }
     const queueOf = async (who: string) =>
       (await people[who]!.ask('/home')).body.queue
         .filter(
@@ -663,8 +674,8 @@ describe('an offer', () => {
       ]);
     expect(await seen('other')).toEqual({ current: undefined, agreed: null });
     expect(await queueOf('broker')).toEqual([['offer_changes_to_decide', 1]]);
-    expect(await queueOf('seller')).toEqual([['offer_changes_with_broker', 1]]);
-    expect(await queueOf('buyer')).toEqual([['offer_changes_with_broker', 1]]);
+    for (const who of ['seller', 'buyer', "seller's advisor", "new buyer's advisor"])
+      expect([who, await queueOf(who)]).toEqual([who, [['offer_changes_with_broker', 1]]]);
     expect(await queueOf('other')).toEqual([]);
 
     const decide = (who: string, id: string, decision: string) =>

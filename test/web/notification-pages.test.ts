@@ -185,7 +185,10 @@ test('an advisor who joins on the home page before the person they advise reads 
   await testPage.go('/');
   await page.getByRole('button', { name: 'Accept the invitation to Corner bakery' }).click();
   await page.getByText('The deal shows here once the person whom you advise has joined as well.').first().waitFor();
-  await page.getByText('A deal on which you advise somebody shows once that person has joined, too.').waitFor();
+  await page.getByRole('heading', { name: 'Deals that you see once the person you advise has joined' }).waitFor();
+  await page
+    .getByText('Scene Brokers · you have joined as an advisor, and whom you advise has not joined yet')
+    .waitFor();
   await expectAccessible(page);
   await testPage.visit('/deals');
   await page.getByText('If you advise somebody, that person must have joined, too.').waitFor();
@@ -200,6 +203,58 @@ test('an advisor who joins on the home page before the person they advise reads 
   const joined = await (await web.as('invited')).ask(`/invitations/${participants['invited']}/accept`, {});
   expect(joined.status).toBe(200);
   await page.getByRole('link', { name: 'Corner bakery' }).waitFor();
+  await testPage.close();
+});
+
+test('an advisor who follows their link again before the person they advise has joined reads that they wait, and can leave', async () => {
+  const { deal, participants } = web.scene;
+  const broker = await web.as('broker');
+  const people = `/deals/${deal}/participants`;
+  const invitation = {
+    email: 'outsider@example.test',
+    name: 'Outsider',
+    role: 'advisor',
+    advises: participants['invited'],
+    deliver: 'link',
+  };
+  const { body } = await broker.ask(people, invitation);
+  const { pathname, hash } = new URL(body.invitation_url);
+  const { cookie, ask: asAdvisor } = await web.as('outsider');
+  const testPage = await openTestPage(browser, web.service.origin, { cookie });
+  const { page } = testPage;
+  await testPage.go(pathname + hash);
+  await page.getByRole('button', { name: 'Accept' }).click();
+  await page.getByText('The deal shows here once the person whom you advise has joined as well.').first().waitFor();
+  await testPage.go('/deals');
+  await testPage.go(pathname + hash);
+  await page.getByRole('heading', { name: 'This invitation no longer works' }).waitFor();
+  await page
+    .getByText('You have joined Corner bakery as an advisor, and see it once the person whom you advise')
+    .waitFor();
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'Go to your home page' }).click();
+
+  const leave = `/invitations/${body.participant.id}/leave`;
+  for (const who of ['broker', 'invited']) expect((await (await web.as(who)).ask(leave, {})).status).toBe(404);
+  await page.getByRole('button', { name: 'Leave Corner bakery' }).click();
+  await page.getByText('Scene Brokers can invite you again.').waitFor();
+  await page.getByRole('button', { name: 'Leave', exact: true }).click();
+  await page.getByText('No deals yet').waitFor();
+  expect((await asAdvisor(leave, {})).status).toBe(404);
+  const seen = (await broker.ask(`/deals/${deal}`)).body.participants;
+  expect(seen.find(({ id }: { id: string }) => id === body.participant.id).status).toBe('removed');
+  const { items } = (await broker.ask(`/deals/${deal}/activity`)).body;
+  expect(items[0]).toMatchObject({ user_name: 'outsider', summary: 'left the deal' });
+
+  // Once the other has joined, the deal is left on its own page.
+  expect((await broker.ask(`${people}/${body.participant.id}/invitation`, {})).status).toBe(200);
+  const accept = (of: string) => `/invitations/${of}/accept`;
+  expect((await asAdvisor(accept(body.participant.id), {})).status).toBe(200);
+  expect((await asAdvisor('/home')).body.waiting_places).toMatchObject([{ deal_title: 'Corner bakery' }]);
+  expect((await (await web.as('invited')).ask(accept(participants['invited']!), {})).status).toBe(200);
+  expect((await asAdvisor('/home')).body.waiting_places).toEqual([]);
+  expect((await asAdvisor(leave, {})).status).toBe(404);
+  expect((await asAdvisor(`${people}/${body.participant.id}`, undefined, 'DELETE')).status).toBe(204);
   await testPage.close();
 });
 

@@ -74,7 +74,8 @@ export const dealTables = `deals d ${withStage} ${withExclusivity}`;
 /** The caller's role on deal `d` of {@link dealTables}. */
 export const callerRole = `case
     when d.id = any ((select app.deals_acting_as('broker'))::uuid[]) then 'broker_assigned'
-    when x.buyer_user_id = (select app.user_id()) and x.expires_at > app.now() then 'exclusive_buyer'
+    when x.buyer_user_id = (select app.user_id()) and x.expires_at > app.now()
+      and d.id = any ((select app.deals_acting_as('buyer'))::uuid[]) then 'exclusive_buyer'
     when d.id = any ((select app.deals_acting_as('seller', 'buyer', 'advisor'))::uuid[]) then 'participant'
     else 'viewer'
   end`;

@@ -399,6 +399,31 @@ export const waitingInvitations = rows<WaitingInvitation, []>(
   'select participant_id, role, brokerage_name, deal_title, invited_at from app.deal_invitations()',
 );
 
+interface WaitingPlace {
+  participant_id: string;
+  brokerage_name: string;
+  deal_title: string;
+  joined_at: string;
+}
+
+/**
+ * The deals of which the caller sees nothing yet, as an advisor of somebody who has not joined: those joined last come
+ * first.
+ */
+export const waitingPlaces = rows<WaitingPlace, []>(
+  'waiting_places',
+  'select participant_id, brokerage_name, deal_title, joined_at from app.waiting_places()',
+);
+
+const leaveWaiting = row<{ took: boolean }>(
+  'leave_waiting_place',
+  'select app.leave_waiting_place($3, $1, $2) as took',
+);
+
+/** Leaves a deal of {@link waitingPlaces}; false when it is none of them. */
+export const leaveWaitingPlace = (participantId: string, origin: Origin): Statement<boolean> =>
+  mapped(leaveWaiting(...from(origin), participantId), (found) => found?.took === true);
+
 const answer = row<{ deal_id: string | null }>(
   'answer_deal_invitation',
   'select app.answer_deal_invitation($3, $4, $1, $2) as deal_id',

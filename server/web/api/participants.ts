@@ -1,6 +1,6 @@
 /**
  * The people of a deal: inviting and removing them and renewing invitations; accepting or declining one's own
- * invitation.
+ * invitation, and leaving a deal before it can be seen.
  */
 
 import { Hono, type Context } from 'hono';
@@ -13,6 +13,7 @@ import {
   answerInvitation,
   invitedPerson,
   inviteToDeal,
+  leaveWaitingPlace,
   removeFromDeal,
   renewDealInvitation,
   type PersonOfDeal,
@@ -99,6 +100,12 @@ export function participantRoutes(services: Services) {
 
     .post('/invitations/:participant_id/decline', async (c) => {
       await answer(c, false);
+      return c.body(null, 204);
+    })
+
+    .post('/invitations/:participant_id/leave', async (c) => {
+      const [left] = await asPerson(services, c, leaveWaitingPlace(pathId(c, 'participant_id'), originOf(c)));
+      if (!left) throw nothingThere();
       return c.body(null, 204);
     });
 }

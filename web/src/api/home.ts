@@ -31,3 +31,8 @@ export function acceptInvitation(participant: Id): Promise<{ deal_id: Id }> {
 export function declineInvitation(participant: Id): Promise<void> {
   return api.post('/web/invitations/:participant_id/decline', { param: { participant_id: participant } });
 }
+
+/** Leaves a deal that an advisor does not see yet. */
+export function leaveWaitingPlace(participant: Id): Promise<void> {
+  return api.post('/web/invitations/:participant_id/leave', { param: { participant_id: participant } });
+}

@@ -39,6 +39,7 @@ export type Pipeline = Answer<'get', '/web/home/pipeline'>;
 export type QueueEntry = Home['queue'][number];
 export type QueueKind = QueueEntry['kind'];
 export type DealInvitation = Home['invitations'][number];
+export type WaitingPlace = Home['waiting_places'][number];
 export type Membership = Home['memberships'][number];
 
 export type DealRow = Item<'/web/deals'>;

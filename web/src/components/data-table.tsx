@@ -34,7 +34,10 @@ export interface Column<Row> {
   from?: Breakpoint;
   /** Shows the header to screen readers only, for instance for a column of buttons. */
   hideHeader?: boolean;
-  /** A control in place of the header, such as a checkbox for all rows; the row is opened by the cell after it. */
+  /**
+   * A control in place of the header, such as a checkbox for all rows; the row is opened by the cell after it. With
+   * cards the control stands before their order, and its cell before each card.
+   */
   control?: ReactNode;
 }
 
@@ -68,10 +71,12 @@ interface DataTableProps<Row> extends RowBehaviour<Row> {
 
 interface HeaderProps<Row> extends Pick<DataTableProps<Row>, 'sort' | 'onSort'> {
   column: Column<Row>;
+  /** Whether only screen readers read the header. */
+  asCards: boolean;
 }
 
-function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
-  const { sort: by, header, align } = column;
+function Header<Row>({ column, sort, onSort, asCards }: HeaderProps<Row>) {
+  const { sort: by, header, align, control } = column;
   const sorted = by === undefined ? 'none' : sort === by ? 'ascending' : sort === `-${by}` ? 'descending' : 'none';
   const Arrow = { ascending: ArrowUp, descending: ArrowDown, none: ChevronsUpDown }[sorted];
   return (
@@ -90,11 +95,14 @@ function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
           <Arrow className={cx('size-3.5 shrink-0', sorted === 'none' && 'opacity-60')} aria-hidden />
         </button>
       ) : (
-        (column.control ?? <span className={cx('truncate', column.hideHeader && 'sr-only')}>{header}</span>)
+        (!asCards && control) || <span className={cx('truncate', column.hideHeader && 'sr-only')}>{header}</span>
       )}
     </div>
   );
 }
+
+/** Makes a target of 44 pixels of a checkbox in it. */
+const bigTarget = '[&>[role=checkbox]]:after:-inset-3.5';
 
 interface SortSelectProps {
   columns: readonly Column<never>[];
@@ -102,8 +110,9 @@ interface SortSelectProps {
   onSort: (sort: string) => void;
 }
 
-/** Selects the order of cards, which have no header. */
+/** Selects the order of cards, which have no header, beside the control of all of them. */
 function SortSelect({ columns, sort, onSort }: SortSelectProps) {
+  const control = columns.find((column) => column.control)?.control;
   const id = useId();
   const options = columns.flatMap(({ header, sort: by }) =>
     by === undefined
@@ -115,6 +124,7 @@ function SortSelect({ columns, sort, onSort }: SortSelectProps) {
   );
   return (
     <div className="flex items-center gap-3 border-b border-line p-3">
+      {control && <div className={cx('mr-2 ml-1 shrink-0', bigTarget)}>{control}</div>}
       <label htmlFor={id} className="shrink-0 text-sm text-soft">
         Sort by
       </label>
@@ -151,7 +161,8 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
   const { row, index, top, height, tracks, columns, reachable, link, onOpen, renderCard, measure, onReach, onMove } =
     props;
   const target = link?.(row);
-  const opener = columns.findIndex(({ control }) => control === undefined);
+  const opener = columns.findIndex((column) => column.control === undefined);
+  const control = columns.find((column) => column.control);
   const linked = (content: ReactNode) =>
     target ? (
       <Link {...target} data-opens tabIndex={-1} className="block min-w-0 after:absolute after:inset-0">
@@ -194,13 +205,20 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
       className={cx(
         'absolute inset-x-0 top-0 overflow-hidden border-b border-line -outline-offset-2 last:rounded-b-xl last:border-transparent',
         (target || onOpen) && 'cursor-pointer hover:bg-hover',
-        !renderCard && 'grid items-center',
+        renderCard ? 'flex' : 'grid items-center',
       )}
     >
       {renderCard ? (
-        <div role="gridcell" className="px-4 py-3.5">
-          {linked(renderCard(row))}
-        </div>
+        <>
+          {control && (
+            <div role="gridcell" className={cx('grid w-11 shrink-0 place-items-center pl-1', bigTarget)}>
+              {control.cell(row, reachable)}
+            </div>
+          )}
+          <div role="gridcell" className={cx('min-w-0 flex-1 px-4 py-3.5', control && 'pl-2')}>
+            {linked(renderCard(row))}
+          </div>
+        </>
       ) : (
         columns.map((column, place) => (
           <div
@@ -226,11 +244,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, rows, rowKey, columns, more, link, onOpen, renderCard, sort, onSort, rowHeight = 3.25 } = props;
   const width = useBreakpoint();
   const asCards = renderCard !== undefined && width === null;
-  // Cards have no cells for controls; their header is for screen readers only.
-  const shown = useMemo(
-    () => columns.filter(({ from, control }) => (!from || reaches(width, from)) && !(asCards && control)),
-    [columns, width, asCards],
-  );
+  const shown = useMemo(() => columns.filter(({ from }) => !from || reaches(width, from)), [columns, width]);
   const tracks = shown.map((column) => column.width ?? 'minmax(0, 1fr)').join(' ');
   const height = rowHeight * pixelsOf(getComputedStyle(document.documentElement).fontSize);
 
@@ -285,7 +299,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             className="grid border-b border-line text-sm font-medium text-faint"
           >
             {shown.map((column) => (
-              <Header key={column.id} column={column} {...(sort && { sort })} {...(onSort && !asCards && { onSort })} />
+              <Header
+                key={column.id}
+                column={column}
+                asCards={asCards}
+                {...(sort && { sort })}
+                {...(onSort && !asCards && { onSort })}
+              />
             ))}
           </div>
         </div>

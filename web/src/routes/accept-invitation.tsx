@@ -4,7 +4,8 @@ import { MailX, Unlink } from 'lucide-react';
 import { useState } from 'react';
 import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
-import type { Id } from '../api/shapes.ts';
+import { homeQuery } from '../api/home.ts';
+import type { Id, WaitingPlace } from '../api/shapes.ts';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Field } from '../components/field.tsx';
@@ -12,6 +13,7 @@ import { FormFields } from '../components/form-fields.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
 import { Notice } from '../components/notice.tsx';
+import { plural } from '../lib/format.ts';
 import { lengths } from '../lib/lengths.ts';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
@@ -37,16 +39,23 @@ function useWelcome() {
 const isOver = (error: unknown): boolean => error instanceof ApiError && error.code === 'link_expired';
 
 /** Where somebody goes whose invitation no longer works. */
-function Onward() {
+function Onward({ waits }: { waits: boolean }) {
   const session = useQuery(sessionQuery);
   if (session.isPending) return null;
-  return session.data ? (
-    <ButtonLink to="/deals" kind="primary">
-      Go to your deals
+  if (!session.data) {
+    return (
+      <ButtonLink to="/sign-in" kind="primary">
+        Sign in
+      </ButtonLink>
+    );
+  }
+  return waits ? (
+    <ButtonLink to="/" kind="primary">
+      Go to your home page
     </ButtonLink>
   ) : (
-    <ButtonLink to="/sign-in" kind="primary">
-      Sign in
+    <ButtonLink to="/deals" kind="primary">
+      Go to your deals
     </ButtonLink>
   );
 }
@@ -204,12 +213,22 @@ function InvitationCard({ token, invitation }: { token: string; invitation: Invi
   );
 }
 
+/** The deals that the person has joined and does not see yet, in words: "Corner bakery and 1 other deal". */
+const inWords = ([first, ...others]: readonly WaitingPlace[]): string =>
+  `${first?.deal_title}${others.length === 0 ? '' : ` and ${plural(others.length, 'other deal')}`}`;
+
 function DeadLink() {
+  const session = useQuery(sessionQuery);
+  const home = useQuery({ ...homeQuery, enabled: Boolean(session.data) });
+  const places = home.data?.waiting_places ?? [];
+  const waits = places.length > 0;
   return (
     <Card>
-      <EmptyState level={1} icon={MailX} title="This invitation no longer works" action={<Onward />}>
-        If you accepted it before, you find the deal among yours when you are signed in. If it was withdrawn or has
-        expired, ask the person who invited you for a new link.
+      <EmptyState level={1} icon={MailX} title="This invitation no longer works" action={<Onward waits={waits} />}>
+        {waits
+          ? `You have joined ${inWords(places)} as an advisor, and see ${places.length === 1 ? 'it once the person whom you advise has' : 'them once the people whom you advise have'} joined, too. Until then you can leave on your home page. `
+          : 'If you accepted it before, you find the deal among yours when you are signed in; if you advise somebody, once that person has joined, too. '}
+        If it was withdrawn or has expired, ask the person who invited you for a new link.
       </EmptyState>
     </Card>
   );

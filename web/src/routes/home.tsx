@@ -2,11 +2,18 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { CircleCheckBig, Handshake, UserX } from 'lucide-react';
-import { acceptInvitation, answerMembership, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
+import {
+  acceptInvitation,
+  answerMembership,
+  declineInvitation,
+  homeQuery,
+  leaveWaitingPlace,
+  pipelineQuery,
+} from '../api/home.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { keys } from '../api/query-keys.ts';
 import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
-import type { DealInvitation, Home, Membership, Pipeline as PipelineFigures } from '../api/shapes.ts';
+import type { DealInvitation, Home, Membership, Pipeline as PipelineFigures, WaitingPlace } from '../api/shapes.ts';
 import { ActivityList } from '../components/activity-list.tsx';
 import { StatePill } from '../components/badge.tsx';
 import { Banner } from '../components/banner.tsx';
@@ -120,6 +127,39 @@ function Invitation({ invitation }: { invitation: DealInvitation }) {
     >
       {invitation.brokerage_name} invites you as {roleInWords[invitation.role]} · <Time at={invitation.invited_at} />
     </InvitationRow>
+  );
+}
+
+/** A deal that an advisor does not see yet, and can leave. */
+function WaitingDeal({ place: { participant_id, brokerage_name, deal_title } }: { place: WaitingPlace }) {
+  const client = useQueryClient();
+  const confirm = useConfirm();
+  const leave = () =>
+    confirm(
+      {
+        title: 'Leave this deal?',
+        body: `The deal’s brokers see that you left, and ${brokerage_name} can invite you again.`,
+        action: 'Leave',
+        danger: true,
+        done: 'You left the deal',
+      },
+      async () => {
+        await leaveWaitingPlace(participant_id);
+        await client.invalidateQueries({ queryKey: keys.home });
+      },
+    );
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-3.5 sm:px-5">
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="truncate font-medium">{deal_title}</p>
+        <p className="text-sm text-faint">
+          {brokerage_name} · you have joined as an advisor, and whom you advise has not joined yet
+        </p>
+      </div>
+      <Button size="sm" kind="quiet" onClick={leave}>
+        Leave<span className="sr-only"> {deal_title}</span>
+      </Button>
+    </li>
   );
 }
 
@@ -289,14 +329,22 @@ function NothingYet() {
       >
         {mayOpen
           ? 'Then invite the seller and buyers, send NDAs, and what is waiting for you shows here.'
-          : 'Once someone invites you to a deal, the invitation waits here for you to accept. A deal on which you advise somebody shows once that person has joined, too.'}
+          : 'Once someone invites you to a deal, the invitation waits here for you to accept.'}
       </EmptyState>
     </Card>
   );
 }
 
 function HomeView({ home }: { home: Home }) {
-  const { queue, invitations, memberships, exclusivities, deals_by_state: states, activity } = home;
+  const {
+    queue,
+    invitations,
+    memberships,
+    waiting_places: places,
+    exclusivities,
+    deals_by_state: states,
+    activity,
+  } = home;
   const waiting = queue.reduce((total, entry) => total + entry.count, 0);
   const deals = states.reduce((total, { count }) => total + count, 0);
   const hasInvitations = invitations.length > 0 || memberships.length > 0;
@@ -314,8 +362,17 @@ function HomeView({ home }: { home: Home }) {
           </ul>
         </Card>
       )}
+      {places.length > 0 && (
+        <Card title="Deals that you see once the person you advise has joined" flush>
+          <ul className="divide-y divide-line border-t border-line">
+            {places.map((one) => (
+              <WaitingDeal key={one.participant_id} place={one} />
+            ))}
+          </ul>
+        </Card>
+      )}
       {states.length === 0 ? (
-        !hasInvitations && <NothingYet />
+        !hasInvitations && places.length === 0 && <NothingYet />
       ) : (
         <Columns
           main={

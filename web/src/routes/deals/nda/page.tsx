@@ -28,7 +28,7 @@ function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
   const waits =
     capacities.can_send_nda &&
     nda.status === 'sent' &&
-    participants.some(({ id, status }) => id === nda.participant_id && status === 'active');
+    participants.some(({ id, role, status }) => id === nda.participant_id && role === 'buyer' && status === 'active');
   return (
     <li className={cx(waits && 'flex flex-wrap items-center')}>
       <button
