@@ -9103,12 +9103,14 @@ CREATE OR REPLACE FUNCTION app.folded_letters(words text)
  IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 declare
-  -- Without combining marks, soft hyphens and what has no width.
-  plain text := lower(regexp_replace(normalize(words, NFD), '[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff]', '', 'g'));
+  -- Without combining marks and vowel points, soft hyphens, the tatweel and what has no width.
+  plain text := lower(regexp_replace(normalize(words, NFD),
+    '[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u061c\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]',
+    '', 'g'));
 begin
   -- To look for them first costs a fifth of replacing them.
-  if plain ~ '[øłıđςßæœ’‘ʼ“”]' then
-    plain := replace(replace(replace(translate(plain, 'øłıđς’‘ʼ“”', 'olidσ''''''""'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe');
+  if plain ~ '[øłıđςßæœ’‘ʼ“”׳״]' then
+    plain := replace(replace(replace(translate(plain, 'øłıđς’‘ʼ“”׳״', 'olidσ''''''""''"'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe');
   end if;
   return plain;
 end
@@ -18836,3 +18838,7 @@ $function$;
 -- f663a5f6c2839e48c2aa519fb5eb43e2edf34e0070de43c7606dd9543b202943  920_all_that_was_removed_can_be_restored.sql
 -- f893c251a36b167bf057b37368d3928d3ad5119006bdc42467096ca4c916704b  921_closed_documents_leave_open_pages.sql
 -- fc8acee64073d1aa1a0a2cbd1487732a2a3b5eaabb396bf578b0d664d3746cc0  924_contacts_known_in_any_script.sql
+-- d602e60b119487bd892f53f458431efba1947b143746ad3679116d73b0e3ab14  945_words_without_vowel_points.sql
+-- a940fe8ec088dacaeb1054686e65b1e3610207955427d9dddb2f65fe3be5c2f6  946_contacts_without_vowel_points.sql
+-- 5c0d9bb58b971f3a81da45be12fcab21163bb6852cb637d1d37f2c78c5fdbec2  947_searches_without_vowel_points.sql
+-- 518c91fedeba41c4b3510776d549272fd3fcc56333f21aa4ee4b2ab17311c415  948_words_with_vowel_points_no_more.sql
