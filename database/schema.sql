@@ -9938,9 +9938,9 @@ begin
   return query
     select
       (select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'scopes', k.scopes,
-        'kept', app.scopes_of(k.scopes, null)) order by k.name, k.id), '[]') from (
+        'kept', app.scopes_of(k.scopes, null)) order by app.folded(k.name), k.id), '[]') from (
         select a.id, a.name, a.scopes from app.keys_held_by(by_member, by_brokerage) a where app.is_key_in_force(a.id)
-        order by a.name, a.id limit 500) k),
+        order by app.folded(a.name), a.id limit 500) k),
       (select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'url', w.url, 'description', w.description) order by w.url, w.id), '[]') from (
         select e.id, e.url, e.description from public.webhook_endpoints e
         where e.brokerage_id = by_brokerage and e.state = 'on' and e.id = any (array(
@@ -16264,7 +16264,7 @@ CREATE OR REPLACE FUNCTION app.second_factor_owed()
 AS $function$
 begin
   return query select b.id, b.name, app.has_second_factor(app.user_id()) from public.brokerages b
-    where b.id = any (app.barred_in(app.identity())) order by lower(b.name), b.id;
+    where b.id = any (app.barred_in(app.identity())) order by app.folded(b.name), b.id;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.second_factor_owed() TO dealkeep_server;
@@ -18842,3 +18842,4 @@ $function$;
 -- a940fe8ec088dacaeb1054686e65b1e3610207955427d9dddb2f65fe3be5c2f6  946_contacts_without_vowel_points.sql
 -- 5c0d9bb58b971f3a81da45be12fcab21163bb6852cb637d1d37f2c78c5fdbec2  947_searches_without_vowel_points.sql
 -- 518c91fedeba41c4b3510776d549272fd3fcc56333f21aa4ee4b2ab17311c415  948_words_with_vowel_points_no_more.sql
+-- f84c4bd8a1aae54a3e74135b7ec50fd7882a889d162654714663e4cd85cdedfb  949_lists_of_names_without_accents.sql
