@@ -2,8 +2,18 @@
 
 import { firstDayOf, monthAfter, monthOf, monthsBetween } from '../../../domain/diligence/calendar.ts';
 import { unreadable } from '../csv.ts';
-import { assumedDayIn, dayOrderOf, type AssumedDay, type DayOrder } from './day-order.ts';
-import { longYear, monthNames, periodBetween, readAmount, readDay, readPeriod, two, type Period } from './values.ts';
+import { assumedDayIn, dayOrderOf, type AssumedDay } from './day-order.ts';
+import {
+  longYear,
+  monthNames,
+  periodBetween,
+  readAmount,
+  readDay,
+  readPeriod,
+  two,
+  type DayOrder,
+  type Period,
+} from './values.ts';
 
 /** The period that a heading names, or only its last day. */
 type Headed = Period | { readonly until: string };

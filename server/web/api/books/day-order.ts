@@ -1,13 +1,6 @@
 /** Determines whether the month or the day comes first in the days of a file that are written with slashes. */
 
-import { readDay, slashedDay } from './values.ts';
-
-export interface DayOrder {
-  /** `open` when the file has days that begin with the day, and days that begin with the month. */
-  readonly first: 'month' | 'day' | 'open';
-  /** Set when no day of the file shows it. */
-  readonly assumed: boolean;
-}
+import { readDay, slashedDay, type DayOrder } from './values.ts';
 
 /** A day as a file has it, and as it is read although nothing in the file shows it. */
 export interface AssumedDay {

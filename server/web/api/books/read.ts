@@ -27,7 +27,7 @@ import { sum, written } from '../../../domain/diligence/decimals.ts';
 import { keepsDirection } from '../../../domain/people/names.ts';
 import { columnsOf, isAmount, isDay, sameAmount, type Column, type Kind } from './columns.ts';
 import { onlyOne, readExport, type ReadExport } from './accounting-export.ts';
-import { assumedDayIn, dayOrderOf, type AssumedDay, type DayOrder } from './day-order.ts';
+import { assumedDayIn, dayOrderOf, type AssumedDay } from './day-order.ts';
 import { decimalMarksOf } from './decimal-marks.ts';
 import {
   amountFault,
@@ -39,6 +39,7 @@ import {
   readDay,
   readPeriod,
   slashedDay,
+  type DayOrder,
   type Period,
 } from './values.ts';
 import type { Table } from './workbook-reader.ts';

@@ -1,7 +1,5 @@
 /** Amounts and periods in the notations of spreadsheets; amounts are read as text and never become floats. */
 
-import type { DayOrder } from './day-order.ts';
-
 /** Removes trailing zeros; a regular expression would start again at each zero. */
 function withoutLastZeros(digits: string): string {
   let end = digits.length;
@@ -139,6 +137,14 @@ function span(label: string, year: number, from: number, to: number): Period | u
 const month = (year: number, at: number): Period | undefined => span(`${year}-${two(at)}`, year, at, at);
 /** The year, written with two digits or with four. */
 export const longYear = (year: string): number => (year.length === 2 ? 2000 + Number(year) : Number(year));
+
+/** Whether the month or the day comes first in the days of a file that are written with slashes. */
+export interface DayOrder {
+  /** `open` when the file has days that begin with the day, and days that begin with the month. */
+  readonly first: 'month' | 'day' | 'open';
+  /** Set when no day of the file shows it. */
+  readonly assumed: boolean;
+}
 
 /**
  * The two numbers before the year of a day with slashes, and which of them is first as far as they show it: the month in
