@@ -18234,6 +18234,23 @@ begin
 end $function$;
 GRANT EXECUTE ON FUNCTION app.written_books(uuid,integer,integer,integer,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.zone_of_mail(mail uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select s.time_zone from vault.outbox o join vault.notification_settings s on s.user_id = o.recipient_id
+    where o.id = zone_of_mail.mail and o.kind <> 'address_change');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.zone_of_mail(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION vault.contact_has(patterns text[])
  RETURNS text
  LANGUAGE sql
@@ -18843,3 +18860,4 @@ $function$;
 -- 5c0d9bb58b971f3a81da45be12fcab21163bb6852cb637d1d37f2c78c5fdbec2  947_searches_without_vowel_points.sql
 -- 518c91fedeba41c4b3510776d549272fd3fcc56333f21aa4ee4b2ab17311c415  948_words_with_vowel_points_no_more.sql
 -- f84c4bd8a1aae54a3e74135b7ec50fd7882a889d162654714663e4cd85cdedfb  949_lists_of_names_without_accents.sql
+-- cb4c07a5e6659ea465d918c92daa75958cc530eff6096cdb4b912ff3d2533331  950_time_zones_of_readers.sql
