@@ -49,7 +49,7 @@ const account =
 
 /** What to do when somebody else has changed the reader's account. */
 export const ifThatWasNotYou =
-  'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
+  'If that was not you, set a new password at once (“Forgot password?” where you sign in), and review what protects your account.';
 
 const works = (sending: Sending, how = ''): string =>
   `The link works once${how}${sending.linkUntil === null ? '' : `, until ${timeInWords(sending.linkUntil, sending.timeZone)}`}.`;

@@ -604,7 +604,10 @@ describe('account-security notifications', () => {
     expect((await mails())['viewer']![0]!.text).not.toContain(warning);
     await tell('removed', null, 'at_once');
     await tell('assistant_connected', null, 'at_once');
-    expect((await mails())['viewer']![0]!.text).toContain(warning);
+    const [mail] = (await mails())['viewer']!;
+    expect(mail!.text).toContain(`${warning} (“Forgot password?” where you sign in)`);
+    // Also where the mail program goes from right to left.
+    expect(mail!.html).toMatch(/<table[^>]* dir="ltr"/);
   });
 
   test('are mailed also when somebody in the account reads them first, or chooses fewer mails', async () => {
