@@ -9117,12 +9117,14 @@ CREATE OR REPLACE FUNCTION app.folded_letters(words text)
  IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 declare
-  -- Without combining marks, soft hyphens and what has no width.
-  plain text := lower(regexp_replace(normalize(words, NFD), '[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff]', '', 'g'));
+  -- Without combining marks and vowel points, soft hyphens, the tatweel and what has no width.
+  plain text := lower(regexp_replace(normalize(words, NFD),
+    '[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u061c\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]',
+    '', 'g'));
 begin
   -- To look for them first costs a fifth of replacing them.
-  if plain ~ '[øłıđςßæœ’‘ʼ“”]' then
-    plain := replace(replace(replace(translate(plain, 'øłıđς’‘ʼ“”', 'olidσ''''''""'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe');
+  if plain ~ '[øłıđςßæœ’‘ʼ“”׳״]' then
+    plain := replace(replace(replace(translate(plain, 'øłıđς’‘ʼ“”׳״', 'olidσ''''''""''"'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe');
   end if;
   return plain;
 end
@@ -9961,9 +9963,9 @@ begin
   return query
     select
       (select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'scopes', k.scopes,
-        'kept', app.scopes_of(k.scopes, null)) order by k.name, k.id), '[]') from (
+        'kept', app.scopes_of(k.scopes, null)) order by app.folded(k.name), k.id), '[]') from (
         select a.id, a.name, a.scopes from app.keys_held_by(by_member, by_brokerage) a where app.is_key_in_force(a.id)
-        order by a.name, a.id limit 500) k),
+        order by app.folded(a.name), a.id limit 500) k),
       (select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'url', w.url, 'description', w.description) order by w.url, w.id), '[]') from (
         select e.id, e.url, e.description from public.webhook_endpoints e
         where e.brokerage_id = by_brokerage and e.state = 'on' and e.id = any (array(
@@ -16346,7 +16348,7 @@ CREATE OR REPLACE FUNCTION app.second_factor_owed()
 AS $function$
 begin
   return query select b.id, b.name, app.has_second_factor(app.user_id()) from public.brokerages b
-    where b.id = any (app.barred_in(app.identity())) order by lower(b.name), b.id;
+    where b.id = any (app.barred_in(app.identity())) order by app.folded(b.name), b.id;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.second_factor_owed() TO dealkeep_server;
@@ -18362,6 +18364,23 @@ begin
 end $function$;
 GRANT EXECUTE ON FUNCTION app.written_books(uuid,integer,integer,integer,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.zone_of_mail(mail uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return (
+    select s.time_zone from vault.outbox o join vault.notification_settings s on s.user_id = o.recipient_id
+    where o.id = zone_of_mail.mail and o.kind <> 'address_change');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.zone_of_mail(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION vault.contact_has(patterns text[])
  RETURNS text
  LANGUAGE sql
@@ -18980,4 +18999,10 @@ $function$;
 -- f61fde0f6e9fef09ca64bc2af8ccd547e09e2a1f39e371115238881a2a6471dc  940_home_of_viewers.sql
 -- 2acc042c1b8a7b9f1ec0ccfef9851c944904e96891f96e0eb1972fec03a92ba7  941_deadlines_of_viewers.sql
 -- 5349a8065cb6a337828dd21d6bc017e04f0e66cf5e99368789645f94a0b858db  942_only_buyers_are_reminded_of_ndas.sql
+-- d602e60b119487bd892f53f458431efba1947b143746ad3679116d73b0e3ab14  945_words_without_vowel_points.sql
+-- a940fe8ec088dacaeb1054686e65b1e3610207955427d9dddb2f65fe3be5c2f6  946_contacts_without_vowel_points.sql
+-- 5c0d9bb58b971f3a81da45be12fcab21163bb6852cb637d1d37f2c78c5fdbec2  947_searches_without_vowel_points.sql
+-- 518c91fedeba41c4b3510776d549272fd3fcc56333f21aa4ee4b2ab17311c415  948_words_with_vowel_points_no_more.sql
+-- f84c4bd8a1aae54a3e74135b7ec50fd7882a889d162654714663e4cd85cdedfb  949_lists_of_names_without_accents.sql
+-- cb4c07a5e6659ea465d918c92daa75958cc530eff6096cdb4b912ff3d2533331  950_time_zones_of_readers.sql
 -- 61e0314ed11ef141de0d401bcfd083d5ec6da18335fac2219442c21b8177c660  955_changes_of_what_is_seen.sql

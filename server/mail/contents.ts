@@ -25,6 +25,8 @@ export interface Sending {
   readonly linkUntil: string | null;
   /** The address to which the reader may reply, if any. */
   readonly replyTo: string | null;
+  /** The time zone of the reader; null when it is not known. */
+  readonly timeZone: string | null;
   /** When the event happened that the mail is about: the mail may be late. */
   readonly at: string;
 }
@@ -47,16 +49,16 @@ const account =
 
 /** What to do when somebody else has changed the reader's account. */
 export const ifThatWasNotYou =
-  'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
+  'If that was not you, set a new password at once (“Forgot password?” where you sign in), and review what protects your account.';
 
 const works = (sending: Sending, how = ''): string =>
-  `The link works once${how}${sending.linkUntil === null ? '' : `, until ${timeInWords(sending.linkUntil)}`}.`;
+  `The link works once${how}${sending.linkUntil === null ? '' : `, until ${timeInWords(sending.linkUntil, sending.timeZone)}`}.`;
 
 /** When something happened, as a sentence after the one that says what. */
-export const thatWas = (at: string): string => `This was on ${timeInWords(at)}.`;
+export const thatWas = (at: string, timeZone: string | null): string => `This was on ${timeInWords(at, timeZone)}.`;
 
-const deletionOf = (brokerage: string, dueAt: string, isCancelled: boolean): string =>
-  isCancelled ? `${brokerage} will not be deleted` : `${brokerage} will be deleted on ${timeInWords(dueAt)}`;
+const deletionOf = (brokerage: string, due: string, isCancelled: boolean): string =>
+  isCancelled ? `${brokerage} will not be deleted` : `${brokerage} will be deleted on ${due}`;
 
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
@@ -93,23 +95,23 @@ const contents: Contents = {
     ],
     footer: ['You are receiving this e-mail because someone entered this address as their new e-mail address.'],
   }),
-  address_changed: ({ name, new_email }, { at }) => ({
+  address_changed: ({ name, new_email }, { at, timeZone }) => ({
     brand: product,
     subject: 'Your e-mail address has changed',
     name,
     paragraphs: [
-      `You now sign in to ${product} with ${new_email} and no longer with this address. ${thatWas(at)}`,
+      `You now sign in to ${product} with ${new_email} and no longer with this address. ${thatWas(at, timeZone)}`,
       'If that was not you, ask the admin of your brokerage, or the broker of your deal, for help at once.',
     ],
     exact: [new_email],
     footer: [account],
   }),
-  security_change: ({ name, what }, { baseUrl, at }) => ({
+  security_change: ({ name, what }, { baseUrl, at, timeZone }) => ({
     brand: product,
     subject: 'The security of your account has changed',
     name,
     paragraphs: [
-      `${changes[what] ?? 'Something that protects your account was changed.'} ${thatWas(at)}`,
+      `${changes[what] ?? 'Something that protects your account was changed.'} ${thatWas(at, timeZone)}`,
       ifThatWasNotYou,
     ],
     action: { label: 'Review account security', url: `${baseUrl}${securityPath}` },
@@ -128,27 +130,27 @@ const contents: Contents = {
     action: { label: 'View the webhooks', url: `${baseUrl}${webhooksPath}` },
     footer: [`You are receiving this e-mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),
-  brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl }) => ({
+  brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl, timeZone }) => ({
     brand: brokerage,
-    subject: deletionOf(brokerage, due_at, cancelled),
+    subject: deletionOf(brokerage, timeInWords(due_at, timeZone), cancelled),
     name,
     paragraphs: cancelled
       ? [`${by ?? 'The operator of this service'} canceled the deletion: ${brokerage} stays on ${product} as it is.`]
       : [
-          `${by ?? 'The operator of this service'} requested the deletion of ${brokerage} from ${product}. On ${timeInWords(due_at)} its deals, documents, contacts and members are deleted for good.`,
+          `${by ?? 'The operator of this service'} requested the deletion of ${brokerage} from ${product}. On ${timeInWords(due_at, timeZone)} its deals, documents, contacts and members are deleted for good.`,
           'Until then everything stays as it is, and any admin can cancel the deletion.',
         ],
     action: { label: cancelled ? 'Open the settings' : 'Cancel the deletion', url: `${baseUrl}${brokeragePath}` },
     footer: [`You are receiving this e-mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),
-  deletion_of_deals: ({ name, brokerage, due_at, cancelled }, { baseUrl }) => ({
+  deletion_of_deals: ({ name, brokerage, due_at, cancelled }, { baseUrl, timeZone }) => ({
     brand: brokerage,
-    subject: deletionOf(brokerage, due_at, cancelled),
+    subject: deletionOf(brokerage, timeInWords(due_at, timeZone), cancelled),
     name,
     paragraphs: cancelled
       ? [`The deletion of ${brokerage} was canceled: it stays on ${product} as it is, with its deals.`]
       : [
-          `On ${timeInWords(due_at)} ${brokerage} will be deleted from ${product} for good, with its deals and everything on them: documents, questions and offers.`,
+          `On ${timeInWords(due_at, timeZone)} ${brokerage} will be deleted from ${product} for good, with its deals and everything on them: documents, questions and offers.`,
           'Until then everything stays as it is: download what you need. If you have questions, ask the broker of your deal, or an admin of the brokerage.',
         ],
     action: { label: 'View the deals', url: `${baseUrl}${dealsPath}` },

@@ -12,6 +12,7 @@ import {
   mailFailed,
   mailNotNeeded,
   mailSent,
+  zoneOfMail,
   type ClaimedMail,
 } from '../domain/outbox/mails.ts';
 import { notificationMail, timesOfMail } from '../domain/notifications/events.ts';
@@ -50,6 +51,7 @@ async function letter({ config, database, secrets }: Services, claimed: ClaimedM
     token: secret === null ? '' : openedToken(secrets, secret),
     linkUntil: link?.expires_at ?? null,
     replyTo: link?.reply_to ?? null,
+    timeZone: await database.run(zoneOfMail(id)),
     at: created_at,
   };
   if (kind === 'notifications') {

@@ -77,7 +77,7 @@ function reasonOf(groups: readonly OfDeal[]): string {
 export function notificationLetter(
   items: readonly [MailedNotification, ...MailedNotification[]],
   times: ReadonlyMap<NotificationKind, string>,
-  { baseUrl, brokerage }: Sending,
+  { baseUrl, brokerage, timeZone }: Sending,
 ): Letter {
   const [first] = items;
   const { name, daily, token } = first;
@@ -87,7 +87,7 @@ export function notificationLetter(
   const dated = (one: MailedNotification): string => {
     const at = isSecurity(one) ? times.get(one.kind) : undefined;
     if (at === undefined) return sentence(one);
-    return `${sentence(one)} ${one.count === 1 ? thatWas(at) : `The last time was on ${timeInWords(at)}.`}`;
+    return `${sentence(one)} ${one.count === 1 ? thatWas(at, timeZone) : `The last time was on ${timeInWords(at, timeZone)}.`}`;
   };
   const groups = byDeal(items);
   const ofDeals = groups.filter(({ id }) => id !== null);

@@ -186,8 +186,9 @@ function marked(letter: Letter): string {
     typeof one === 'string'
       ? html`<div>${line(one)}</div>`
       : html`<div><a href="${one.url}" style="color: ${light.faint};">${line(one.label)}</a></div>`;
+  // The table repeats the direction: mail programs drop that of the page, and in Hebrew or Arabic go from right to left.
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="en" dir="ltr">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -201,6 +202,8 @@ function marked(letter: Letter): string {
       <body class="paper" style="margin: 0; padding: 0; background: ${light.paper};">
         <table
           class="paper"
+          dir="ltr"
+          lang="en"
           role="presentation"
           width="100%"
           cellpadding="0"

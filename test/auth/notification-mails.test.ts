@@ -571,6 +571,27 @@ describe('account-security notifications', () => {
     expect((await mails())[name]).toMatchObject([{ subject: 'Someone signed in to your account from a new device' }]);
   });
 
+  test('give times in the time zone of their reader', async () => {
+    await mails();
+    for (const [time_zone, name, offset] of [
+      ['Asia/Kolkata', /^GMT\+5:30$/, '+0530'],
+      ['America/Phoenix', /^MST$/, '-0700'],
+      ['Africa/Algiers', /^GMT\+1$|^CET$/, '+0100'],
+      ['UTC', /^UTC$/, '+0000'],
+    ] as const) {
+      await does('viewer', '/notifications/settings', { time_zone, digest_hour: 8 }, 'PUT');
+      await tell('new_device', null, 'at_once');
+      const [last] = await web.service.sql<{ at: Date }>(
+        `select max(at) as at from vault.notifications where user_id = $1 and kind = 'new_device'`,
+        [web.scene.people['viewer']],
+      );
+      const [mail] = (await mails())['viewer']!;
+      const [, day = '', time = '', zone] = /This was on (.+) at (\d\d:\d\d) (\S+)\.$/m.exec(mail!.text) ?? [];
+      expect(zone).toMatch(name);
+      expect(Date.parse(`${day} ${time} ${offset}`)).toBe(Math.floor(last!.at.getTime() / minute) * minute);
+    }
+  });
+
   test('add instructions to their mail, whatever else it contains', async () => {
     const warning = 'set a new password at once';
     await mails();
@@ -583,7 +604,10 @@ describe('account-security notifications', () => {
     expect((await mails())['viewer']![0]!.text).not.toContain(warning);
     await tell('removed', null, 'at_once');
     await tell('assistant_connected', null, 'at_once');
-    expect((await mails())['viewer']![0]!.text).toContain(warning);
+    const [mail] = (await mails())['viewer']!;
+    expect(mail!.text).toContain(`${warning} (“Forgot password?” where you sign in)`);
+    // Also where the mail program goes from right to left.
+    expect(mail!.html).toMatch(/<table[^>]* dir="ltr"/);
   });
 
   test('are mailed also when somebody in the account reads them first, or chooses fewer mails', async () => {

@@ -18,7 +18,7 @@ async function offerLink(): Promise<string | null> {
   return answer?.kept ? token : null;
 }
 
-const fieldsOf = (token: string, name = 'Harbor Brokers & Söhne') => ({
+const fieldsOf = (token: string, name = 'Harbor Brokers Großmann, Łasisz & Sønnesön') => ({
   token,
   brokerage_name: name,
   name: 'Ada Admin',
@@ -63,7 +63,12 @@ describe('an empty service', () => {
       `select b.name, b.slug, m.role, m.status from brokerages b join members m on m.brokerage_id = b.id`,
     );
     expect(found).toEqual([
-      { name: 'Harbor Brokers & Söhne', slug: 'harbor-brokers-sohne', role: 'admin', status: 'active' },
+      {
+        name: 'Harbor Brokers Großmann, Łasisz & Sønnesön',
+        slug: 'harbor-brokers-grossmann-lasisz-sonneson',
+        role: 'admin',
+        status: 'active',
+      },
     ]);
 
     expect((await setUp(fieldsOf(late))).status).toBe(410);

@@ -403,6 +403,88 @@ test('a customer is the same, however an upload stores the accents of the name',
   expect(body.faults).toEqual([{ row: 3, column: 'customer_name', message: 'Duplicate of row 2: list each once.' }]);
 });
 
+describe('days with slashes', () => {
+  const customers = (...days: string[]) =>
+    `customer;month;revenue\n${days.map((day, at) => `C${at};${day};1\n`).join('')}`;
+  const read = async (file: string, language?: string, type = 'customer_revenue') => {
+    const { headers } = await web.as('broker');
+    const response = await fetch(address('/preview', 'days.csv', type), {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'text/csv', ...(language && { 'accept-language': language }) },
+      body: file,
+    });
+    const { rows, assumed_day, faults } = (await response.json()) as Answer['body'];
+    return { firsts: rows.map((row: Answer['body']) => row.values.period_start_date), assumed_day, faults };
+  };
+
+  test('begin with the month or the day, as another day of the file shows', async () => {
+    expect(await read(customers('02/03/2025', '31/1/2025'))).toEqual({
+      firsts: ['2025-03-01', '2025-01-01'],
+      assumed_day: null,
+      faults: [],
+    });
+    expect(await read(customers('02/03/2025', '1/31/2025'), 'de-DE')).toEqual({
+      firsts: ['2025-02-01', '2025-01-01'],
+      assumed_day: null,
+      faults: [],
+    });
+    const spans = 'customer,start date,end date,revenue\nA,01/02/2025,28/02/2025,1\nB,1/4/25,30/4/25,2\n';
+    expect(await read(spans)).toMatchObject({ firsts: ['2025-02-01', '2025-04-01'], assumed_day: null, faults: [] });
+  });
+
+  test('are the first of each month if they all can be', async () => {
+    const [name, day] = ['01/02/2025', '2025-02-01'];
+    expect(await read(customers('01/01/2025', name, '01/03/2025'), 'en-US')).toEqual({
+      firsts: ['2025-01-01', '2025-02-01', '2025-03-01'],
+      assumed_day: { name, day },
+      faults: [],
+    });
+    expect(await read(customers('2/1/2025', '3/1/2025'), 'en-GB')).toMatchObject({
+      firsts: ['2025-02-01', '2025-03-01'],
+      assumed_day: { name: '2/1/2025', day: '2025-02-01' },
+    });
+  });
+
+  test('are read as the reader writes days if nothing shows it, and the preview says so', async () => {
+    const file = customers('04/05/2025', '2025-01', '7/7/2025');
+    for (const [language, first] of [
+      [undefined, '2025-04-01'],
+      ['*', '2025-04-01'],
+      ['en-US,en;q=0.9', '2025-04-01'],
+      ['en-GB,en;q=0.9', '2025-05-01'],
+      ['de', '2025-05-01'],
+    ] as const)
+      expect(await read(file, language), language).toEqual({
+        firsts: [first, '2025-01-01', '2025-07-01'],
+        assumed_day: { name: '04/05/2025', day: first === '2025-04-01' ? '2025-04-05' : '2025-05-04' },
+        faults: [],
+      });
+    expect((await read(customers('7/7/2025', '2025-01', '12.01.2025'))).assumed_day).toBeNull();
+  });
+
+  test('are asked for where some begin with the month and others with the day', async () => {
+    const { firsts, faults } = await read(customers('1/31/2025', '28/2/2025', '1/2/2025', '1/32/2025'));
+    expect(firsts).toEqual(['2025-01-01', '2025-02-01', '', '']);
+    expect(faults).toEqual([
+      { row: 4, column: 'period', message: expect.stringContaining('Some days of the file begin with the month') },
+      { row: 5, column: 'period', message: 'Enter a date, like 2025-01-31.' },
+    ]);
+  });
+
+  test('are read in the headings of an export as well', async () => {
+    const file = (...days: string[]) => `;${days.join(';')}\nIncome;;\nSales;1;2\nTotal Income;1;2\n`;
+    const months = async (...days: string[]) => {
+      const { body } = await preview(file(...days));
+      return [body.rows.map((row: Answer['body']) => row.values.period_start_date), body.assumed_day];
+    };
+    expect(await months('31/01/2025', '28/02/2025')).toEqual([['2025-01-01', '2025-02-01'], null]);
+    expect(await months('01/02/2025', '01/03/2025')).toEqual([
+      ['2025-02-01', '2025-03-01'],
+      { name: '01/02/2025', day: '2025-02-01' },
+    ]);
+  });
+});
+
 describe('decimal commas', () => {
   const rows = 'Profit and Loss;;\n;Jan 2025;Feb 2025\nIncome;;\nSales;1.234;12.500\nTotal Income;1.234;12.500\n';
   const amounts = async (file: string) =>

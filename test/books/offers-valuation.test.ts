@@ -742,6 +742,7 @@ test('the broker compares offers on their page, and computes coverage with terms
       .poll(() => worth.getByRole('row', { name: /^exclusive buyer/ }).innerText())
       .toMatch(/4\.64×\s+5\.42×/);
 
+    await web.service.sql('update deals set asking_price = 4410000 where id = $1', [deal]);
     await page.goto(web.service.origin);
     const value = page.locator('section', { has: page.getByRole('heading', { name: 'Value of your pipeline' }) });
     await expect.poll(() => value.innerText()).toMatch(/\$[\d,]+\s+asking price of \d+ deals?/);

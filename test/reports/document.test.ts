@@ -137,6 +137,35 @@ describe('the PDF report', () => {
   });
 });
 
+test.each([
+  ['KWD', '1,000.500', '2,500.250'],
+  ['JPY', '1,000.5', '2,500.25'],
+  ['EUR', '1,000.50', '2,500.25'],
+])('amounts in %s have as many decimal places as the currency', async (currency, revenue, asking) => {
+  const [made] = await service.sql<{ id: string }>(
+    `with opened as (
+       insert into deals (organization_id, title, currency, asking_price, created_by) values ($1, 'In ' || $2, $2, 2500.25, $3)
+       returning id)
+     insert into participants (deal_id, user_id, role, status) select id, $3, 'broker', 'active' from opened
+     returning deal_id as id`,
+    [service.demo.brokerage_id, currency, service.demo.people.broker.user_id],
+  );
+  const deal_id = made!.id;
+  const snapshot_id = await insert(service, 'accounting_snapshots', {
+    deal_id,
+    snapshot_type: 'full',
+    status: 'completed',
+    completed_at: '2026-01-01T00:00:00Z',
+  });
+  const dates = { period_start_date: '2025-01-01', period_end_date: '2025-12-31', currency };
+  const rest = { id: crypto.randomUUID(), deal_id, snapshot_id, ...dates };
+  await insertAll(service, 'pl_periods', [{ ...rest, period_label: 'FY2025', revenue: '1000.5' }]);
+  await insertAll(service, 'customer_revenues', [{ ...rest, customer_name: 'Only one', revenue_total: '1000.5' }]);
+  const { text } = await printed('broker', deal_id);
+  expect(text.match(/1,000\.\d+/g)).toEqual(Array.from({ length: 5 }, () => revenue));
+  expect(text.match(/2,500\.\d+/g)).toEqual([asking]);
+});
+
 test('unusual text does not break the pages of the PDF, and long lists repeat their headings', async () => {
   const own = service.demo.deals.draft;
   const names = [

@@ -806,6 +806,12 @@ describe('documents', () => {
     expect(file.headers.get('content-disposition')).toContain(`filename*=UTF-8''${encodeURIComponent(filename)}`);
   });
 
+  test('have names without marks that have no width', async () => {
+    const more = `?filename=${encodeURIComponent('\u200fחוזה\u200b.pdf\u200e')}&category=legal&confidentiality=nda_gated`;
+    const { status, body: added } = await upload(ask, more);
+    expect([status, added]).toMatchObject([201, { filename: 'חוזה.pdf' }]);
+  });
+
   test('are rejected without scope or access to the deal, and with an invalid name, category or type', async () => {
     for (const missing of ['documents:write', 'documents:read'] as const) {
       const { status, body: told } = await upload(
@@ -821,6 +827,8 @@ describe('documents', () => {
       ['?category=legal&confidentiality=public', 'filename'],
       [`?filename=${encodeURIComponent('🥐'.repeat(252))}.pdf&category=legal&confidentiality=public`, 'filename'],
       ['?filename=a%2Fb.pdf&category=legal&confidentiality=public', 'filename'],
+      [`?filename=${encodeURIComponent('a\u202efdp.exe.pdf')}&category=legal&confidentiality=public`, 'filename'],
+      ['?filename=%20%E2%80%8B&category=legal&confidentiality=public', 'filename'],
       ['?filename=a.pdf&confidentiality=public', 'category'],
       ['?filename=a.pdf&category=%20%09&confidentiality=public', 'category'],
       ['?filename=a.pdf&category=legal&confidentiality=public&diligenceRequest=%20', 'diligenceRequest'],

@@ -370,6 +370,10 @@ describe('the list', () => {
     await own('Zoë Decomposed'.normalize('NFD'));
     await own('O’Brien “Lucky” Łukasz Ærø');
     await own('Sam Jonesworth');
+    await own('مُحَمَّد الأَمِين');
+    await own('محمــد الأمين');
+    await own('שָׁלוֹם וּבְרָכָה בע״מ');
+    await own('\u200fשלום\u200f וברכה בע"מ');
     await own('Acmeworks, Inc', '+1 (614) 555-0942');
     await own('Vale Two', '614.555.0943 x12');
     for (const [search, found] of [
@@ -394,6 +398,12 @@ describe('the list', () => {
     ] as const)
       expect(await names(search), search).toEqual([found]);
     expect(await names('a c m e w o r k s acmeworks nowhere')).toEqual([]);
+    for (const search of ['محمد الامين', 'مُحَمَّد', 'محـــمد', 'אין'])
+      expect((await names(search)).toSorted(), search).toEqual(
+        search === 'אין' ? [] : ['محمــد الأمين', 'مُحَمَّد الأَمِين'],
+      );
+    for (const search of ['שלום בע"מ', 'שָׁלוֹם', 'וּבְרָכָה בע״מ', 'ש\u200eלום'])
+      expect(await names(search), search).toHaveLength(2);
   });
 
   test('is exported as it is searched, and one contact is read by its id', async () => {

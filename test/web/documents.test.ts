@@ -136,11 +136,21 @@ describe('adding documents', () => {
     '.htaccess.pdf',
     'lease.pdf.',
     'lease\u202efdp.exe.pdf',
+    'lease\u2066.pdf',
+    '\u200f\u200b',
+    '\u200e.pdf',
     `${'x'.repeat(252)}.pdf`,
   ])('rejects the file name %j', async (filename) => {
     const { status, body } = await add('broker', aPdf(), { filename });
     expect(status).toBe(400);
     expect(body.error.details[0].path).toBe('filename');
+  });
+
+  test('stores a file name without marks that have no width, and with those of Persian words and emoji', async () => {
+    const named = async (filename: string) => (await add('broker', aPdf(), { filename })).body.filename;
+    expect(await named('\u200fחוזה שכירות\u200e.pdf\u200f')).toBe('חוזה שכירות.pdf');
+    expect(await named('Lease\u200b of\u00ad the \ufeffshop.pdf')).toBe('Lease of the shop.pdf');
+    for (const kept of ['نامه\u200cها.pdf', '👩\u200d🍳.pdf']) expect(await named(kept)).toBe(kept);
   });
 
   test('rejects a Content-Length of more than 2 GB with 413', async () => {

@@ -5,7 +5,7 @@ import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, authorizeUrl, markupOf, visit, type Person } from '../oauth/scene.ts';
 import { signedInWith, type SignedIn } from './person.ts';
 
-const brokerages = ['apple brokers', 'Birch brokers', 'cedar brokers'];
+const brokerages = ['apple brokers', 'Ázalea brokers', 'Birch brokers', 'cedar brokers'];
 const titles = ['apple orchard', 'Birch wood', 'cedar shop'];
 
 let service: TestService;
@@ -40,7 +40,7 @@ afterAll(() => service?.close());
 
 const named = (items: readonly Record<string, string>[], name: string) => items.map((one) => one[name]);
 
-test('the brokerages of a person are sorted by name regardless of case', async () => {
+test('the brokerages of a person are sorted by name regardless of case and accents', async () => {
   expect(named((await person.ask('/me')).body.memberships, 'brokerage_name')).toEqual(brokerages);
   const client_id = await addClient(service, ada);
   expect(await markupOf(visit(authorizeUrl(service, { client_id }), ada))).toContain(brokerages.join(', '));
@@ -66,7 +66,18 @@ test('the members of a brokerage are sorted by name regardless of accents', asyn
   expect(named(people, 'name')).toEqual(['Ada', 'Ágnes', 'zoe']);
 });
 
-test('the brokerages that require a second factor are sorted by name regardless of case', async () => {
+test('the keys of a member who is removed are sorted by name regardless of case and accents', async () => {
+  const [{ brokerage_id: id }] = (await person.ask('/me')).body.memberships;
+  const names = ['accounting', 'Épargne', 'Sync'];
+  for (const name of names.toReversed())
+    await service.sql(
+      `select app.issue_api_key($1, $2, $3, 'live', '{contacts:read}', null, null, sha256($4::text::bytea), '0000')`,
+      [id, ada.id, name, name],
+    );
+  expect(named((await person.ask(`/brokerages/${id}/members/${ada.id}/deals`)).body.keys, 'name')).toEqual(names);
+});
+
+test('the brokerages that require a second factor are sorted by name regardless of case and accents', async () => {
   await service.sql('update brokerages set requires_second_factor = true where name = any ($1)', [brokerages]);
   expect(named((await person.ask('/me')).body.second_factor_owed, 'brokerage_name')).toEqual(brokerages);
 });

@@ -274,6 +274,16 @@ describe('a search in the palette', () => {
     await box.fill('sign out');
     await selected(page).filter({ hasText: 'Sign out' }).waitFor();
     expect(await box.getAttribute('maxlength')).toBe('200');
+    // Vowel points count no more than accents.
+    for (const title of ['שָׁלוֹם נגרים', 'בית שָׁלוֹם'])
+      await service.sql(
+        `with opened as (insert into deals (organization_id, title, created_by) values ($1, $2, $3) returning id)
+         insert into participants (deal_id, user_id, role, status) select id, $3, 'broker', 'active' from opened`,
+        [demo.brokerage_id, title, demo.people.broker.user_id],
+      );
+    await box.fill('שלום');
+    await selected(page).filter({ hasText: 'שָׁלוֹם נגרים' }).waitFor();
+    expect(await page.getByRole('option', { name: 'שָׁלוֹם' }).count()).toBe(2);
 
     await page.route(/api\/web\/deals\?.*search=/, (route) => route.fulfill({ status: 400, body: '{}' }));
     await box.fill('refused');

@@ -41,13 +41,29 @@ export const setUp = (
     (answer) => answer?.done ?? false,
   );
 
+/** Letters of which no accent can be taken off, as they are written without them. */
+const plainLetters: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ı: 'i',
+  ŋ: 'n',
+};
+
 /** Returns a slug for a brokerage's name: a-z, 0-9 and single hyphens, at most 64 characters. */
 export function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/[^a-z0-9]/g, (sign) => plainLetters[sign] ?? '-')
+    .replace(/-+/g, '-')
     .slice(0, 64)
     .replace(/^-+|-+$/g, '');
   return slug || 'brokerage';

@@ -92,6 +92,12 @@ export const linkOfMail: (mailId: string) => Statement<MailLink | null> = row<Ma
   'select expires_at, reply_to from app.link_of_mail($1)',
 );
 
+const zone = row<{ zone: string | null }, [mailId: string]>('zone_of_mail', 'select app.zone_of_mail($1) as zone');
+
+/** The time zone of a mail's reader; null when it is not known. */
+export const zoneOfMail = (mailId: string): Statement<string | null> =>
+  mapped(zone(mailId), (found) => found?.zone ?? null);
+
 const sent = row<{ done: boolean }, [string, number]>('mail_sent', 'select app.mail_sent($1, $2) as done');
 
 /** Records that a mail was delivered, and clears its content; false when another process has claimed it since. */

@@ -1,7 +1,18 @@
 /** A report as a PDF for printing: the contents of the workbook, the most important first. */
 
 import { answerInWords } from '../diligence/contradiction-answers.ts';
-import { absolute, compare, decimal, multiply, round, spoken, sum, whole, written } from '../diligence/decimals.ts';
+import {
+  absolute,
+  compare,
+  decimal,
+  multiply,
+  placesOf,
+  round,
+  spoken,
+  sum,
+  whole,
+  written,
+} from '../diligence/decimals.ts';
 import { monthOf } from '../diligence/calendar.ts';
 import { isMonthRow } from '../diligence/earnings.ts';
 import { lineWords } from '../diligence/snapshots.ts';
@@ -46,10 +57,13 @@ const most = {
 };
 
 const none = '–';
-const money = (amount: string | null | undefined): string =>
-  amount === null || amount === undefined ? none : spoken(decimal(amount)).replace('-', '−');
-const signed = (amount: string | null | undefined): string =>
-  amount && !amount.startsWith('-') && amount !== '0' ? `+${money(amount)}` : money(amount);
+/** An amount with as many decimal places as its currency has, which is null for another number. */
+const money = (amount: string | null | undefined, currency: string | null): string =>
+  amount === null || amount === undefined
+    ? none
+    : spoken(decimal(amount), currency === null ? undefined : placesOf(currency)).replace('-', '−');
+const signed = (amount: string | null | undefined, currency: string | null): string =>
+  `${amount && !amount.startsWith('-') && amount !== '0' ? '+' : ''}${money(amount, currency)}`;
 const padded = (value: string, digits: number): string => {
   const [integer = '', fraction = ''] = value.split('.');
   return `${integer}.${fraction.padEnd(digits, '0')}`.replace('-', '−');
@@ -88,19 +102,23 @@ const left = (head: string, of: number): Column => ({ head, share: of });
 
 type Earned = ReportContents['computed']['earnings'][number];
 
-const earningLines: readonly [label: string, of: (one: Earned) => string, look?: Pick<TableRow, 'sub' | 'strong'>][] = [
+const earningLines: readonly [
+  label: string,
+  of: (one: Earned, currency: string) => string,
+  look?: Pick<TableRow, 'sub' | 'strong'>,
+][] = [
   ['From', ({ first }) => dayOf(first), { sub: true }],
   ['To', ({ last }) => dayOf(last), { sub: true }],
-  ['Revenue', ({ amounts }) => money(amounts.revenue)],
+  ['Revenue', ({ amounts }, currency) => money(amounts.revenue, currency)],
   ['Revenue growth', (one) => share(one.revenue_growth), { sub: true }],
-  ['Gross profit', ({ amounts }) => money(amounts.gross_profit)],
+  ['Gross profit', ({ amounts }, currency) => money(amounts.gross_profit, currency)],
   ['Gross margin', (one) => share(one.gross_margin), { sub: true }],
-  ['Reported EBITDA', (one) => money(one.reported_ebitda)],
+  ['Reported EBITDA', (one, currency) => money(one.reported_ebitda, currency)],
   ['EBITDA margin', (one) => share(one.ebitda_margin), { sub: true }],
   ['EBITDA growth', (one) => share(one.ebitda_growth), { sub: true }],
-  ['Adjusted EBITDA', (one) => money(one.adjusted_ebitda), { strong: true }],
+  ['Adjusted EBITDA', (one, currency) => money(one.adjusted_ebitda, currency), { strong: true }],
   ['Adjusted EBITDA margin', (one) => share(one.adjusted_ebitda_margin), { sub: true }],
-  ['SDE', (one) => money(one.sde), { strong: true }],
+  ['SDE', (one, currency) => money(one.sde, currency), { strong: true }],
 ];
 
 function writeEarnings(pages: Pages, { computed: { earnings, currency, seasonality } }: ReportContents): void {
@@ -114,7 +132,7 @@ function writeEarnings(pages: Pages, { computed: { earnings, currency, seasonali
   );
   pages.table(
     [left('', 1.9), ...shown.map(({ label }) => right(label))],
-    earningLines.map(([label, of, look]) => ({ cells: [label, ...shown.map(of)], ...look })),
+    earningLines.map(([label, of, look]) => ({ cells: [label, ...shown.map((one) => of(one, currency))], ...look })),
   );
   andMore(pages, earnings.length - shown.length);
   const [best] = seasonality.toSorted((a, b) => Number(b.share) - Number(a.share));
@@ -147,9 +165,9 @@ function writeBridge(pages: Pages, { bridge, bridged: its }: ReportContents): vo
   pages.table(
     [left('', 1.3), left('Why', 2.6), right('Amount', 1.1)],
     [
-      { cells: ['Reported EBITDA', '', money(bridge.reported_ebitda)], strong: true },
+      { cells: ['Reported EBITDA', '', money(bridge.reported_ebitda, bridge.currency)], strong: true },
       ...shown.map(({ category, rationale, amount }) => ({
-        cells: [categoryWords[category], rationale ?? '', signed(amount)],
+        cells: [categoryWords[category], rationale ?? '', signed(amount, bridge.currency)],
       })),
       ...(others.length > 0
         ? [
@@ -157,12 +175,12 @@ function writeBridge(pages: Pages, { bridge, bridged: its }: ReportContents): vo
               cells: [
                 `${others.length} smaller ${others.length === 1 ? 'adjustment' : 'adjustments'}`,
                 '',
-                signed(written(sum(others.map(sizeOf)))),
+                signed(written(sum(others.map(sizeOf))), bridge.currency),
               ],
             },
           ]
         : []),
-      { cells: ['Adjusted EBITDA', '', money(bridge.adjusted_ebitda)], strong: true },
+      { cells: ['Adjusted EBITDA', '', money(bridge.adjusted_ebitda, bridge.currency)], strong: true },
     ],
   );
 }
@@ -188,7 +206,7 @@ function writePeriods(pages: Pages, { periods, computed: { currency } }: ReportC
     [left('Period', 1.1), ...printedLines.map((line) => right(lineWords[line]))],
     shown.map(({ label, first, last, amounts, ebitda, gross_profit }) => {
       const lines = { ...amounts, ebitda, gross_profit };
-      return { cells: [datedRow({ label, first, last }), ...printedLines.map((line) => money(lines[line]))] };
+      return { cells: [datedRow({ label, first, last }), ...printedLines.map((line) => money(lines[line], currency))] };
     }),
   );
   andMore(pages, periods.length - shown.length);
@@ -232,13 +250,18 @@ function writeCustomers(pages: Pages, { customers, changes, computed }: ReportCo
             label: customers.hhi_of_revenue
               ? 'HHI of all revenue, up to 10,000'
               : 'HHI of uploaded customers, up to 10,000',
-            value: money(hhi),
+            value: money(hhi, null),
           },
         ]),
     ...(largest ? [{ label: 'Share of the largest', value: share(largest.share_of_revenue ?? largest.share) }] : []),
     ...(customers.ebitda_without_largest === null
       ? []
-      : [{ label: 'Reported EBITDA without it, at gross margin', value: money(customers.ebitda_without_largest) }]),
+      : [
+          {
+            label: 'Reported EBITDA without it, at gross margin',
+            value: money(customers.ebitda_without_largest, currency),
+          },
+        ]),
   ]);
   const shown = all.slice(0, most.customers);
   const ofRevenue = customers.revenue !== null;
@@ -254,13 +277,13 @@ function writeCustomers(pages: Pages, { customers, changes, computed }: ReportCo
       ...shown.map((one) => ({
         cells: [
           one.name,
-          money(one.revenue),
+          money(one.revenue, currency),
           share(one.share),
           share(one.cumulative),
           ...(ofRevenue ? [share(one.share_of_revenue)] : []),
         ],
       })),
-      { cells: ['All uploaded customers', money(customers.total), '', '', ''], strong: true },
+      { cells: ['All uploaded customers', money(customers.total, currency), '', '', ''], strong: true },
     ],
   );
   andMore(pages, all.length + others.count - shown.length);
@@ -272,7 +295,7 @@ function writeCustomers(pages: Pages, { customers, changes, computed }: ReportCo
     pages.table(
       [left('', 1.4), right('Customers', 0.6), right('Revenue', 0.9), left('Largest', 2.4)],
       [
-        { cells: ['Before', '', money(changes.before.total), ''], strong: true },
+        { cells: ['Before', '', money(changes.before.total, currency), ''], strong: true },
         ...changes.parts.map(({ kind, count, difference, items }) => {
           const names = items.slice(0, 3).map(({ name }) => name);
           const more = count - names.length;
@@ -280,19 +303,20 @@ function writeCustomers(pages: Pages, { customers, changes, computed }: ReportCo
             cells: [
               changeWords[kind],
               String(count),
-              signed(difference),
+              signed(difference, currency),
               `${names.join(', ')}${more > 0 && names.length > 0 ? ` and ${more} more` : ''}`,
             ],
           };
         }),
-        { cells: ['After', '', money(changes.after.total), ''], strong: true },
+        { cells: ['After', '', money(changes.after.total, currency), ''], strong: true },
       ],
     );
   }
   const same = customers.same_names.slice(0, most.names);
   if (same.length > 0) {
     pages.subsection('Names that may be the same customer');
-    for (const { names, revenue } of same) pages.paragraph(`${names.join(' · ')}: together ${money(revenue)}`);
+    for (const { names, revenue } of same)
+      pages.paragraph(`${names.join(' · ')}: together ${money(revenue, currency)}`);
     andMore(pages, customers.same_names.length - same.length);
   }
 }
@@ -303,17 +327,21 @@ type Offer = ReportContents['offers']['items'][number];
 
 const partOf = (offer: Offer, wanted: string): string => {
   const found = offer.money?.parts.find(({ part }) => part === wanted);
-  return found ? `${money(found.amount)} (${share(found.share)})` : none;
+  return found ? `${money(found.amount, offer.currency)} (${share(found.share)})` : none;
 };
 
 const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: Pick<TableRow, 'sub' | 'strong'>][] = [
-  ['Price', (offer) => `${offer.currency ?? ''} ${money(offer.amounts.purchase_price)}`.trim(), { strong: true }],
+  [
+    'Price',
+    (offer) => `${offer.currency ?? ''} ${money(offer.amounts.purchase_price, offer.currency)}`.trim(),
+    { strong: true },
+  ],
   [termWords.cash_at_close, (offer) => partOf(offer, 'cash_at_close')],
   [termWords.seller_note, (offer) => partOf(offer, 'seller_note')],
   [termWords.earnout, (offer) => partOf(offer, 'earnout')],
   [termWords.rollover_equity, (offer) => partOf(offer, 'rollover_equity')],
   [termWords.unsaid, (offer) => partOf(offer, 'unsaid')],
-  ['Parts beyond the price', (offer) => money(offer.money?.beyond_price)],
+  ['Parts beyond the price', (offer) => money(offer.money?.beyond_price, offer.currency)],
   ['Multiple of adjusted EBITDA', (offer) => times(offer.multiples?.adjusted_ebitda), { strong: true }],
   ['of reported EBITDA', (offer) => times(offer.multiples?.reported_ebitda)],
   ['of SDE', (offer) => times(offer.multiples?.sde)],
@@ -350,8 +378,10 @@ function writeAddBacks(pages: Pages, { offers: { basis, items, compared } }: Rep
     shown.map(({ id, category, rationale, amount }) => ({
       cells: [
         category ? `${categoryWords[category]}${rationale ? `: ${rationale}` : ''}` : smallerAddBacks,
-        money(amount),
-        ...priced.flatMap((offer) => [money(paid(offer, id)?.worth), money(paid(offer, id)?.price_without)]),
+        money(amount, basis.currency),
+        ...priced.flatMap((offer) =>
+          [paid(offer, id)?.worth, paid(offer, id)?.price_without].map((one) => money(one, basis.currency)),
+        ),
       ],
     })),
   );
@@ -364,7 +394,7 @@ function writeOffers(pages: Pages, contents: ReportContents): void {
   pages.section(
     offersTitle(contents),
     basis
-      ? `${worthWords.against} ${dated(basis.period, basis)}, ${worthWords.computed} ${basis.currency} ${money(basis.adjusted_ebitda)}, SDE ${money(basis.sde)}.`
+      ? `${worthWords.against} ${dated(basis.period, basis)}, ${worthWords.computed} ${basis.currency} ${money(basis.adjusted_ebitda, basis.currency)}, SDE ${money(basis.sde, basis.currency)}.`
       : worthWords.partsOnly,
   );
   for (const some of beside(items, most.offers))
@@ -376,13 +406,15 @@ function writeOffers(pages: Pages, contents: ReportContents): void {
       some.length === 1 ? 0.6 : 1,
     );
   if (more) pages.soft(moreOffers);
-  const called = (id: string) => items.find((offer) => offer.id === id)?.buyer ?? '';
+  const offered = (id: string) => items.find((offer) => offer.id === id);
   if (compared && compared.differences.length > 0) {
+    const [one, other] = [offered(compared.first), offered(compared.second)];
+    const currency = one?.currency ?? null;
     pages.subsection('The two highest side by side');
     pages.table(
-      [left('', 1.3), right(called(compared.first)), right(called(compared.second)), right('Difference')],
+      [left('', 1.3), right(one?.buyer ?? ''), right(other?.buyer ?? ''), right('Difference')],
       compared.differences.map(({ term, first, second, by }) => ({
-        cells: [termWords[term], money(first), money(second), signed(by)],
+        cells: [termWords[term], money(first, currency), money(second, currency), signed(by, currency)],
       })),
     );
   }
@@ -428,7 +460,7 @@ const earnedOnly = (lines: typeof offerLines, earned: boolean): typeof offerLine
 
 // ---- Uploads and restatements.
 
-function writeRestated(pages: Pages, { computed: { restatements } }: ReportContents): void {
+function writeRestated(pages: Pages, { computed: { restatements, currency } }: ReportContents): void {
   const { count, items } = restatements;
   if (count === 0) return;
   const shown = items.slice(0, most.restated);
@@ -436,7 +468,12 @@ function writeRestated(pages: Pages, { computed: { restatements } }: ReportConte
   pages.table(
     [left('Period', 1), left('Line', 1.6), right('Before'), right('Now'), right('Difference')],
     shown.map((one) => ({
-      cells: [datedRow(one), lineWords[one.line], money(one.old), money(one.new), signed(one.difference)],
+      cells: [
+        datedRow(one),
+        lineWords[one.line],
+        ...[one.old, one.new].map((amount) => money(amount, currency)),
+        signed(one.difference, currency),
+      ],
     })),
   );
   andMore(pages, count - shown.length);
@@ -479,15 +516,19 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   pages.facts([
     ...(basis
       ? [
-          { label: `Revenue, ${dated(basis.period, basis)}`, value: money(basis.revenue), isAmount: true },
-          { label: 'Reported EBITDA', value: money(basis.reported_ebitda), isAmount: true },
-          { label: 'Adjusted EBITDA', value: money(basis.adjusted_ebitda), isAmount: true },
-          { label: 'SDE', value: money(basis.sde), isAmount: true },
+          {
+            label: `Revenue, ${dated(basis.period, basis)}`,
+            value: money(basis.revenue, basis.currency),
+            isAmount: true,
+          },
+          { label: 'Reported EBITDA', value: money(basis.reported_ebitda, basis.currency), isAmount: true },
+          { label: 'Adjusted EBITDA', value: money(basis.adjusted_ebitda, basis.currency), isAmount: true },
+          { label: 'SDE', value: money(basis.sde, basis.currency), isAmount: true },
         ]
       : []),
     ...(deal.asking_price === null
       ? []
-      : [{ label: `Asking price, ${deal.currency}`, value: money(deal.asking_price), isAmount: true }]),
+      : [{ label: `Asking price, ${deal.currency}`, value: money(deal.asking_price, deal.currency), isAmount: true }]),
     ...(hasFigures ? [{ label: 'Figures are in', value: computed.currency }] : []),
   ]);
   pages.soft(computedFrom);

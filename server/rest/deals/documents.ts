@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { Denied, Unavailable } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
-import { faultOfFilename } from '../../documents/filenames.ts';
+import { faultOfFilename, filenameFrom } from '../../documents/filenames.ts';
 import {
   UploadAborted,
   checkContentLength,
@@ -120,8 +120,8 @@ const filenameSent = required(
       message: `Send a name of 1 to ${lengths.documents.filename} characters, without slashes, invisible characters, or a dot at the beginning or end.`,
     },
     (value) => {
-      const name = value.trim().normalize('NFC');
-      return name !== '' && name.isWellFormed() && faultOfFilename(name) === null ? name : undefined;
+      const name = filenameFrom(value);
+      return name.isWellFormed() && faultOfFilename(name) === null ? name : undefined;
     },
     null,
   ),

@@ -8,7 +8,7 @@ import { Unavailable } from '../../database/errors.ts';
 import { searchWords, type Place } from '../../database/paging.ts';
 import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
 import type { TransferredFor } from '../../documents/transfer-places.ts';
-import { faultOfFilename } from '../../documents/filenames.ts';
+import { faultOfFilename, filenameFrom } from '../../documents/filenames.ts';
 import { endingOf, NotTaken } from '../../documents/kinds.ts';
 import {
   addDocument,
@@ -42,7 +42,7 @@ import { withDeal, withPersonAndDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const filename = line(lengths.documents.filename)
-  .transform((name) => name.normalize('NFC'))
+  .transform(filenameFrom)
   .superRefine((name, { addIssue }) => {
     const message = faultOfFilename(name);
     if (message !== null) addIssue({ code: 'custom', message });

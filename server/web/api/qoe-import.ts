@@ -30,6 +30,7 @@ import { originOf } from '../../http/origin.ts';
 import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { asPerson, asPersonWithin, personIdOf } from '../../http/person.ts';
 import { invalid, notAllowed, problemOf, tooLarge } from '../../http/problem.ts';
+import { writesMonthFirst } from './books/day-order.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders, unreadable } from './csv.ts';
 import { partiesOf } from './file-queue.ts';
@@ -130,7 +131,14 @@ export function qoeImportRoutes(services: Services) {
     const { bytes, chosen } = await fileOf(c);
     const { signal } = c.req.raw;
     const parties = partiesOf(into.organization_id, personIdOf(c) ?? '');
-    const books = await readBooks(bytes, type, { parties, currency: into.currency, chosen, remembered, signal });
+    const books = await readBooks(bytes, type, {
+      parties,
+      currency: into.currency,
+      chosen,
+      remembered,
+      writesMonthFirst: writesMonthFirst(c.req.header('accept-language')),
+      signal,
+    });
     return { books, chosen };
   };
 
@@ -144,11 +152,13 @@ export function qoeImportRoutes(services: Services) {
         rows,
         row_count,
         calendar,
+        assumed_day,
         faults,
       } = (await read(c, pathId(c), snapshot_type)).books;
-      if (seen === null) return c.json({ columns, left_out, rows, row_count, calendar, faults, export: null });
+      const told = { columns, left_out, rows, row_count, calendar, assumed_day, faults };
+      if (seen === null) return c.json({ ...told, export: null });
       const { lines: _, ...shown } = seen;
-      return c.json({ columns, left_out, rows, row_count, calendar, faults, export: shown });
+      return c.json({ ...told, export: shown });
     })
 
     .post('/deals/:id/qoe/snapshots', query(About), async (c) => {

@@ -55,14 +55,15 @@ export function negate(value: string): string {
 }
 
 /**
- * Returns `part` as a share of `all`, to four fraction digits, a half rounded away from zero; null when `all` is zero.
+ * Returns `part` as a share of `all`, a half rounded away from zero; null when `all` is zero. It has three fraction
+ * digits, as many as pages show of a share, so that it is rounded once.
  */
 export function shareOf(part: string, all: string): string | null {
   const [over = 0n, under = 0n] = scaled([part, all]).units;
   if (under === 0n) return null;
   const size = (amount: bigint) => (amount < 0n ? -amount : amount);
-  const share = (size(over) * 20_000n + size(under)) / (size(under) * 2n);
-  return print(over < 0n === under < 0n ? share : -share, 4);
+  const share = (size(over) * 2_000n + size(under)) / (size(under) * 2n);
+  return print(over < 0n === under < 0n ? share : -share, 3);
 }
 
 // Neither typed text nor a decimal begins with this character.

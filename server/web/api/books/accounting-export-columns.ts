@@ -2,7 +2,18 @@
 
 import { firstDayOf, monthAfter, monthOf, monthsBetween } from '../../../domain/diligence/calendar.ts';
 import { unreadable } from '../csv.ts';
-import { longYear, monthNames, periodBetween, readAmount, readDay, readPeriod, two, type Period } from './values.ts';
+import { assumedDayIn, dayOrderOf, type AssumedDay } from './day-order.ts';
+import {
+  longYear,
+  monthNames,
+  periodBetween,
+  readAmount,
+  readDay,
+  readPeriod,
+  two,
+  type DayOrder,
+  type Period,
+} from './values.ts';
 
 /** The period that a heading names, or only its last day. */
 type Headed = Period | { readonly until: string };
@@ -35,7 +46,9 @@ function between(first: string | undefined, last: string | undefined): Period | 
   return first === undefined || last === undefined || last < first ? undefined : periodBetween(first, last);
 }
 
-function headed(written: string): Headed | undefined {
+type ReadHeading = (written: string) => Headed | undefined;
+
+function headed(written: string, first: DayOrder['first']): Headed | undefined {
   if (written.length > 64) return undefined;
   const text = written
     .trim()
@@ -48,7 +61,7 @@ function headed(written: string): Headed | undefined {
     ? dayOf(until[3], until[2], until[1])
     : american
       ? dayOf(american[3], american[1], american[2])
-      : readDay(text);
+      : readDay(text, first);
   if (day !== undefined) return { until: day };
   const days = patterns.days.exec(text);
   if (days) return between(dayOf(days[4], days[1], days[2]), dayOf(days[4], days[1], days[3]));
@@ -59,7 +72,7 @@ function headed(written: string): Headed | undefined {
   if (short) return between(dayOf(short[2] ?? short[4], short[1], '1'), dayOf(short[4], short[3], undefined));
   const dates = patterns.dates.exec(text);
   if (dates) return between(dayOf(dates[3] ?? dates[6], dates[2], dates[1]), dayOf(dates[6], dates[5], dates[4]));
-  return readPeriod(text);
+  return readPeriod(text, first);
 }
 
 interface PeriodColumn extends Period {
@@ -78,6 +91,8 @@ export interface ExportColumns {
   readonly total: { readonly index: number; readonly heading: string } | null;
   /** The headings of ignored columns. */
   readonly leftOut: readonly string[];
+  /** The first heading of which the day is assumed ({@link DayOrder}); null without any. */
+  readonly assumedDay: AssumedDay | null;
 }
 
 /** The first day of a period of `months` months that ends in the month of `until`. */
@@ -110,7 +125,7 @@ const isAccountHeading = (cell: string): boolean => /^(distribution )?account( n
  * The single column of an export whose period is in its title: "January - December 2025" above "Total"; null when there
  * is none. Throws 400 when the titles name several periods.
  */
-function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | null {
+function columnOfTitle(rows: readonly (readonly string[])[], read: ReadHeading): ExportColumns | null {
   const at = rows.slice(0, mostTitles).findIndex((cells) => {
     const [total, ...others] = cells.filter((cell) => cell.trim() !== '' && !isAccountHeading(cell));
     return total !== undefined && others.length === 0 && /^total$/i.test(total.trim());
@@ -121,7 +136,7 @@ function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | nu
     .slice(0, Math.max(0, at))
     .flat()
     .flatMap((cell) => {
-      const one = headed(cell);
+      const one = read(cell);
       return one && 'last' in one ? [{ ...one, title: cell.trim() }] : [];
     });
   const [period] = named;
@@ -134,7 +149,15 @@ function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | nu
   const account = cells.slice(0, index).findIndex(isAccountHeading);
   const { label, first, last } = period;
   const periods = [{ label, first, last, index, heading: (cells[index] ?? '').trim() }];
-  return { at, firstPeriod: index, account: account === -1 ? null : account, periods, total: null, leftOut: [] };
+  return {
+    at,
+    firstPeriod: index,
+    account: account === -1 ? null : account,
+    periods,
+    total: null,
+    leftOut: [],
+    assumedDay: null,
+  };
 }
 
 const isFilled = (cell: string): boolean => cell.trim() !== '';
@@ -147,8 +170,12 @@ const isNumber = (cell: string): boolean => typeof readAmount(cell) === 'string'
  * there on is a number and no account is named before them; or there are several, all different, and no row above has
  * anything beside its name.
  */
-function isHeadingOfNumbers(cells: readonly string[], above: readonly (readonly string[])[]): boolean {
-  const periods = cells.map((cell, index) => (index > 0 ? headed(cell) : undefined));
+function isHeadingOfNumbers(
+  cells: readonly string[],
+  above: readonly (readonly string[])[],
+  read: ReadHeading,
+): boolean {
+  const periods = cells.map((cell, index) => (index > 0 ? read(cell) : undefined));
   const first = periods.findIndex((one) => one !== undefined);
   if (cells.some((cell, index) => index > first && !periods[index] && isNumber(cell))) return false;
   const before = cells.slice(0, Math.max(0, first)).filter(isFilled);
@@ -159,24 +186,33 @@ function isHeadingOfNumbers(cells: readonly string[], above: readonly (readonly 
 }
 
 /** The periods that the cells of a row name; the first column names accounts. */
-function periodsIn(cells: readonly string[], above: readonly (readonly string[])[]): (Headed | undefined)[] {
-  const withNumbers = isHeadingOfNumbers(cells, above);
-  return cells.map((cell, index) => (index > 0 && (withNumbers || !isNumber(cell)) ? headed(cell) : undefined));
+function periodsIn(
+  cells: readonly string[],
+  above: readonly (readonly string[])[],
+  read: ReadHeading,
+): (Headed | undefined)[] {
+  const withNumbers = isHeadingOfNumbers(cells, above, read);
+  return cells.map((cell, index) => (index > 0 && (withNumbers || !isNumber(cell)) ? read(cell) : undefined));
 }
 
 /**
  * The columns of a profit and loss whose periods are side by side, or whose only period is in its title; null when
  * there is no such heading.
  */
-export function exportColumns(rows: readonly (readonly string[])[]): ExportColumns | null {
-  const found = rows.slice(0, mostTitles).map((cells, at) => periodsIn(cells, rows.slice(0, at)));
+export function exportColumns(
+  rows: readonly (readonly string[])[],
+  readerWritesMonthFirst: boolean,
+): ExportColumns | null {
+  const order = dayOrderOf(rows.slice(0, mostTitles).flat(), readerWritesMonthFirst);
+  const read: ReadHeading = (cell) => headed(cell, order.first);
+  const found = rows.slice(0, mostTitles).map((cells, at) => periodsIn(cells, rows.slice(0, at), read));
   const counts = found.map((cells) => cells.filter((cell) => cell !== undefined).length);
   const most = Math.max(0, ...counts);
-  if (most === 0) return columnOfTitle(rows);
+  if (most === 0) return columnOfTitle(rows, read);
   const at = counts.indexOf(most);
   // Below a “Total” whose period is in the title, numbers without a name are amounts, not periods.
   const ofNumbers = found[at]?.every((one, index) => !one || isNumber(rows[at]?.[index] ?? ''));
-  const titledTotal = ofNumbers ? columnOfTitle(rows.slice(0, at)) : null;
+  const titledTotal = ofNumbers ? columnOfTitle(rows.slice(0, at), read) : null;
   if (titledTotal) return titledTotal;
   const columns = found[at] ?? [];
   const cells = rows[at] ?? [];
@@ -184,7 +220,7 @@ export function exportColumns(rows: readonly (readonly string[])[]): ExportColum
   const days = columns.flatMap((one) => (one && 'until' in one ? [one.until] : []));
   const months = monthsOfColumns(days, titles);
   const titled = titles
-    .map(headed)
+    .map(read)
     .find((one) => one !== undefined && 'last' in one && days.length === 1 && one.last === days[0]);
   const periodOf = (one: Headed): Period => {
     if (!('until' in one)) return one;
@@ -209,5 +245,9 @@ export function exportColumns(rows: readonly (readonly string[])[]): ExportColum
     periods,
     total: totals.length === 1 ? (totals[0] ?? null) : null,
     leftOut: others.filter((one) => !totals.includes(one)).map(({ heading }) => heading),
+    assumedDay: assumedDayIn(
+      periods.map(({ heading }) => heading),
+      order,
+    ),
   };
 }

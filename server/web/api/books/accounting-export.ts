@@ -35,13 +35,11 @@ const limits = { rows: 3_000, accounts: 1_000, periods: 120, amounts: 200_000, n
 /** Number of rows whose amounts are read before other requests get a turn. */
 const portion = 25;
 
-export interface ReadExport extends AccountsExport {
+export interface ReadExport extends AccountsExport, Pick<ExportColumns, 'leftOut' | 'assumedDay'> {
   readonly program: 'quickbooks' | 'xero' | null;
   readonly basis: 'accrual' | 'cash' | null;
   /** How many rows below the heading are not empty. */
   readonly rowCount: number;
-  /** The headings of ignored columns. */
-  readonly leftOut: readonly string[];
   readonly faults: readonly RowError[];
   /** Totals that differ from the sum of their accounts; not necessarily errors. */
   readonly doubts: readonly RowError[];
@@ -370,6 +368,7 @@ async function readTable(table: Table, columns: ExportColumns): Promise<ReadExpo
     basis: texts.map(basisOf).find((one) => one !== null) ?? null,
     rowCount: entries.length,
     leftOut: columns.leftOut,
+    assumedDay: columns.assumedDay,
     periods: columns.periods.map(({ heading, label, first, last }) => ({ heading, label, first, last })),
     accounts: [...accounts.values()],
     totals: calculated ? totals : {},
@@ -408,9 +407,12 @@ const hasAccounts = ({ rows }: Table, { at, firstPeriod, periods }: ExportColumn
  * Reads the sheet that is such an export; null when there is none. Throws 400 when there are several, or the sheet is
  * too large or has no accounts.
  */
-export async function readExport(tables: readonly Table[]): Promise<ReadExport | null> {
+export async function readExport(
+  tables: readonly Table[],
+  readerWritesMonthFirst: boolean,
+): Promise<ReadExport | null> {
   const found = tables.flatMap((table) => {
-    const columns = exportColumns(table.rows);
+    const columns = exportColumns(table.rows, readerWritesMonthFirst);
     return columns ? [{ name: table.name, table, columns }] : [];
   });
   const one = onlyOne(found.filter(({ table, columns }) => hasAccounts(table, columns))) ?? found[0];

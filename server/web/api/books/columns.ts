@@ -11,6 +11,10 @@ const amounts: ReadonlySet<Column> = new Set([...plAmounts, 'revenue_total']);
 /** Whether a column contains amounts. */
 export const isAmount = (column: Column): boolean => amounts.has(column);
 
+const days: ReadonlySet<Column> = new Set(['period', 'period_start_date', 'period_end_date']);
+/** Whether a column may contain days. */
+export const isDay = (column: Column): boolean => days.has(column);
+
 /** In lower case, letters only. */
 const common: Record<Common, string[]> = {
   period: ['period', 'month', 'date', 'year', 'periodlabel', 'monthending', 'monthended', 'periodending', 'fiscalyear'],

@@ -25,17 +25,21 @@ import {
 } from '../../../domain/diligence/account-lines.ts';
 import { sum, written } from '../../../domain/diligence/decimals.ts';
 import { keepsDirection } from '../../../domain/people/names.ts';
-import { columnsOf, isAmount, sameAmount, type Column, type Kind } from './columns.ts';
+import { columnsOf, isAmount, isDay, sameAmount, type Column, type Kind } from './columns.ts';
 import { onlyOne, readExport, type ReadExport } from './accounting-export.ts';
+import { assumedDayIn, dayOrderOf, type AssumedDay } from './day-order.ts';
 import { decimalMarksOf } from './decimal-marks.ts';
 import {
   amountFault,
+  dayFault,
   hasNoMonths,
   notAnAmount,
   periodBetween,
   readAmount,
   readDay,
   readPeriod,
+  slashedDay,
+  type DayOrder,
   type Period,
 } from './values.ts';
 import type { Table } from './workbook-reader.ts';
@@ -53,6 +57,8 @@ export interface ReadBooks {
   readonly row_count: number;
   /** The first year or quarter that the file names without its months, as the calendar has it; null without any. */
   calendar: { readonly name: string; readonly first: string; readonly last: string } | null;
+  /** The first day of which the file does not show whether the month or the day comes first; null without any. */
+  assumed_day: AssumedDay | null;
   readonly faults: RowError[];
   /** Set when the file is the export of a bookkeeping program. */
   readonly export: ExportSeen | null;
@@ -132,12 +138,15 @@ const headings: Record<Snapshot['snapshot_type'], string> = {
   full: 'A full snapshot is a workbook with two sheets: profit and loss by month, and revenue by customer.',
 };
 
-function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Column; message: string } {
+function periodOf(
+  cells: Partial<Record<Column, string>>,
+  order: DayOrder['first'],
+): Period | { column: Column; message: string } {
   const { period = '', period_start_date: start = '', period_end_date: end = '' } = cells;
   if (start !== '' || end !== '') {
-    const [first, last] = [readDay(start), readDay(end)];
-    if (first === undefined) return { column: 'period_start_date', message: 'Enter a date, like 2025-01-01.' };
-    if (last === undefined) return { column: 'period_end_date', message: 'Enter a date, like 2025-01-31.' };
+    const [first, last] = [readDay(start, order), readDay(end, order)];
+    if (first === undefined) return { column: 'period_start_date', message: dayFault(start, order, '2025-01-01') };
+    if (last === undefined) return { column: 'period_end_date', message: dayFault(end, order, '2025-01-31') };
     if (last < first) return { column: 'period_end_date', message: 'The period ends before it begins.' };
     const between = periodBetween(first, last);
     return period === ''
@@ -145,10 +154,14 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
       : { ...between, label: period.slice(0, lengths.pl_periods.period_label).toWellFormed() };
   }
   return (
-    readPeriod(period) ?? {
+    readPeriod(period, order) ?? {
       column: 'period',
       message:
-        period === '' ? 'The month is missing.' : 'Enter a month, like 2025-01 or Jan 2025, or a year, like FY2025.',
+        period === ''
+          ? 'The month is missing.'
+          : slashedDay(period)
+            ? dayFault(period, order, '2025-01-31')
+            : 'Enter a month, like 2025-01 or Jan 2025, or a year, like FY2025.',
     }
   );
 }
@@ -163,6 +176,8 @@ interface BooksFor {
   readonly currency: string;
   readonly chosen: AccountLines | null;
   readonly remembered: AccountLines;
+  /** In which order days are read that may be two ({@link dayOrderOf}). */
+  readonly writesMonthFirst: boolean;
   /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
 }
@@ -199,6 +214,7 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
     rows: periods.slice(0, shownRows).map((values, place) => ({ row: place + 1, values: { ...values } })),
     row_count: exported.rowCount,
     calendar: named ? { name: named.heading, first: named.first, last: named.last } : null,
+    assumed_day: exported.assumedDay,
     faults,
     export: {
       program,
@@ -223,7 +239,6 @@ export async function readBooks(
   type: Snapshot['snapshot_type'],
   into: BooksFor,
 ): Promise<ReadBooks> {
-  const { currency } = into;
   const wanted: Kind[] = type === 'full' ? ['customer_revenue', 'profit_and_loss'] : [type];
   const tables = await tablesOf(bytes, into);
   const sheets = tables.map((table) => sheetOf(table, wanted)).filter((sheet) => sheet !== null);
@@ -231,7 +246,8 @@ export async function readBooks(
     .map((kind) => sheets.filter((sheet) => sheet.kind === kind))
     .map((fitting) => onlyOne(fitting.filter(({ rows }) => rows.length > 0)) ?? fitting[0])
     .filter((sheet) => sheet !== undefined);
-  const exported = used.length === 0 && type === 'profit_and_loss' ? await readExport(tables) : null;
+  const exported =
+    used.length === 0 && type === 'profit_and_loss' ? await readExport(tables, into.writesMonthFirst) : null;
   if (exported) return booksOfExport(exported, into);
   if (used.length < wanted.length) throw unreadable(headings[type]);
   for (const { kind, heading } of used) {
@@ -254,20 +270,30 @@ export async function readBooks(
     rows: [],
     row_count,
     calendar: null,
+    assumed_day: null,
     faults: [],
     export: null,
   };
-  for (const sheet of used) await readSheet(sheet, used.length > 1, currency, books);
+  for (const sheet of used) await readSheet(sheet, used.length > 1, into, books);
   return books;
 }
 
 const tooMany = beyond('put quotation marks around amounts with commas, or write them without commas.');
 
-async function readSheet(sheet: Sheet, several: boolean, currency: string, books: ReadBooks): Promise<void> {
+async function readSheet(
+  sheet: Sheet,
+  several: boolean,
+  { currency, writesMonthFirst }: BooksFor,
+  books: ReadBooks,
+): Promise<void> {
   const before = new Map<string, number>();
   const amounts = sheet.columns.flatMap((column, index) => (column && isAmount(column) ? [index] : []));
   const unread = new Set<number>();
   const marks = await decimalMarksOf(sheet, sheet.rows, amounts);
+  const days = sheet.columns.flatMap((column, index) => (column && isDay(column) ? [index] : []));
+  const dayCells = sheet.rows.flatMap(({ cells }) => days.map((index) => (cells[index] ?? '').trim()));
+  const order = dayOrderOf(dayCells, writesMonthFirst);
+  books.assumed_day ??= assumedDayIn(dayCells, order);
   for await (const { row, cells } of inPortions(sheet.rows)) {
     const faults: RowError[] = [];
     const blame = (column: string | null, message: string) =>
@@ -290,7 +316,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
       else if (value === null && required) blame(column, 'The amount is missing.');
       return value ?? null;
     };
-    const period = periodOf(given);
+    const period = periodOf(given, order.first);
     if ('column' in period) blame(period.column, period.message);
     const money = (given.currency || currency).toUpperCase();
     if (!currencyPattern.test(money)) blame('currency', 'Enter a three-letter currency code, like USD.');

@@ -138,16 +138,52 @@ const month = (year: number, at: number): Period | undefined => span(`${year}-${
 /** The year, written with two digits or with four. */
 export const longYear = (year: string): number => (year.length === 2 ? 2000 + Number(year) : Number(year));
 
-/** The day as "2025-01-31", from that notation, "1/31/2025" or "31.01.2025". Undefined when the text is not a day. */
-export function readDay(written: string): string | undefined {
+/** Whether the month or the day comes first in the days of a file that are written with slashes. */
+export interface DayOrder {
+  /** `open` when the file has days that begin with the day, and days that begin with the month. */
+  readonly first: 'month' | 'day' | 'open';
+  /** Set when no day of the file shows it. */
+  readonly assumed: boolean;
+}
+
+/**
+ * The two numbers before the year of a day with slashes, and which of them is first as far as they show it: the month in
+ * "1/31/2025", the day in "31/1/2025", `either` in "1/2/2025", null where it does not matter ("1/1/2025"). Null when the
+ * text is no such day.
+ */
+export function slashedDay(
+  written: string,
+): { year: number; one: number; other: number; first: 'month' | 'day' | 'either' | null } | null {
+  const [, one = '', other = '', year = ''] = /^(\d{1,2})\/(\d{1,2})\/(\d{2}|\d{4})$/.exec(written.trim()) ?? [];
+  if (year === '') return null;
+  const numbers = { year: longYear(year), one: Number(one), other: Number(other) };
+  const first =
+    numbers.one > 12
+      ? 'day'
+      : numbers.other > 12
+        ? 'month'
+        : numbers.one === numbers.other
+          ? null
+          : ('either' as const);
+  return { ...numbers, first };
+}
+
+/**
+ * The day as "2025-01-31", from that notation, "1/31/2025" (or "31/1/2025" where the day comes `first`) or "31.01.2025".
+ * Undefined when the text is not a day, or which one is open.
+ */
+export function readDay(written: string, first: DayOrder['first'] = 'month'): string | undefined {
   const text = written.trim();
   const iso = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ].*)?$/.exec(text);
-  const american = /^(\d{1,2})\/(\d{1,2})\/(\d{2}|\d{4})$/.exec(text);
+  const slashed = slashedDay(text);
   const european = /^(\d{1,2})\.(\d{1,2})\.(\d{2}|\d{4})$/.exec(text);
+  const order = first === 'open' ? slashed?.first : first;
   const [year, at, on] = iso
     ? [Number(iso[1]), Number(iso[2]), Number(iso[3])]
-    : american
-      ? [longYear(american[3] ?? ''), Number(american[1]), Number(american[2])]
+    : slashed && order !== 'either'
+      ? order === 'day'
+        ? [slashed.year, slashed.other, slashed.one]
+        : [slashed.year, slashed.one, slashed.other]
       : european
         ? [longYear(european[3] ?? ''), Number(european[2]), Number(european[1])]
         : [0, 0, 0];
@@ -155,11 +191,17 @@ export function readDay(written: string): string | undefined {
   return `${year}-${two(at)}-${two(on)}`;
 }
 
+/** The message for a cell that {@link readDay} does not accept, where `example` is a day that it does. */
+export const dayFault = (written: string, first: DayOrder['first'], example: string): string =>
+  first === 'open' && slashedDay(written)?.first === 'either'
+    ? `Some days of the file begin with the month, others with the day: write them all like ${example}.`
+    : `Enter a date, like ${example}.`;
+
 /**
  * A month ("2025-01", "Jan 2025", "01/2025", any day in it), a quarter ("Q1 2025") or a year ("FY2025"). Undefined when
  * the text is none of these.
  */
-export function readPeriod(written: string): Period | undefined {
+export function readPeriod(written: string, first?: DayOrder['first']): Period | undefined {
   const text = written.trim();
   const numbers = /^(\d{4})[-/.](\d{1,2})$/.exec(text) ?? /^(?<at>\d{1,2})[-/.](?<year>\d{4})$/.exec(text);
   if (numbers?.groups) return month(Number(numbers.groups['year']), Number(numbers.groups['at']));
@@ -178,7 +220,7 @@ export function readPeriod(written: string): Period | undefined {
     const of = Number(quarter.groups?.['y'] ?? quarter[2]);
     return span(`Q${which} ${of}`, of, which * 3 - 2, which * 3);
   }
-  const day = readDay(text);
+  const day = readDay(text, first);
   return day === undefined ? undefined : month(Number(day.slice(0, 4)), Number(day.slice(5, 7)));
 }
 

@@ -79,6 +79,17 @@ function CalendarDates({ calendar, export: exported }: Pick<SnapshotPreview, 'ca
   );
 }
 
+/** Says which day is meant by one of which the file does not show whether the month comes first. */
+function AssumedDay({ assumed_day: day }: Pick<SnapshotPreview, 'assumed_day'>) {
+  if (!day) return null;
+  return (
+    <Notice tone="warn" title={`“${day.name}” is read as ${formatDay(day.day)}`}>
+      No day in the file shows whether the month or the day comes first. If it is the other one, write the days in the
+      file like {day.day}, and choose it again.
+    </Notice>
+  );
+}
+
 /** The number of rows that would be stored; for an export, one for each of its periods. */
 const storedCount = ({ row_count, export: exported }: SnapshotPreview): number => exported?.period_count ?? row_count;
 
@@ -175,6 +186,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       }
       onClose={onClose}
     >
+      {preview && <AssumedDay {...preview} />}
       {preview && <CalendarDates {...preview} />}
       {preview?.export && <ExportAccounts seen={preview.export} choice={choice} onChange={change} />}
       {leftOut && <p className="text-soft">{leftOut}</p>}
