@@ -10854,7 +10854,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.keep_device(session bytea, earlier bytea, device bytea)
+CREATE OR REPLACE FUNCTION app.keep_device(session bytea, earlier bytea, device bytea, continues boolean DEFAULT false)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -10868,7 +10868,7 @@ begin
   if not found then
     return;
   end if;
-  if not exists (select from vault.known_devices k where k.digest = earlier and k.user_id = person)
+  if not continues and not exists (select from vault.known_devices k where k.digest = earlier and k.user_id = person)
     and (exists (select from vault.known_devices k where k.user_id = person)
       or exists (select from vault.sessions s where s.user_id = person and s.digest <> session))
   then
@@ -10882,7 +10882,7 @@ begin
     order by old.used_at desc, old.digest offset 20);
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.keep_device(bytea,bytea,bytea) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.keep_device(bytea,bytea,bytea,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.keep_exclusivity()
  RETURNS trigger
@@ -19006,3 +19006,4 @@ $function$;
 -- f84c4bd8a1aae54a3e74135b7ec50fd7882a889d162654714663e4cd85cdedfb  949_lists_of_names_without_accents.sql
 -- cb4c07a5e6659ea465d918c92daa75958cc530eff6096cdb4b912ff3d2533331  950_time_zones_of_readers.sql
 -- 61e0314ed11ef141de0d401bcfd083d5ec6da18335fac2219442c21b8177c660  955_changes_of_what_is_seen.sql
+-- 90d8c16cd1ae5aa62f2c76df1fb16c1991eec35271e27ab1a645213e51ecb63a  956_no_new_device_by_a_new_password.sql

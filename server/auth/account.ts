@@ -51,7 +51,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
     }
   });
   await attempts.succeeded();
-  await knowDevice(services, c, token);
+  await knowDevice(services, c, token, true);
   setTokenCookie(c, 'dealkeep', token);
   return { changed: true, csrf_token: csrfToken(token) };
 }

@@ -31,11 +31,16 @@ export function freshSession(c: Context): { token: string; session: NewSession }
 
 /**
  * Registers the browser as known for the owner of this session, so that guesses by others no longer lock the owner out
- * in it.
+ * in it. `continues` is whether the session goes on under this token, so that nobody has signed in.
  */
-export async function knowDevice({ database }: Services, c: Context, session: string): Promise<void> {
+export async function knowDevice(
+  { database }: Services,
+  c: Context,
+  session: string,
+  continues = false,
+): Promise<void> {
   const device = mintToken();
-  await database.run(keepDevice(tokenDigest(session), deviceDigest(c), tokenDigest(device)));
+  await database.run(keepDevice(tokenDigest(session), deviceDigest(c), tokenDigest(device), continues));
   setTokenCookie(c, 'dealkeep-device', device, deviceSeconds);
 }
 

@@ -17,7 +17,7 @@ import { startNotifier } from '../../server/background/notifier.ts';
 import { addClient, addPerson, connect, redeem } from '../oauth/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
-import { openAccount, signedInVisitor, Visitor } from './scene.ts';
+import { newPassword, openAccount, signedInVisitor, Visitor } from './scene.ts';
 import { aPdf, upload } from '../web/uploads.ts';
 
 const secretText = 'Is the lease of Mill Lane assignable?';
@@ -552,6 +552,11 @@ describe('account-security notifications', () => {
     expect(await kindsOf(account.id)).toEqual(['new_device']);
     await elsewhere.signIn(account);
     expect(await kindsOf(account.id)).toEqual(['new_device']);
+    // Nobody signs in by it, and the browser stays known.
+    const chosen = { ...account, password: newPassword() };
+    await elsewhere.change('/api/auth/password', { current_password: account.password, password: chosen.password });
+    await elsewhere.signIn(chosen);
+    expect(await kindsOf(account.id)).toEqual(['new_device']);
     await web.service.database.run(queueNotificationMails(200));
     await web.service.deliver();
     const mail = web.service.mails.at(-1)!;
@@ -566,7 +571,7 @@ describe('account-security notifications', () => {
 
     // Mails about the security of an account are never delayed, not even for further notifications within five minutes.
     web.service.clock.advance(minute);
-    await new Visitor(web.service.origin, { 'user-agent': 'A third' }).signIn(account);
+    await new Visitor(web.service.origin, { 'user-agent': 'A third' }).signIn(chosen);
     const name = account.email.replace('@example.test', '');
     expect((await mails())[name]).toMatchObject([{ subject: 'Someone signed in to your account from a new device' }]);
   });

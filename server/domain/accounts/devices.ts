@@ -11,11 +11,16 @@ const knows = row<{ known: boolean }>('knows_device', 'select app.knows_device($
 export const knowsDevice = (email: string, device: Buffer): Statement<boolean> =>
   mapped(knows(email, device), (answer) => answer?.known ?? false);
 
-const keep = row('keep_device', 'select app.keep_device($1, $2, $3)');
+const keep = row('keep_device', 'select app.keep_device($1, $2, $3, $4)');
 
 /**
  * Makes the browser known to the owner of the session under a new token; its previous token (`earlier`) becomes invalid
- * for this and other accounts. All parameters are digests.
+ * for this and other accounts. The first parameters are digests; `continues` is whether the session goes on under a new
+ * token, so that nobody has signed in.
  */
-export const keepDevice = (session: Buffer, earlier: Buffer | null, device: Buffer): Statement<unknown> =>
-  keep(session, earlier, device);
+export const keepDevice = (
+  session: Buffer,
+  earlier: Buffer | null,
+  device: Buffer,
+  continues = false,
+): Statement<unknown> => keep(session, earlier, device, continues);
