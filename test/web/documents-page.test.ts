@@ -342,9 +342,12 @@ test('the files in a dropped folder are uploaded, with those in its folders', as
   for (const [name, body] of Object.entries(files)) await writeFile(path.join(folder, name), body);
   await page.getByRole('button', { name: 'Upload' }).click();
   const drawer = page.getByRole('dialog', { name: 'Upload documents' });
-  const place = await drawer.getByText('Drop files here').boundingBox();
+  const area = drawer.getByText('Drop files here');
   const devtools = await page.context().newCDPSession(page);
   const drop = async (name: string) => {
+    // Waits until the drawer has stopped moving.
+    await area.hover();
+    const place = await area.boundingBox();
     const data = { items: [], files: [path.join(folder, name)], dragOperationsMask: 1 };
     for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
       await devtools.send('Input.dispatchDragEvent', { type, x: place!.x + 5, y: place!.y + 5, data });

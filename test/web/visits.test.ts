@@ -104,10 +104,10 @@ test('documents, answers and offers since the last visit are marked for everybod
   await noted;
   await seller.page.getByText('Lease 2025.pdf').first().waitFor();
   expect(await seller.page.getByText('New since your last visit').count()).toBe(0);
-  // What the seller answered and the broker sent is by somebody else for who advises them.
+  // What the seller answered, corrected and the broker sent is by somebody else for who advises them.
   for (const advisor of advisors) {
     await come(advisor, 'questions');
-    await expect.poll(() => advisor.page.getByText('New since your last visit').count()).toBe(3);
+    await expect.poll(() => advisor.page.getByText('New since your last visit').count()).toBe(4);
   }
   for (const testPage of [buyer, seller, broker, ...advisors]) {
     expect(testPage.complaints).toEqual([]);

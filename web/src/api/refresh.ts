@@ -3,9 +3,10 @@ import type { Query, QueryClient, QueryFilters, QueryKey } from '@tanstack/react
 
 /**
  * Milliseconds from the end of a refetch of a query until its next one: at first, and at most. After a change during
- * one of these pauses the next is twice as long.
+ * one of these pauses the next is twice as long. After a refetch that took longer, as long as it took, up to `slow`: a
+ * computer that slept meanwhile is not kept waiting for the time that it slept.
  */
-const pauses = { first: 1_000, most: 4_000 } as const;
+const pauses = { first: 1_000, most: 4_000, slow: 10_000 } as const;
 
 /** Refetches one query. */
 type Refetch = (query: Query) => Promise<unknown>;
@@ -28,7 +29,7 @@ async function refetch(query: Query, once: Refetch, pause: number): Promise<void
       resting.delete(query);
       if (rest.changedAgain) void refetch(query, once, Math.min(2 * pause, pauses.most));
     },
-    isShown ? Math.max(pause, performance.now() - began) : 0,
+    isShown ? Math.max(pause, Math.min(performance.now() - began, pauses.slow)) : 0,
   );
 }
 
