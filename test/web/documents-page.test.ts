@@ -338,7 +338,11 @@ test('the files in a dropped folder are uploaded, with those in its folders', as
   const folder = await mkdtemp(path.join(os.tmpdir(), 'dropped-'));
   await mkdir(path.join(folder, 'Leases', '2025'), { recursive: true });
   await mkdir(path.join(folder, 'Nothing'));
-  const files = { 'Leases/Shop.pdf': aPdf(), 'Leases/2025/Yard.png': aPng(), 'Leases/.hidden': Buffer.from('x') };
+  const files = {
+    'Leases/Corner shop.pdf': aPdf(),
+    'Leases/2025/Loading bay.png': aPng(),
+    'Leases/.hidden': Buffer.from('x'),
+  };
   for (const [name, body] of Object.entries(files)) await writeFile(path.join(folder, name), body);
   await page.getByRole('button', { name: 'Upload' }).click();
   const drawer = page.getByRole('dialog', { name: 'Upload documents' });
@@ -360,10 +364,10 @@ test('the files in a dropped folder are uploaded, with those in its folders', as
   await expect.poll(() => uploads.getByText('Uploaded').count()).toBe(2);
   expect(await uploads.getByRole('listitem').count()).toBe(2);
   await drawer.getByRole('button', { name: 'Done' }).click();
-  for (const name of ['Shop.pdf', 'Yard.png']) await row(page, name).waitFor();
+  for (const name of ['Corner shop.pdf', 'Loading bay.png']) await row(page, name).waitFor();
   await devtools.detach();
   await rm(folder, { recursive: true });
-  await web.service.sql(`delete from documents where filename in ('Shop.pdf', 'Yard.png')`);
+  await web.service.sql(`delete from documents where filename in ('Corner shop.pdf', 'Loading bay.png')`);
 });
 
 test('PDFs and images are previewed in the page, and the broker sees who opened them', async () => {
