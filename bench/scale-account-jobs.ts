@@ -53,7 +53,7 @@ import {
 import { forgetAnswers, mintTokens, refreshTokens, revokeToken } from '../server/domain/clients/tokens.ts';
 import { bodyCleared, bodyGoes } from '../server/domain/documents/documents.ts';
 import { notificationMail, unsubscribe, unsubscribeKinds } from '../server/domain/notifications/events.ts';
-import { claimMail, mailFailed, mailSent } from '../server/domain/outbox/mails.ts';
+import { claimMail, mailFailed, mailSent, zoneOfMail } from '../server/domain/outbox/mails.ts';
 import { acceptFirstInvitation, acceptInvitation, findInvitation } from '../server/domain/people/invitations.ts';
 import { deleteBrokeragePart } from '../server/domain/people/brokerage-deletion.ts';
 import { databaseVersions, deliveryState } from '../server/domain/service/status.ts';
@@ -228,11 +228,12 @@ export function accountJobs(database: Database, asOwner: Database, people: reado
       },
     },
     {
-      name: 'mail_sent, mail_failed',
+      name: 'zone_of_mail, mail_sent, mail_failed',
       before: oneDue,
       async run() {
         const mail = await database.run(claimMail());
         if (!mail) return 'none';
+        await database.run(zoneOfMail(mail.id));
         await undone(
           database,
           mailFailed(mail, { reason: 'The mail server does not answer.', final: false, outage: false }),

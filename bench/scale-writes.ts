@@ -231,6 +231,10 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | 
     at: { id: open_finding },
     body: { status: 'resolved' },
   }),
+  'POST /api/web/findings/:id/owner': ({ open_finding }) => ({
+    at: { id: open_finding },
+    body: { owner_user_id: null },
+  }),
   'POST /api/web/findings/:id/comments': ({ open_finding }) => ({
     at: { id: open_finding },
     body: { body: 'We ask for the contracts.' },
@@ -348,6 +352,7 @@ const apart: Readonly<Record<string, string>> = {
   'POST /api/web/brokerages/:id/invitation/accept':
     'wants an invitation; does what its link does, which is among the jobs',
   'POST /api/web/brokerages/:id/invitation/decline': 'wants an invitation; does less than accepting it',
+  'POST /api/web/invitations/:participant_id/leave': 'wants an advisor of somebody who has not joined',
   'POST /api/auth/set-up': 'only a database without a brokerage is set up',
   'POST /api/auth/password': 'waits for hashes; its statements are among the jobs',
   'POST /api/auth/sign-in': 'waits for hashes; its statements are among the jobs',
