@@ -10221,7 +10221,8 @@ CREATE OR REPLACE FUNCTION app.is_buyer_still(participant uuid)
  RETURNS boolean
  LANGUAGE sql
  STABLE
-RETURN (SELECT ((p.role = 'buyer'::text) AND (p.status <> 'removed'::text)) FROM public.participants p WHERE (p.id = is_buyer_still.participant));
+RETURN (EXISTS (SELECT FROM public.participants p WHERE ((p.id = is_buyer_still.participant) AND (p.role = 'buyer'::text) AND (p.status <> 'removed'::text))));
+GRANT EXECUTE ON FUNCTION app.is_buyer_still(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.is_contact(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, external_id text, merged_into uuid)
  RETURNS boolean
@@ -18988,8 +18989,8 @@ $function$;
 -- cb91d0d0da889da3268a32f823b84609095d34d7bb7eaf1ba2d3feadc1c570d0  925_owners_of_findings.sql
 -- 4d6146c4c5b9046a99623bd71c3968e5392aabbb454ff645ed19dc91b751ac9a  926_corrected_answers.sql
 -- 17cfecf082fabcd11ec92aa1b3bd114daa34d11682f06c2c0d95995136bd5719  927_when_documents_were_opened.sql
--- e9fae938520718724a3c52d38e3585ce5cb990fc78257f395b27f5d93b027cf2  928_questions_of_those_who_left.sql
--- 882ccd001a81e59e8aa8a37902db9add4ddb803ea214770a40f7a7e30e4d6617  929_conditions_of_those_who_left.sql
+-- 2534de72f1508c8c9239a5bbe8b00992799d599377472cc95cbda17e3b935c30  928_questions_of_those_who_left.sql
+-- 5d3ada4de500100a74a6ff7924c9fb9f6ea4c54440dcee457359bde757ce9546  929_conditions_of_those_who_left.sql
 -- 2aa8ad6aff563f9f0df624a95bb112a40238e6069390219ed3697857a1b9b29d  930_no_room_before_a_body.sql
 -- 5ef582478b720b1389126ba50c6e00db29517d4df0c8f075cd68335d8b69e702  935_advisors_of_taken_over_invitations.sql
 -- cb9b6978ee2983127b423268cabb40ebbbead53b48dc09bf135e77f8766b086d  936_changes_that_wait_told_to_sellers_advisors.sql

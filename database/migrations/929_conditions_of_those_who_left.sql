@@ -1,6 +1,7 @@
 -- compatible: a function with the same parameters.
 --
 -- A closing condition whose owner has left the deal came to the home page of its brokers only once it was overdue, unlike one without an owner.
+-- The page also leaves out questions by app.is_buyer_still(), of the file before.
 
 CREATE OR REPLACE FUNCTION app.home(with_findings boolean)
  RETURNS TABLE(part text, kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone, id uuid, at timestamp with time zone, user_id uuid, client_id uuid, action text, subject_id text, outcome text, details jsonb, is_own boolean, due_on date)

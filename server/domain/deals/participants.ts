@@ -141,8 +141,7 @@ export const participantName = `case when p.joined_at is null then p.invited_nam
 const participantEmail = `case when p.joined_at is null then p.invited_email else ${emailWith('p', 'u')} end`;
 
 /** SQL: whether the side of record `r` is of somebody who is a buyer of the deal, and has not left it. */
-export const isBuyerStill = (r: string) =>
-  `exists (select from participants side where side.id = ${r}.participant_id and side.status <> 'removed' and side.role = 'buyer')`;
+export const isBuyerStill = (r: string) => `app.is_buyer_still(${r}.participant_id)`;
 
 /** SQL: whether participant `p` and whom they advise, `advised`, have joined and are still on the deal. */
 export const seesDeal = `p.status = 'active' and (advised.status <> 'active') is not true`;
