@@ -16,7 +16,7 @@ const nowhere = '00000000-0000-0000-0000-000000000000';
 // SQL functions that the checks need beyond those of the service: entering without a credential, through a client, in a
 // session, kept out of a brokerage or narrowed to a deal; making a token to enter with; and trying many statements in
 // one round trip, each rolled back. `attempts` runs with its caller's rights, under every policy, and returns how many
-// rows each statement touched, -1 if it was refused, and null if it failed for another reason. `as_owner` runs one
+// rows each statement touched, -1 if it was refused, and null if it failed for another reason, with the error. `as_owner` runs one
 // statement past every policy, with that person entered, and returns its value, or how many rows it touched.
 const helpers = `
   create function app.enter_as(user_id uuid) returns void
@@ -72,7 +72,9 @@ const helpers = `
         raise exception using errcode = 'DK999';
       exception
         when sqlstate 'DK999' then null;
-        when insufficient_privilege or sqlstate 'DK001' then touched := -1;
+        when insufficient_privilege or sqlstate 'DK001' then
+          touched := -1;
+          failure := sqlstate || ' ' || sqlerrm;
         when others then
           touched := null;
           failure := sqlstate || ' ' || sqlerrm;
