@@ -17970,19 +17970,31 @@ GRANT EXECUTE ON FUNCTION app.visit(uuid,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.waiting_places()
  RETURNS TABLE(participant_id uuid, brokerage_name text, deal_title text, joined_at timestamp with time zone)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select p.id, b.name, d.title, p.joined_at
-  from public.participants p
-  join public.participants a on a.id = p.advises and a.status <> 'active'
-  join public.deals d on d.id = p.deal_id
-  join public.brokerages b on b.id = d.organization_id
-  where p.user_id = app.user_id() and p.status = 'active' and app.client_id() is null
-    and not d.organization_id = any (app.barred_in((select app.identity())))
-    and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)
-  order by p.joined_at desc, p.id desc limit 200
+declare
+  me constant uuid := app.user_id();
+  -- Where they see the deal, it is among those of their lists.
+  unseen constant uuid[] := array(select p.id from public.participants p
+    where p.user_id = me and p.status = 'active' and p.advises is not null
+      and not exists (select from vault.deals_of_people o where o.user_id = me and o.deal_id = p.deal_id));
+begin
+  if app.client_id() is not null then
+    return;
+  end if;
+  return query
+    select p.id, b.name, d.title, p.joined_at
+    from public.participants p
+    join public.participants a on a.id = p.advises and a.status <> 'active'
+    join public.deals d on d.id = p.deal_id
+    join public.brokerages b on b.id = d.organization_id
+    where p.id = any (unseen)
+      and not d.organization_id = any (app.barred_in((select app.identity())))
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)
+    order by p.joined_at desc, p.id desc limit 200;
+end
 $function$;
 GRANT EXECUTE ON FUNCTION app.waiting_places() TO dealkeep_server;
 
@@ -18994,7 +19006,7 @@ $function$;
 -- 2aa8ad6aff563f9f0df624a95bb112a40238e6069390219ed3697857a1b9b29d  930_no_room_before_a_body.sql
 -- 5ef582478b720b1389126ba50c6e00db29517d4df0c8f075cd68335d8b69e702  935_advisors_of_taken_over_invitations.sql
 -- cb9b6978ee2983127b423268cabb40ebbbead53b48dc09bf135e77f8766b086d  936_changes_that_wait_told_to_sellers_advisors.sql
--- b9c506922f5aab838645e00164686865bdf67bb06a803f0dd15fb6b9d6c97843  937_waiting_advisors_leave.sql
+-- 40c5da54f2560935ce0af3aa35a2c2359dc0b662ad5739f32755cedde6101356  937_waiting_advisors_leave.sql
 -- 043a7965413873411114b64a0bfde7634d1b85bd59adc3cd652c896933e8279e  938_viewers_have_no_side.sql
 -- e20537dae32a449faeb5bdf78fc43d36f09bbd979ca811f62c85312518b17aa4  939_exclusive_buyers_are_buyers.sql
 -- f61fde0f6e9fef09ca64bc2af8ccd547e09e2a1f39e371115238881a2a6471dc  940_home_of_viewers.sql

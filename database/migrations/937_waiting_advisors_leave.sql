@@ -5,19 +5,31 @@
 
 create function app.waiting_places()
  returns table(participant_id uuid, brokerage_name text, deal_title text, joined_at timestamp with time zone)
- language sql
+ language plpgsql
  stable security definer
  set search_path to ''
 as $function$
-  select p.id, b.name, d.title, p.joined_at
-  from public.participants p
-  join public.participants a on a.id = p.advises and a.status <> 'active'
-  join public.deals d on d.id = p.deal_id
-  join public.brokerages b on b.id = d.organization_id
-  where p.user_id = app.user_id() and p.status = 'active' and app.client_id() is null
-    and not d.organization_id = any (app.barred_in((select app.identity())))
-    and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)
-  order by p.joined_at desc, p.id desc limit 200
+declare
+  me constant uuid := app.user_id();
+  -- Where they see the deal, it is among those of their lists.
+  unseen constant uuid[] := array(select p.id from public.participants p
+    where p.user_id = me and p.status = 'active' and p.advises is not null
+      and not exists (select from vault.deals_of_people o where o.user_id = me and o.deal_id = p.deal_id));
+begin
+  if app.client_id() is not null then
+    return;
+  end if;
+  return query
+    select p.id, b.name, d.title, p.joined_at
+    from public.participants p
+    join public.participants a on a.id = p.advises and a.status <> 'active'
+    join public.deals d on d.id = p.deal_id
+    join public.brokerages b on b.id = d.organization_id
+    where p.id = any (unseen)
+      and not d.organization_id = any (app.barred_in((select app.identity())))
+      and not exists (select from vault.deletions_begun g where g.brokerage_id = d.organization_id)
+    order by p.joined_at desc, p.id desc limit 200;
+end
 $function$;
 revoke all on function app.waiting_places() from public;
 grant execute on function app.waiting_places() to dealkeep_server;
